@@ -1,28 +1,30 @@
 # docker build --build-arg VERSION=$(git describe --tags --always) -t halflife .
+# The files of the image, and the lines below that say how it runs, are those of `make image`, which needs no container
+# engine: see deploy/image.
 FROM debian:12-slim AS build
 RUN apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends \
         gcc libc6-dev make pkg-config ca-certificates tzdata libcurl4-openssl-dev libjansson-dev libyaml-dev libsqlite3-dev \
         libcmocka-dev libmicrohttpd-dev libgnutls28-dev zlib1g-dev
 WORKDIR /halflife
-COPY Makefile ./
+COPY Makefile Dockerfile LICENSE ./
+COPY deploy deploy
 COPY include include
 COPY src src
 ARG VERSION=unknown
 RUN make -j"$(nproc)" MODE=release VERSION="$VERSION" build/release/halflife \
-        && install -D -m 755 build/release/halflife /out/usr/bin/halflife
+        && deploy/image root build/release/halflife /out
 
-FROM debian:12-slim
-RUN apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends \
-        ca-certificates tzdata libcurl4 libjansson4 libyaml-0-2 libsqlite3-0 libmicrohttpd12 libgnutls30 zlib1g \
-        && rm -rf /var/lib/apt/lists/* \
-        && install -d -o 65532 -g 65532 /var/lib/halflife
+FROM scratch
 COPY --from=build /out/ /
-COPY LICENSE /usr/share/doc/halflife/LICENSE
+COPY --from=build --chown=65532:65532 /out/var/lib/halflife /var/lib/halflife
 ARG VERSION=unknown
+ARG REVISION=unknown
 LABEL org.opencontainers.image.title="halflife" \
       org.opencontainers.image.description="A Kubernetes controller that keeps workload requests at what the workload really uses" \
       org.opencontainers.image.licenses="Apache-2.0" \
-      org.opencontainers.image.version="$VERSION"
+      org.opencontainers.image.version="$VERSION" \
+      org.opencontainers.image.revision="$REVISION"
+ENV PATH=/usr/bin
 USER 65532:65532
 VOLUME /var/lib/halflife
 EXPOSE 8080 8443

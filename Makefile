@@ -13,6 +13,7 @@ MODULES  := base core net objects manifest kube store prometheus snapshot deploy
 LIB_SRC  := $(wildcard $(MODULES:%=src/%/*.c))
 CLI_SRC  := $(wildcard src/cli/*.c)
 CORE_SRC := $(wildcard src/core/*.c)
+CORE_BASE := src/base/calendar.c
 FAKE_SRC := $(wildcard test/fake/*.c)
 HELP_SRC := $(wildcard test/support/*.c)
 TEST_SRC := $(wildcard test/unit/*/test_*.c test/scenario/test_*.c test/fault/test_*.c)
@@ -21,7 +22,7 @@ BENCH_SRC := $(wildcard bench/bench_*.c)
 
 # The thread sanitizer is for what has threads; what lives on one thread alone is run by others that have them.
 ifeq ($(MODE),tsan)
-TEST_SRC := $(filter-out $(foreach m,core objects manifest kube prometheus snapshot deploy rest plan replay cli,test/unit/$(m)/%),$(TEST_SRC))
+TEST_SRC := $(filter-out $(foreach m,core objects manifest kube prometheus snapshot deploy rest plan replay cli docs,test/unit/$(m)/%),$(TEST_SRC))
 FUZZ_SRC :=
 endif
 
@@ -70,9 +71,11 @@ say = $(if $(V),,@printf '  %-5s %s\n' $(1) $(2))
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all help
+.PHONY: all benches help
 
 all: $(PROGRAM) ## the program: build/release/halflife
+
+benches: $(BENCHES) ## what make bench runs, built only
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9_.-]+:.*## / { printf "  %-22s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -99,7 +102,7 @@ $(OUT)/version: force
 $(OUT)/src/cli/cmd_version.o: $(OUT)/version
 $(OUT)/src/cli/cmd_version.o: CPPFLAGS += -DHALFLIFE_VERSION='"$(VERSION)"'
 
-# The description of the REST doors lies in the program as it is.
+# The description of the REST API lies in the program as it is.
 $(OUT)/src/rest/openapi.o: src/rest/openapi.yaml
 
 # Archives, so that a program takes in what it uses and no more. Tests may use the command line's own parts (settings,
@@ -158,13 +161,13 @@ $(OUT)/pace $(OUT)/pace.so $(OUT)/dump-database:
 
 $(BENCHES): $(OUT)/%: $(OUT)/%.o $(TEST_LIBS)
 	$(call say,LD,$@)
-	$(Q)$(CC) $(OUR_LDFLAGS) $(LDFLAGS) $^ $(LIB_LINK) -o $@
+	$(Q)$(CC) $(OUR_LDFLAGS) $(LDFLAGS) $^ $(LIB_LINK) -lcmocka -o $@
 
 -include $(shell [ -d $(OUT) ] && find $(OUT) -name '*.d')
 
 # --- tests ---------------------------------------------------------------------------------------------------------------
 
-.PHONY: test test-run check check-core check-layers check-names check-counts counts check-crds check-alerts check-format asan tsan coverage fuzz
+.PHONY: test test-run check check-core check-layers check-names check-counts counts check-crds check-alerts check-format check-prose asan tsan coverage fuzz
 
 test: ## unit, scenario and fault tests (installs what is missing first)
 	@.ci/packages curl
@@ -174,13 +177,15 @@ test-run: $(TESTS) $(FUZZERS) $(PROGRAM) $(FAKE)
 	@test/run $(OUT)
 
 check: check-core check-layers check-names check-counts check-crds check-alerts check-format ## everything that gates: purity, layers, counts, format, tests with both compilers' warnings as errors
+	@$(MAKE) --no-print-directory all benches WERROR=-Werror
 	@$(MAKE) --no-print-directory test WERROR=-Werror
 
-# Built apart, without hardening, so that nothing but what core itself calls is left undefined.
+# Built apart, without hardening, so that nothing but what core itself calls is left undefined. What it takes from base
+# is as pure as the rest.
 CORE_ONE := build/core/core.o
-$(CORE_ONE): $(CORE_SRC) $(wildcard include/core/*.h include/base/*.h src/core/*.h)
+$(CORE_ONE): $(CORE_SRC) $(CORE_BASE) $(wildcard include/core/*.h include/base/*.h src/core/*.h)
 	@rm -rf $(@D) && mkdir -p $(@D)
-	@for f in $(CORE_SRC); do \
+	@for f in $(CORE_SRC) $(CORE_BASE); do \
 		$(CC) -std=gnu17 -D_GNU_SOURCE -Iinclude -ffp-contract=off -O2 -fno-pie -fno-stack-protector -U_FORTIFY_SOURCE \
 			-c $$f -o $(@D)/part_$$(basename $$f .c).o || exit 1; done
 	@$(LD) -r $(@D)/part_*.o -o $@
@@ -219,8 +224,16 @@ fuzz-run: $(FUZZERS)
 			$(OUT)/corpus/$$name test/data/$$name || exit 1; done
 
 .PHONY: mutate coverage-run fuzz-run
-mutate: ## change one comparison or constant of core at a time, and expect a failing test (half an hour; FILES=… for some)
-	@test/mutate $(FILES)
+mutate: ## change a comparison, a constant or a call at a time, and expect a failing test (core; FILES=src/… for others)
+	@$(MAKE) --no-print-directory tests-of FILE=$(firstword $(CORE_SRC)) >/dev/null
+	@$(MAKE) --no-print-directory mutate-libraries MODE=debug
+	@$(MAKE) --no-print-directory mutate-run MODE=asan
+mutate-libraries: $(TEST_LIBS) $(FAKE) $(PROGRAM)
+# The libraries are the debug build's; only the mutants and the tests themselves have sanitizers.
+mutate-run: $(addsuffix .o,$(TESTS) $(FUZZERS)) $(OUT)/test/fuzz/replay.o
+	@OUT=build/debug OBJECTS=$(OUT) OF=build/cov/of CC="$(CC)" FLAGS="$(filter-out $(WARN) -g,$(OUR_CFLAGS)) -w -Isrc" \
+		LINK="$(LINK_asan) $(LIB_LINK) -lcmocka" CCACHE_DISABLE=1 test/mutate $(FILES)
+.PHONY: mutate-libraries mutate-run
 
 check-layers: ## includes follow the chain of modules
 	@test/layers selftest && test/layers
@@ -237,6 +250,13 @@ counts: ## how tangled the tree is, one figure a line (COUNTS=list, bare or shar
 counts-run: $(call obj,$(LIB_SRC) $(CLI_SRC))
 	@OUT=$(OUT) test/counts $(COUNTS)
 .PHONY: counts-run
+
+check-prose: ## the usual slips in comments and documents: it points, it does not judge
+	@test/prose
+
+crds: ## crds/profiles.halflife.dev.yaml anew, of the ClusterProfile's
+	@test/crds write
+.PHONY: crds
 
 check-crds: ## the CRDs agree with each other
 	@test/crds
@@ -268,18 +288,27 @@ asan: ## the tests under the address and undefined behaviour sanitizers
 tsan: ## the tests under the thread sanitizer (one a processor and one more: it slows what waits for time)
 	@JOBS=$$(($$(nproc) + 1)) $(MAKE) --no-print-directory test MODE=tsan
 
+docs: ## write the lists that pages, manual, the chart's schema and CRDs have from the program's tables and --help
+	@.ci/packages
+	@test/crds write
+	@$(MAKE) --no-print-directory docs-run MODE=debug
+DOCS_TESTS := $(OUT)/test/unit/docs/test_references $(OUT)/test/unit/docs/test_chart $(OUT)/test/unit/cli/test_man
+docs-run: $(DOCS_TESTS) $(PROGRAM)
+	@for t in $(DOCS_TESTS); do DOCS=write HALFLIFE_BUILD=$(CURDIR)/$(OUT) $$t >/dev/null || exit 1; done
+.PHONY: docs docs-run
+
 compile_commands.json: ## for editors and static analysis
 	@{ echo '['; for f in $(LIB_SRC) $(CLI_SRC) $(FAKE_SRC) $(HELP_SRC) $(TEST_SRC) $(BENCH_SRC); do \
 		printf '{"directory":"%s","file":"%s","command":"%s"},\n' "$(CURDIR)" "$$f" '$(CC) $(subst ",\",$(OUR_CFLAGS)) -c '$$f; \
 	done | sed '$$ s/,$$//'; echo ']'; } > $@
 
-.PHONY: bench bench-peer demo e2e e2e-node cluster-up cluster-down node-up node-down install clean compile_commands.json
+.PHONY: image check-image check-chart bench bench-peer demo e2e e2e-node cluster-up cluster-down node-up node-down install clean compile_commands.json
 
 bench: ## one line a subject: name, value, unit, budget
 	@.ci/packages
 	@$(MAKE) --no-print-directory bench-run MODE=release
 bench-run: $(BENCHES) $(PROGRAM) $(FAKE)
-	@for b in $(sort $(BENCHES)); do $$b || exit 1; done
+	@for b in $(sort $(BENCHES)); do HALFLIFE_BUILD=$(CURDIR)/$(OUT) $$b || exit 1; done
 
 demo: ## the whole loop without a cluster; half a minute once built
 	@.ci/packages curl
@@ -291,6 +320,9 @@ e2e: ## the scenarios on a real control plane, or ARGS of them (needs Go, and fo
 	@.ci/packages
 	@$(MAKE) --no-print-directory all build/release/quantity-lines MODE=release
 	@test/cluster/run e2e $(ARGS)
+
+check-chart: ## the Helm chart gives what kubectl kustomize gives of each overlay, and values do what they say (needs Go)
+	@test/cluster/run chart
 
 cluster-up: ## start a real control plane on loopback, in place of the last, and print its kubeconfig (needs Go)
 	@test/cluster/run up
@@ -315,6 +347,16 @@ bench-peer: ## halflife beside the VPA recommender on the same 5 000 pods (needs
 	@.ci/packages
 	@$(MAKE) --no-print-directory all MODE=release
 	@test/cluster/run peer
+
+image: ## an OCI image and its SBOM into build/image, without a container engine (IMAGE=name:tag; needs dpkg)
+	@.ci/packages
+	@$(MAKE) --no-print-directory all MODE=release
+	@VERSION='$(VERSION)' IMAGE='$(IMAGE)' deploy/image archive build/release/halflife build/image
+
+check-image: ## the image's digests, files and package list, and its program runs in it (needs root and dpkg, else it says so)
+	@.ci/packages jq
+	@$(MAKE) --no-print-directory all build/release/fake-apiserver MODE=release
+	@test/image build/release
 
 install: all ## into $(DESTDIR)$(PREFIX)
 	install -D -m 755 $(PROGRAM) $(DESTDIR)$(PREFIX)/bin/halflife

@@ -1,12 +1,11 @@
 /*
- * Whole cycles at 100 000 containers: the test API server as a process of its own, the controller with its door in this
- * one. CPU is that of the loop's thread from the end of one cycle to the end of the next, so that nothing between them
- * is missed.
+ * Whole cycles at 100 000 containers: the test API server as a process of its own, the controller with its REST
+ * listener in this one. CPU is that of the loop's thread from the end of one cycle to the end of the next, so that
+ * nothing between them is missed.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "../test/support/crowd.h"
 #include "control/parts.h"
@@ -14,28 +13,11 @@
 
 enum { CONTAINERS = 100000, WARM = 3, CYCLES = 10, INTERVAL_MS = 2500 };
 
-static void fail(const char *what)
-{
-        fprintf(stderr, "bench_cycle: %s\n", what);
-        exit(1);
-}
-
 static double thread_seconds(void)
 {
         struct timespec t;
         clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
         return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
-
-/* Resident bytes, the second word of statm. */
-static double resident(void)
-{
-        long pages = 0;
-        FILE *f = fopen("/proc/self/statm", "re");
-        if (!f || fscanf(f, "%*s %ld", &pages) != 1)
-                fail("/proc/self/statm cannot be read");
-        fclose(f);
-        return (double)pages * (double)sysconf(_SC_PAGESIZE);
 }
 
 static int by_value(const void *a, const void *b)
@@ -67,7 +49,7 @@ static void steady(struct crowd *crowd)
 
 static void memory(double begun)
 {
-        double bytes = resident(), budget = 64 * 1048576.0 + 800.0 * CONTAINERS;
+        double bytes = (double)mem_resident(), budget = 64 * 1048576.0 + 800.0 * CONTAINERS;
         char text[64];
         snprintf(text, sizeof text, "<= %.3f", budget / 1e6);
         bench_line("memory, 100000 containers", bytes / 1e6, "MB", text);
@@ -79,8 +61,8 @@ int main(int argc, char **argv)
         (void)argc;
         struct crowd crowd = {0};
         log_setup(LOG_ERROR, false);
-        double begun = resident();
-        crowd_begin(&crowd, argv[0], CONTAINERS, INTERVAL_MS);
+        double begun = (double)mem_resident();
+        crowd_begin(&crowd, argv[0], CONTAINERS, INTERVAL_MS, NULL);
         double took = crowd_publish_all(&crowd);
         bench_line("cycle first publishing, 20000 targets", took, "s", "");
         for (int i = 0; i < WARM; i++)

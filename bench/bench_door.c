@@ -1,6 +1,6 @@
 /*
- * Single recommendations read at a whole controller's door for a minute, in which it has at least one cycle of 100 000
- * containers: what a cycle and its view cost those who read meanwhile.
+ * Single recommendations read at a whole controller's REST API for a minute, in which it has at least one cycle of
+ * 100 000 containers: what a cycle and its view cost those who read meanwhile.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -31,10 +31,10 @@ int main(int argc, char **argv)
         (void)argc;
         struct crowd crowd = {0};
         log_setup(LOG_ERROR, false);
-        crowd_begin(&crowd, argv[0], CONTAINERS, QUICK_MS);
+        crowd_begin(&crowd, argv[0], CONTAINERS, QUICK_MS, NULL);
         crowd_publish_all(&crowd);
         crowd_set_interval(&crowd, INTERVAL_MS);
-        struct work w = {.press = {.address = crowd_door(&crowd),
+        struct work w = {.press = {.address = crowd_rest_address(&crowd),
                                    .seconds = SECONDS,
                                    .token = CROWD_TOKEN,
                                    .path = "/api/v1/namespaces/size-0000000/workloads/Deployment/checkout-service-",

@@ -1,6 +1,6 @@
 /*
- * Folding at 1 M containers: items of usage in the server's order, matched to pods by name, through the door, into
- * 200 000 histories; and the walk over all that runs. The world is made as the watches make it, from JSON.
+ * Folding at 1 M containers: items of usage in the server's order, matched to pods by name, through the watermark, into
+ * 200 000 histories; and the walk over all that runs. The cache is made as the watches make it, from JSON.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@
 enum { WORKLOADS = 200000, REPLICAS = 5, PODS = WORKLOADS * REPLICAS, PER_NAMESPACE = 100, WARM = 3, RUNS = 5 };
 enum { NAME_SIZE = 46, JSON_MAX = 4096 };
 
-/* What the answer's text holds, one after the other, apart from the world's own names. */
+/* What the answer's text holds, one after the other, apart from the cache's own names. */
 struct item {
         char ns[16], name[NAME_SIZE];
 };
@@ -33,7 +33,7 @@ static double seconds(void)
         return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-/* --- the world --- */
+/* --- the cache --- */
 
 static const char profile[] = "{\"metadata\":{\"name\":\"bench\",\"uid\":\"p\",\"generation\":1,\"creationTimestamp\":"
                               "\"2026-01-01T00:00:00Z\"},"

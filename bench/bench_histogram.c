@@ -159,7 +159,7 @@ static void bench_ask(struct fixture *f)
 static void bench_store(const struct fixture *f)
 {
         static uint8_t packed[USAGE_PACK_MAX];
-        static double room[2 * HISTOGRAM_BUCKETS];
+        static struct usage_memory memory;
         size_t bytes = 0;
         double start = cpu_seconds();
         for (int i = 0; i < HISTORIES; i++)
@@ -168,7 +168,7 @@ static void bench_store(const struct fixture *f)
         start = cpu_seconds();
         for (int i = 0; i < HISTORIES; i++) {
                 struct usage u;
-                int rc = usage_unpack(packed, usage_pack(&f->history[i], packed), &u, room);
+                int rc = usage_unpack(packed, usage_pack(&f->history[i], packed), &u, &memory);
                 assert(rc == 0);
                 (void)rc;
         }

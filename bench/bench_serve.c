@@ -1,6 +1,7 @@
 /*
- * The door alone under load: single recommendations at random of 100 000 workloads, plain and over TLS, and pods at
- * admission, while the view is made afresh and swapped each second. (bench_door has a whole controller behind it.)
+ * The REST listener alone under load: single recommendations at random of 100 000 workloads, plain and over TLS, and
+ * pods at admission, while the view is made afresh and swapped each second. (bench_door has a whole controller behind
+ * it.)
  */
 #include <stdatomic.h>
 #include <stdio.h>
@@ -65,7 +66,7 @@ static double clock_seconds(clockid_t clock)
         return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-/* Of the door alone: wrk is another process, and who makes the views is not counted. */
+/* Of the listener alone: wrk is another process, and who makes the views is not counted. */
 static double door_seconds(void)
 {
         clockid_t of_swapper;

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "../test/fake/apiserver.h"
+#include "../test/support/live_defaults.h"
 #include "../test/support/tmp.h"
 #include "base/mem.h"
 #include "control/parts.h"
@@ -22,16 +23,6 @@ static void fail(const char *what)
 {
         fprintf(stderr, "bench_soak: %s\n", what);
         exit(1);
-}
-
-static double resident(void)
-{
-        long pages = 0;
-        FILE *f = fopen("/proc/self/statm", "re");
-        if (!f || fscanf(f, "%*s %ld", &pages) != 1)
-                fail("/proc/self/statm cannot be read");
-        fclose(f);
-        return (double)pages * (double)sysconf(_SC_PAGESIZE);
 }
 
 /* --- the cluster's process: one change for each byte it is sent --- */
@@ -125,12 +116,7 @@ static void begin(struct soak *s)
 {
         struct access_options where = {.kubeconfig = s->kubeconfig};
         struct controller_options options = {
-                .live.interval_ms = INTERVAL_MS,
-                .live.checkpoint_ms = SECOND_MS,
-                .live.status_ms = SECOND_MS,
-                .live.retention_ms = SECOND_MS,
-                .live.api_rate = 1e6,
-                .live.api_concurrency = 8,
+                .live = live_defaults(),
                 .ns = "halflife-system",
                 .identity = "soak",
                 .database = s->database,
@@ -138,6 +124,9 @@ static void begin(struct soak *s)
                 .user_agent = "halflife-bench",
         };
         struct err err = {0};
+        options.live.interval_ms = INTERVAL_MS;
+        options.live.checkpoint_ms = options.live.status_ms = options.live.retention_ms = SECOND_MS;
+        options.live.api_rate = 1e6;
         while (access(s->kubeconfig, R_OK) != 0)
                 usleep(10000);
         s->loop = loop_new();
@@ -186,9 +175,9 @@ int main(int argc, char **argv)
         log_setup(LOG_ERROR, false);
         begin(&s);
         run_until(&s, cycles / 10);
-        double early = resident();
+        double early = (double)mem_resident();
         run_until(&s, cycles);
-        double late = resident();
+        double late = (double)mem_resident();
         bench_line("soak cycles", (double)controller_parts(s.controller)->pass.cycles, "", "");
         bench_line("soak templates patched", (double)applier_counts(controller_parts(s.controller)->applier)->applied,
                    "", "");

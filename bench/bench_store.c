@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "../test/support/live_defaults.h"
 #include "../test/support/tmp.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -16,7 +17,7 @@
 
 enum { DIRTY = 100000, HISTORIES = 200000, WATERMARKS = 5, BUCKETS = 20, ROUNDS = 3 };
 
-static double seconds_of(clockid_t clock)
+static double clock_seconds(clockid_t clock)
 {
         struct timespec t;
         clock_gettime(clock, &t);
@@ -25,7 +26,7 @@ static double seconds_of(clockid_t clock)
 
 static double seconds(void)
 {
-        return seconds_of(CLOCK_MONOTONIC);
+        return clock_seconds(CLOCK_MONOTONIC);
 }
 
 /* --- what is stored --- */
@@ -90,7 +91,7 @@ static void told(void *arg, const struct store_result *r)
                 fprintf(stderr, "%s\n", r->err.text);
                 exit(1);
         }
-        double spent = seconds_of(CLOCK_THREAD_CPUTIME_ID);
+        double spent = clock_seconds(CLOCK_THREAD_CPUTIME_ID);
         batch_cpu = spent - thread_cpu;
         thread_cpu = spent;
         last_ms = (double)r->took_ms;
@@ -176,14 +177,12 @@ static double start_controller(char *path)
                                          "contexts: [{name: none, context: {cluster: none, user: ''}}]\n";
         AUTO(mem_free) char *file = tmp_file("kubeconfig", kubeconfig);
         struct access_options where = {.kubeconfig = file};
-        struct controller_options o = {.live.interval_ms = MINUTE_MS,
-                                       .live.checkpoint_ms = HOUR_MS,
-                                       .live.api_rate = 1,
-                                       .live.api_concurrency = 1,
+        struct controller_options o = {.live = live_defaults(),
                                        .ns = "halflife-system",
                                        .identity = "bench",
                                        .database = path,
                                        .user_agent = "halflife-bench"};
+        o.live.checkpoint_ms = HOUR_MS;
         struct loop *l = loop_new();
         struct access *a;
         struct controller *c;
@@ -227,10 +226,10 @@ int main(void)
         bench_line("store first checkpoint, 200000 histories", last_ms / 1e3, "s", "");
         bench_line("store first checkpoint, thread's CPU", batch_cpu, "s", "");
         for (int round = 0; round < ROUNDS; round++) {
-                double at = seconds(), at_cpu = seconds_of(CLOCK_PROCESS_CPUTIME_ID);
+                double at = seconds(), at_cpu = clock_seconds(CLOCK_PROCESS_CPUTIME_ID);
                 s = start(path, HISTORIES);
                 least(&start_wall, seconds() - at);
-                least(&start_cpu, seconds_of(CLOCK_PROCESS_CPUTIME_ID) - at_cpu);
+                least(&start_cpu, clock_seconds(CLOCK_PROCESS_CPUTIME_ID) - at_cpu);
                 for (int part = 0; part < 4; part++)
                         checkpoint(s, part % 2 * DIRTY, part % 2 * DIRTY + DIRTY);
                 close_store(s);

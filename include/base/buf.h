@@ -1,6 +1,6 @@
 /*
- * A growing run of bytes with the most it may ever hold, given at birth. Going over is an ordinary error (ERR_TOOBIG)
- * that leaves the buffer as it was. data is always NUL-terminated once something was added.
+ * A growing byte buffer with an upper bound, set by buf_init. An addition beyond the bound fails with ERR_TOOBIG and
+ * leaves the buffer as it was. data is NUL-terminated once something was added.
  */
 #ifndef HALFLIFE_BASE_BUF_H
 #define HALFLIFE_BASE_BUF_H
@@ -14,15 +14,15 @@ struct buf {
         size_t len, cap, max;
 };
 
-void buf_init(struct buf *b, size_t max); /* bytes, the NUL aside */
-void buf_release(struct buf *b);          /* {0} is fine; may be init'ed again */
-void buf_reset(struct buf *b);            /* empty, memory kept */
+void buf_init(struct buf *b, size_t max); /* max: bytes the buffer may hold, without the NUL */
+void buf_release(struct buf *b);          /* accepts {0}; buf_init may follow */
+void buf_reset(struct buf *b);            /* empties the buffer and keeps its memory */
 int buf_add(struct buf *b, const void *p, size_t len);
 int buf_add_text(struct buf *b, const char *s);
-char *buf_extend(struct buf *b, size_t len); /* by len bytes, for the caller to fill; NULL: over the bound */
+char *buf_extend(struct buf *b, size_t len); /* adds len bytes for the caller to fill; NULL: over the bound */
 int buf_printf(struct buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-void buf_drop(struct buf *b, size_t len); /* forget the first len bytes */
-char *buf_steal(struct buf *b);           /* NUL-terminated, the caller's; b is empty after */
+void buf_drop(struct buf *b, size_t len); /* removes the first len bytes */
+char *buf_steal(struct buf *b);           /* NUL-terminated, the caller's; b is empty afterwards */
 static inline struct text buf_text(const struct buf *b)
 {
         return (struct text){b->data ? b->data : "", b->len};

@@ -1,39 +1,48 @@
 /*
- * Errors: a code to act on, a text to read.
+ * Errors: a code for the caller to act on, and a text for people.
  *
- * Functions that can fail return 0 (or a documented value >= 0) or one of the negative codes below, and, where they
- * take a struct err, leave in it what failed and why. The struct is the caller's and of fixed size, so reporting cannot
- * itself fail. Texts start in lower case, quote their subject and tell the way out; each caller on the way up may wrap
- * them once.
+ * A function that can fail returns 0 (or a documented value >= 0), or one of the negative codes below. A function that
+ * takes a struct err also writes there what failed and why. The struct is the caller's and has a fixed size, so that
+ * reporting an error cannot itself fail. A text starts in lower case, quotes its subject and names the remedy. Each
+ * caller on the way up may put its own context in front once (err_wrap).
  */
 #ifndef HALFLIFE_BASE_ERR_H
 #define HALFLIFE_BASE_ERR_H
 
 enum {
-        ERR_INVALID = -1,  /* never retry as it is: malformed, out of bounds */
-        ERR_RETRY = -2,    /* busy or unreachable: the same again later may do */
-        ERR_STALE = -3,    /* what was read has changed (409, 422 of a test): read again */
-        ERR_GONE = -4,     /* a version or token has expired (410): list again */
-        ERR_NOTFOUND = -5, /* no such object, file, resource */
-        ERR_DENIED = -6,   /* may not (401, 403, EACCES): somebody has to grant it */
-        ERR_CONFLICT = -7, /* someone else owns it (field manager, lock) */
-        ERR_TOOBIG = -8,   /* over a bound set at birth */
-        ERR_NOSPACE = -9,  /* no room: lent memory too small, disk full */
-        ERR_IO = -10,      /* the system failed: errno's text is in err */
-        ERR_DAMAGED = -11, /* stored bytes do not check out */
+        ERR_INVALID = -1,  /* malformed or out of bounds: the same call will fail again */
+        ERR_RETRY = -2,    /* busy or unreachable: the same call may succeed later */
+        ERR_STALE = -3,    /* the object changed since it was read (409, or 422 of a JSON Patch test): read it again */
+        ERR_GONE = -4,     /* a resourceVersion or continue token has expired (410): list again */
+        ERR_NOTFOUND = -5, /* no such object, file or resource */
+        ERR_DENIED = -6,   /* permission is missing (401, 403, EACCES): an administrator has to grant it */
+        ERR_CONFLICT = -7, /* another owner holds it (field manager, lock) */
+        ERR_TOOBIG = -8,   /* over a fixed bound */
+        ERR_NOSPACE = -9,  /* no room: the caller's memory is too small, or the disk is full */
+        ERR_IO = -10,      /* a system call failed; err holds errno's text */
+        ERR_DAMAGED = -11, /* stored bytes are corrupt (wrong checksum or format) */
 };
 
 enum { ERR_TEXT_MAX = 512 };
 
 struct err {
         int code;                /* 0 or a code above */
-        char text[ERR_TEXT_MAX]; /* NUL-terminated, valid UTF-8, cut when too long */
+        int http_status;         /* of the answer that refused the request; 0: another error, or no answer */
+        char text[ERR_TEXT_MAX]; /* NUL-terminated, valid UTF-8; a longer text is cut */
 };
 
-/* Set code and text; returns code. err may be NULL (then only the code is returned). */
+/* Set code and text. Returns code. err may be NULL: the text is then lost. */
 int err_set(struct err *err, int code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
-/* Put "what: " in front of the text; returns err->code (ERR_IO when err is NULL, so never call it without one). */
+/* Like err_set, and keep the HTTP status of the answer. */
+int err_set_http(struct err *err, int code, int http_status, const char *fmt, ...)
+        __attribute__((format(printf, 4, 5)));
+
+/* Copy code, HTTP status and text. Returns the code. err may be NULL. */
+int err_copy(struct err *err, const struct err *from);
+
+/* Put the formatted context and ": " in front of the text. Returns err->code; with err NULL it can only return ERR_IO,
+ * so pass an err. */
 int err_wrap(struct err *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* The name of a code for logs ("retry", "stale", …). */

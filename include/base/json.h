@@ -1,5 +1,5 @@
 /*
- * A pull reader for one JSON value that lies whole in memory: no tree, no copy, no allocation.
+ * A pull parser for one JSON value that lies whole in memory: no tree, no copy, no allocation.
  *
  *     struct json j;
  *     json_init(&j, p, len);
@@ -12,12 +12,13 @@
  *                             json_skip(&j);
  *     if (json_done(&j) < 0) …
  *
- * Errors stick: after the first one every call gives its empty answer and loops end, so that a reader checks once, at
- * the end, by json_done. What has the wrong type is an error where it was asked for by json_text, json_int, json_bool;
- * `null` reads as absent (empty text, 0, false, no member) because the API server writes it so. Depth is at most
- * JSON_DEPTH_MAX. Keys and strings are checked to be UTF-8, escaped surrogates to be pairs; U+0000 may be in a text, so
- * its length counts. Of duplicate keys each is seen, in order. What was read counts only once json_done has said 0.
- * Streams are cut into whole values by net/stream first.
+ * After the first error every call returns its empty value and every loop ends. The caller therefore checks once, at
+ * the end, with json_done; values read are valid only if json_done returns 0. A value of the wrong type is an error in
+ * json_text, json_int and json_bool. `null` reads as absent (empty text, 0, false, no members), because the API server
+ * writes null for absent. Depth is at most JSON_DEPTH_MAX.
+ *
+ * Keys and strings must be valid UTF-8, and escaped surrogates must come in pairs. A text may hold U+0000, so use its
+ * length. json_key returns every one of several equal keys, in order. net/stream cuts a stream into whole values first.
  */
 #ifndef HALFLIFE_BASE_JSON_H
 #define HALFLIFE_BASE_JSON_H
@@ -34,38 +35,38 @@ enum { JSON_DEPTH_MAX = 64 };
 
 struct json {
         const char *p, *end, *begin;
-        const char *error; /* NULL, or what is wrong, a constant */
+        const char *error; /* constant text of the first error; NULL: none yet */
         int depth;
-        bool first; /* no member of the innermost container was read yet */
+        bool first; /* no member of the innermost object or array was read yet */
         char bracket[JSON_DEPTH_MAX];
 };
 
 void json_init(struct json *j, const char *p, size_t len);
 
-/* What comes next: one of { [ " 0 (number) t f n, or 0 at the end or after an error. */
+/* The type of the next value, by a character: { [ " 0 (any number) t f n. NUL at the end or after an error. */
 char json_peek(struct json *j);
 
-/* Enter an object '{' or array '['; false (and no error) when the value is null. The end is consumed by json_key /
- * json_item. */
+/* Enter an object '{' or array '['. Returns false, without an error, when the value is null. The last json_key or
+ * json_item, which returns false, consumes the closing bracket. */
 bool json_enter(struct json *j, char bracket);
-/* The next member's key, escapes undone only where there are none: keys with escapes come raw, and match nothing we
- * know. */
+/* The next member's key; false: the object has ended. A key with escapes comes raw, with its backslashes, and so
+ * matches no key that halflife knows. */
 bool json_key(struct json *j, struct text *ret_key);
-/* Is there a next element in this array? */
+/* Whether the array has a next element. */
 bool json_item(struct json *j);
 
-/* A string: points into the input where it has no escape, else unescaped into the arena. null: {"" ,0}. */
+/* A string. Without escapes the text points into the input, else into the arena, unescaped. null gives {"", 0}. */
 struct text json_text(struct json *j, struct arena *a);
-/* An integer within int64; "2.0" and "2e3" are integers as well, "2.5" is an error. */
+/* An integer within int64. 2.0 and 2e3 are integers as well; 2.5 is an error. */
 int64_t json_int(struct json *j);
 bool json_bool(struct json *j);
-/* A string or a number as its text (quantities, int-or-string). */
+/* The text of a string or a number, for quantities and int-or-string fields. */
 struct text json_scalar(struct json *j, struct arena *a);
 void json_skip(struct json *j);
-/* The bytes of the next value, whatever it is, skipped. */
+/* Skip the next value, of any type, and return its bytes. */
 struct text json_raw(struct json *j);
 
-/* 0 when everything was read without an error and only white space is left; else ERR_INVALID with place and reason. */
+/* Returns 0 when no error occurred and only white space is left, else ERR_INVALID with place and reason in err. */
 int json_done(struct json *j, struct err *err);
 
 #endif

@@ -1,8 +1,12 @@
 /*
- * Structured logs on stderr, text or JSON, one line a message: a constant message, then key and value. Only control and
- * cli log. Lines are written whole, so threads do not mix; a reader that is slow is waited for, one that is gone loses
- * the line. Values are quoted and escaped as needed (no control character, no byte that is not UTF-8 reaches a
- * terminal) and cut at 1 KiB. Text that is NULL shows as - or null.
+ * Structured logs on stderr, as text or JSON. A log line is a constant message and then keys with values. The modules
+ * below cache (base, core, net, objects, kube, store, http and others) return errors and log nothing.
+ *
+ * Each line is written whole, so that lines of several threads do not mix. Writing waits for a slow reader of stderr;
+ * when the reader is gone, the line is lost.
+ *
+ * Values are quoted and escaped as needed and cut at 1 KiB: neither a control character nor invalid UTF-8 reaches a
+ * terminal. A NULL text shows as - (text) or null (JSON).
  *
  *     2026-11-21T11:54:02.123Z WARN  patch refused, will read again pod=web-0 http=409 why="no longer there"
  *     {"time":"2026-11-21T11:54:02.123Z","level":"warn","message":"patch refused, will read

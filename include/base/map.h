@@ -1,9 +1,8 @@
 /*
  * A hash map from byte strings to pointers, and interned strings.
  *
- * Keys are hashed with a seed drawn once a process, so that names chosen by a stranger cannot be made to collide. The
- * map does not copy keys: a key lives in the value or in the caller's own memory, at least as long as its entry. Not
- * thread-safe.
+ * Keys are hashed with a random seed per process, so that nobody can choose names that collide. The map does not copy
+ * keys: a key lies in the value or in the caller's own memory and must live as long as its entry. Not thread-safe.
  */
 #ifndef HALFLIFE_BASE_MAP_H
 #define HALFLIFE_BASE_MAP_H
@@ -20,26 +19,29 @@ struct map {
 void map_release(struct map *m); /* keys and values stay the caller's */
 void *map_get(const struct map *m, struct text key);
 void *map_put(struct map *m, struct text key,
-              void *value);                     /* returns the value replaced, or NULL; value is never NULL */
-void *map_drop(struct map *m, struct text key); /* returns the value dropped, or NULL */
-/* Iterate in no order: size_t at = 0; while (map_next(m, &at, &key, &value)). No put or drop meanwhile, but dropping
- * the entry just seen. */
+              void *value);                     /* returns the replaced value, or NULL; value must not be NULL */
+void *map_drop(struct map *m, struct text key); /* returns the removed value, or NULL */
+/* Iterate in no particular order: size_t at = 0; while (map_next(m, &at, &key, &value)). The only change allowed during
+ * an iteration is to drop the entry just returned. */
 bool map_next(const struct map *m, size_t *at, struct text *ret_key, void **ret_value);
 uint64_t map_hash(struct text key);
+/* FNV-1a hash, the same in every process. It only detects changes, so nobody gains by a collision. digest 0 begins a
+ * digest; an earlier result continues it. */
+uint64_t digest_bytes(uint64_t digest, const void *p, size_t len);
 
 /*
- * Interned strings: equal strings are one pointer, so names that occur a million times (namespaces, container names)
- * are held once and compared by address. Counted: intern_drop of the last reference frees it.
+ * Interned strings: equal strings share one pointer. A name that occurs a million times (a namespace, a container name)
+ * is stored once and compared by address. References are counted: intern_drop of the last one frees the string.
  */
 struct intern;
 struct intern *intern_new(void);
 void intern_free(struct intern *in);
-const char *intern_text(struct intern *in, struct text t); /* NUL-terminated; one more reference */
-const char *intern_keep(const char *s);                    /* of an interned string: one more, without a look-up */
-void intern_drop(struct intern *in, const char *s);        /* NULL is fine */
+const char *intern_text(struct intern *in, struct text t); /* NUL-terminated; takes one reference */
+const char *intern_keep(const char *s);                    /* takes a further reference to an interned string */
+void intern_drop(struct intern *in, const char *s);        /* accepts NULL */
 
-/* The next value of a map, NULL at the end: for (size_t at = 0; (v = map_each(&m, &at));). The entry just seen may be
- * dropped. */
+/* The next value of a map, NULL at the end: for (size_t at = 0; (v = map_each(&m, &at));). The loop may drop the entry
+ * just returned. */
 static inline void *map_each(const struct map *m, size_t *at)
 {
         struct text key;

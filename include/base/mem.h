@@ -1,10 +1,9 @@
 /*
  * Memory.
  *
- * Small allocations never return NULL: when the system has no memory left the process says so and ends by abort(), and
- * the last checkpoint stands (it is whole at any instant). What the outside can make large is bounded where it is born
- * (base/buf, base/queue, limits of net/stream), so running out is our own failure or the machine's, never a peer's
- * choice.
+ * Allocations never return NULL. When the system has no memory left, the process writes a message and calls abort();
+ * the database keeps the last checkpoint, which is complete at any instant. Everything that input can make large has a
+ * bound (base/buf, base/queue, the limits of net/stream). No peer can therefore make halflife run out of memory.
  */
 #ifndef HALFLIFE_BASE_MEM_H
 #define HALFLIFE_BASE_MEM_H
@@ -16,16 +15,17 @@
 
 void *mem_new(size_t size);                           /* zeroed */
 void *mem_new_array(size_t count, size_t size);       /* zeroed; overflow aborts */
-void *mem_resize(void *p, size_t count, size_t size); /* like reallocarray; count 0 frees and gives NULL */
-char *mem_string(const char *s);                      /* NULL gives NULL */
+void *mem_resize(void *p, size_t count, size_t size); /* like reallocarray; count 0 frees p and returns NULL */
+char *mem_string(const char *s);                      /* copy; NULL returns NULL */
 char *mem_string_n(const char *p, size_t len);        /* NUL-terminated copy */
 char *mem_printf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void mem_free(void *p);
-void mem_trim(void); /* what is free goes back to the system, where it has means for that */
+void mem_trim(void);       /* returns free memory to the system, with glibc only */
+size_t mem_resident(void); /* bytes of this process that are in memory; 0: the system does not tell */
 
 #define MEM_NEW(type) ((type *)mem_new(sizeof(type)))
 
-/* char *s AUTO(mem_free): freed at the end of the scope by FN##_auto, defined with MEM_AUTO(FN, type *). */
+/* char *s AUTO(mem_free): the end of the scope frees s by FN##_auto, which MEM_AUTO(FN, type *) defines. */
 #define AUTO(fn) __attribute__((cleanup(fn##_auto)))
 #define MEM_AUTO(fn, type)                                                                                             \
         static inline void fn##_auto(type *p)                                                                          \
@@ -33,7 +33,7 @@ void mem_trim(void); /* what is free goes back to the system, where it has means
                 if (*p)                                                                                                \
                         fn(*p);                                                                                        \
         }
-/* Hand over what an AUTO variable holds: return STEAL(&x); */
+/* Take the value out of an AUTO variable, which is NULL afterwards and frees nothing: return STEAL(&x); */
 #define STEAL(pp)                                                                                                      \
         ({                                                                                                             \
                 __typeof__(*(pp)) stolen_ = *(pp);                                                                     \
@@ -49,9 +49,9 @@ static inline void mem_free_auto(void *pp)
 }
 
 /*
- * An arena: memory of one lifetime (one cycle, one object being decoded). Its memory is kept over arena_reset, as one
- * block, and freed by arena_release. {0} is a valid empty arena. Alignment is that of max_align_t for arena_new, none
- * for copies of bytes.
+ * An arena: memory that is all freed at once, after one cycle or one decoded object. arena_reset empties the arena and
+ * keeps its memory as one block; arena_release frees it. {0} is a valid empty arena. arena_new aligns to max_align_t,
+ * arena_text not at all.
  */
 struct arena {
         struct arena_block *block;
@@ -63,16 +63,16 @@ void arena_reset(struct arena *a);
 void arena_release(struct arena *a);
 
 /*
- * Small blocks from slabs: sizes are rounded up to a class (16 bytes apart to 256, then powers of 2^(1/4) to 4096),
- * freed blocks are reused by the same class; larger ones go to malloc. No header per block: the caller tells the size
- * when it frees.
+ * A slab allocator for small blocks. A size is rounded up to a size class: multiples of 16 bytes up to 256, then steps
+ * of a factor 2^(1/4) up to 4096. A freed block is reused for the same class. Larger blocks come from malloc. Small
+ * blocks have no header, so the caller gives the size again when it frees one.
  */
 struct slab;
 struct slab *slab_new(void);
-void slab_free(struct slab *s);               /* everything in it */
+void slab_free(struct slab *s);               /* frees all blocks as well */
 void *slab_take(struct slab *s, size_t size); /* not zeroed */
 void slab_give(struct slab *s, void *p, size_t size);
-size_t slab_round(size_t size);          /* what a block of this size really takes */
-size_t slab_bytes(const struct slab *s); /* held from the system */
+size_t slab_round(size_t size);          /* bytes that a block of this size occupies */
+size_t slab_bytes(const struct slab *s); /* bytes held from the system, in use or not */
 
 #endif

@@ -1,5 +1,6 @@
 /*
- * A histogram of durations in seconds, with fixed bounds: kept by whoever measures, shown by whoever exports.
+ * A Prometheus histogram of durations in seconds, with fixed bounds. The code that measures holds it; the metrics
+ * export reads it.
  */
 #ifndef HALFLIFE_BASE_METRIC_SECONDS_H
 #define HALFLIFE_BASE_METRIC_SECONDS_H
@@ -7,10 +8,10 @@
 #include <stdint.h>
 
 enum { METRIC_BOUNDS = 12 };
-extern const double metric_bounds[METRIC_BOUNDS]; /* seconds, rising; inclusive */
+extern const double metric_bounds[METRIC_BOUNDS]; /* upper bounds of the buckets in seconds, ascending, inclusive */
 
 struct metric_seconds {
-        uint64_t count[METRIC_BOUNDS + 1]; /* of each bucket by itself; the last is above all bounds */
+        uint64_t count[METRIC_BOUNDS + 1]; /* per bucket, not cumulative; the last bucket is above all bounds */
         double sum;
 };
 void metric_observe(struct metric_seconds *s, double seconds);

@@ -1,8 +1,13 @@
 /*
- * A work queue of keys, in the manner of client-go's: adding twice is once, adding during work is once more after it;
- * delayed adds; per-key back-off; bounded. Keys are opaque pointers that the caller keeps alive while they are held:
- * ready, waiting for their time, or taken and not yet done. An add makes a waiting key ready at once, also one that
- * backs off (its failures still count). Keys are taken in the order they became ready. One thread.
+ * A bounded work queue of keys, like client-go's, with delayed adds and a back-off per key. A key added twice is
+ * processed once; a key added during its processing is processed once more afterwards. Tenants take turns, and the keys
+ * of a tenant are taken in the order in which they became ready: one with thousands keeps no other waiting. Where the
+ * keys in work have a bound, a tenant has as many of these places as it leaves to others, and one that is alone all but
+ * one: slow ones do not take all.
+ *
+ * Keys are opaque pointers. The caller keeps a key alive while the queue holds it: ready, waiting for its time, or
+ * taken and not yet done. queue_add makes a waiting key ready at once, even during its back-off; its failures still
+ * count. Not thread-safe.
  */
 #ifndef HALFLIFE_BASE_QUEUE_H
 #define HALFLIFE_BASE_QUEUE_H
@@ -13,17 +18,21 @@
 #include "base/clock.h"
 
 struct queue;
-struct queue *queue_new(size_t max, int64_t back_off_least_ms, int64_t back_off_most_ms);
+/* tenant_of: what stands for a key's tenant, the same while the queue holds the key; NULL: all keys have one. */
+struct queue *queue_new(size_t max, int64_t back_off_least_ms, int64_t back_off_most_ms,
+                        const void *(*tenant_of)(const void *key));
+void queue_set_places(struct queue *q, size_t places); /* keys in work at once; 0: no bound */
 void queue_free(struct queue *q);
-int queue_add(struct queue *q, void *key); /* ERR_TOOBIG when max keys are held */
+int queue_add(struct queue *q, void *key); /* 0, or ERR_TOOBIG when the queue holds max keys */
 int queue_add_after(struct queue *q, void *key, struct mono now,
-                    int64_t delay_ms);              /* the sooner of two delays stands */
-void *queue_take(struct queue *q, struct mono now); /* NULL: nothing due */
-void queue_done(struct queue *q, void *key);        /* forgets its failures */
+                    int64_t delay_ms);              /* of two delays for a key, the sooner counts */
+void *queue_take(struct queue *q, struct mono now); /* NULL: no key is ready whose tenant has a place */
+void queue_done(struct queue *q, void *key);        /* after success: resets the key's back-off */
 void queue_retry(struct queue *q, void *key, struct mono now,
-                 int64_t at_least_ms);                         /* doubles its back-off, with jitter */
-void queue_forget(struct queue *q, void *key);                 /* the key is about to be freed */
-int64_t queue_wait_ms(const struct queue *q, struct mono now); /* until something is due; -1: nothing waits */
+                 int64_t at_least_ms);         /* after a failure: doubles the key's back-off, with jitter */
+void queue_forget(struct queue *q, void *key); /* call it before the key is freed */
+int64_t queue_wait_ms(const struct queue *q, struct mono now); /* ms until a key is ready; -1: no key waits */
+size_t queue_in_work(const struct queue *q);
 size_t queue_count(const struct queue *q);
 
 #endif

@@ -1,6 +1,7 @@
 /*
- * Eight bytes of text at a time. word_has and word_has_below set the high bit of each byte found; behind the first of
- * them they may set some too many, so only whether there is one, and the first, can be told. Answers may be or-ed.
+ * Searching eight bytes of text at a time (SWAR). word_has and word_has_below set the high bit of each matching byte.
+ * After the first match they may set the bit of other bytes as well. So trust only whether there is a match, and the
+ * first one (word_first). Results may be or-ed.
  */
 #ifndef HALFLIFE_BASE_SWAR_H
 #define HALFLIFE_BASE_SWAR_H
@@ -13,7 +14,7 @@
 #define WORD_ONES UINT64_C(0x0101010101010101)
 #define WORD_HIGH (WORD_ONES << 7)
 
-/* The first byte of memory is the lowest, on every machine. */
+/* Load eight bytes; the first byte in memory becomes the lowest, on every machine. */
 static inline uint64_t word_at(const char *p)
 {
         uint64_t word;
@@ -21,7 +22,7 @@ static inline uint64_t word_at(const char *p)
         return le64toh(word);
 }
 
-/* Bytes below limit, which is at most 0x80. */
+/* Mark bytes below limit; limit is at most 0x80. */
 static inline uint64_t word_has_below(uint64_t word, unsigned char limit)
 {
         return (word - WORD_ONES * limit) & ~word & WORD_HIGH;
@@ -32,13 +33,13 @@ static inline uint64_t word_has(uint64_t word, char c)
         return word_has_below(word ^ WORD_ONES * (unsigned char)c, 1);
 }
 
-/* Bytes of 0x80 and above: each of them, and no other. */
+/* Mark exactly the bytes of 0x80 and above. */
 static inline uint64_t word_has_high(uint64_t word)
 {
         return word & WORD_HIGH;
 }
 
-/* The place of the first, of what is not 0. */
+/* The index (0 to 7) of the first marked byte; found must not be 0. */
 static inline size_t word_first(uint64_t found)
 {
         return (size_t)__builtin_ctzll(found) / 8;

@@ -1,5 +1,5 @@
 /*
- * A run of bytes that someone else owns: not NUL-terminated, never NULL when len > 0.
+ * A borrowed run of bytes: not NUL-terminated; p is never NULL when len > 0.
  */
 #ifndef HALFLIFE_BASE_TEXT_H
 #define HALFLIFE_BASE_TEXT_H
@@ -32,7 +32,7 @@ static inline bool text_is(struct text a, const char *s)
         return text_equal(a, text_of(s));
 }
 
-/* Bytewise, a prefix sorts first: the API server's own order of names. */
+/* Compare byte by byte; a prefix sorts first. The API server orders names so. */
 static inline int text_compare(struct text a, struct text b)
 {
         size_t shorter = a.len < b.len ? a.len : b.len;

@@ -1,11 +1,16 @@
 /*
- * YAML for people's files (kubeconfig, settings, profiles), read by libyaml into jansson values as the API server's own
- * reader does. Of plain scalars, YAML 1.1's booleans are booleans (true, yes, on, y and their opposites, written Aa, AA
- * or aa); nothing, ~ and null are null; whole numbers are integers (0x, 0o, 0b, and octal behind a 0; reals that are
- * whole become integers), others reals; everything else is text, and so is all that is quoted. Keys are texts as they
- * are written. Refused: duplicate keys, merge keys (<<), keys that are collections, infinities, tags but the plain
- * types', U+0000, nesting beyond 64, more than 1 000 anchors, aliases that make more than 100 000 values (each is a
- * copy).
+ * Reads YAML files that people write (kubeconfig, settings, profiles). libyaml parses; the result is jansson values,
+ * typed as the API server's YAML reader types them.
+ *
+ * Plain (unquoted) scalars:
+ *   - YAML 1.1's booleans are booleans: true, yes, on, y and their opposites, written aa, Aa or AA;
+ *   - nothing, ~ and null are null;
+ *   - whole numbers are integers, also 0x, 0o, 0b, octal after a leading 0, and reals with a whole value (2.0);
+ *   - other numbers are reals; everything else is text.
+ * Quoted scalars are text. Keys are text exactly as written.
+ *
+ * Errors: duplicate keys, merge keys (<<), keys that are collections, infinities, U+0000, tags other than the plain
+ * types', nesting beyond 64, more than 1 000 anchors, and aliases whose copies add more than 100 000 values.
  */
 #ifndef HALFLIFE_BASE_YAML_H
 #define HALFLIFE_BASE_YAML_H
@@ -18,18 +23,18 @@
 MEM_AUTO(json_decref, json_t *)
 
 /*
- * One document from text, of at most 16 MiB; an empty one is null. NULL with err telling line and column ("line 3,
- * column 7: …"). The caller's reference.
+ * Reads one document from text of at most 16 MiB; an empty document is null. Returns a reference that the caller owns,
+ * or NULL with line and column in err ("line 3, column 7: …").
  */
 json_t *yaml_read(const char *text, size_t len, struct err *err);
-/* All documents of a stream, as a JSON array (empty documents are left out): all of them or an error. */
+/* Reads all documents of a stream into a JSON array, without empty documents. One bad document fails the whole call. */
 json_t *yaml_read_all(const char *text, size_t len, struct err *err);
-/* What a plain scalar of UTF-8 means by the rules above, infinities aside, which are texts here. Never NULL; the
- * caller's. */
+/* The value of a plain scalar (valid UTF-8) by the rules above, except that infinities are text. Returns a reference
+ * that the caller owns, never NULL. */
 json_t *yaml_plain(const char *s);
 /*
- * A whole file of at most max bytes, NUL-terminated and the caller's. NULL on failure, with ERR_NOTFOUND, ERR_DENIED,
- * ERR_TOOBIG or ERR_IO and the path in err.
+ * Reads a whole file of at most max bytes. Returns NUL-terminated bytes, which the caller frees with mem_free, or NULL
+ * with ERR_NOTFOUND, ERR_DENIED, ERR_TOOBIG or ERR_IO and the path in err.
  */
 char *file_read(const char *path, size_t max, size_t *ret_len, struct err *err);
 

@@ -1,27 +1,32 @@
 /*
- * What the controller did to a target and saw done to it, as the store keeps it beside the target: JSON, whose keys are
- * listed in docs/internals/store-format.md.
+ * What halflife did to a target and saw others do to it. The store keeps this apply state beside the target as JSON;
+ * docs/internals/store-format.md lists the keys.
  */
 #ifndef HALFLIFE_CACHE_APPLY_STATE_H
 #define HALFLIFE_CACHE_APPLY_STATE_H
 
 #include "cache/cache.h"
 
-char *apply_state_print(const struct target *t); /* the caller's, by free */
-/* What cannot be read of it is as good as absent. */
+/* The caller frees the JSON. starts: with what containers need while they start. */
+char *apply_state_print(const struct target *t, bool starts);
+/* Read what apply_state_print wrote. A part that cannot be read counts as absent. */
 void apply_state_read(struct cache *w, struct target *t, struct text record);
 
-/* How long a conflict can have been waited for that is read from elsewhere: a week at most. */
+/* The wait after a conflict, as read from a database or object, brought within bounds: at most a week, in ms. */
 int64_t apply_state_step_bound(int64_t ms);
 
 /* --- what happens (target_state.c) --- */
 
-void apply_state_changed(struct target *t, struct wall at, uint64_t digest); /* by us; of the template it was in */
-void apply_state_stood(struct target *t, int64_t since_ms);                  /* -1: not yet; 0: nothing is tried */
+/* halflife changed it; digest: of the changed template */
+void apply_state_changed(struct target *t, struct wall at, uint64_t digest);
+/* since when a canary change is in force; -1: not yet; 0: no canary */
+void apply_state_passed(struct target *t, int64_t since_ms);
+/* halflife has begun to write the canary pods' requests to the other pods */
 void apply_state_followed(struct target *t, struct wall at);
-/* Left alone for a day, and twice as long each time, up to a week. what: the words for it, taken over. */
+/* A conflict: halflife leaves the target alone for a day, twice as long each next time, up to a week. Takes over
+ * `what`, the text of the conflict. */
 void apply_state_contest(struct target *t, struct wall now, char *what);
-/* A request of ours is back at its original. counts: it is a fight; else all of them before are forgotten. */
+/* Somebody restored an original request. counts: add it to the resets that may become a conflict; else forget all. */
 void apply_state_reset(struct target *t, struct wall at, bool counts);
 
 #endif

@@ -1,5 +1,6 @@
 /*
- * What scales workloads (HPAs, ScaledObjects of KEDA), and what sets their requests beside us (VPAs).
+ * Autoscalers of workloads (HPAs, KEDA's ScaledObjects), and VerticalPodAutoscalers, which set requests as halflife
+ * does.
  */
 #ifndef HALFLIFE_CACHE_AUTOSCALER_H
 #define HALFLIFE_CACHE_AUTOSCALER_H
@@ -14,21 +15,23 @@
 
 struct cache;
 
-/* One metric of an autoscaler, as decode.h has it; index in its list is its place here. */
+/* One metric of an autoscaler (objects/decode.h), at the same index as in the object. */
 struct autoscaler_metric {
         enum metric_source source;
         enum resource resource;
         enum metric_target target;
         const char *container, *name; /* interned; NULL: none */
         int64_t percent;
-        struct amount recorded, applied; /* by our annotations: the owner's target, and what we made of it */
+        /* by halflife's annotations: the owner's target, and the target halflife wrote */
+        struct amount recorded, applied;
 };
 
-/* An HPA, or a ScaledObject of KEDA, which makes an HPA of its own that nobody else writes. */
+/* The kind of an autoscaler: HPA or ScaledObject. KEDA makes an HPA from a ScaledObject, and nobody else writes that
+ * HPA. */
 struct autoscaler_kind {
-        const char *word; /* for people */
+        const char *word; /* the kind's name in messages */
         const char *group, *version, *kind, *plural;
-        bool triggers; /* its metrics are triggers */
+        bool triggers; /* its metrics are KEDA triggers */
 };
 
 extern const struct autoscaler_kind autoscaler_hpa, autoscaler_scaled_object;
@@ -37,35 +40,36 @@ struct autoscaler {
         char *key;             /* "ns/name", or "ns/name/ScaledObject" */
         const char *ns, *name; /* name: interned */
         uint32_t epoch;
-        uint32_t events;                        /* so many has the watch brought of it */
+        uint32_t events;                        /* how many events of this object the watch has delivered */
         const char *target_group, *target_kind; /* interned */
         char *target_name;
-        struct controller_owner owner; /* who made it; kind NULL: nobody */
-        const char *applier;           /* interned: who owns its metrics by server-side apply, not halflife; NULL */
-        const char *writer;            /* interned: who wrote them last, not halflife; NULL */
+        struct controller_owner owner; /* its controller owner; kind NULL: none */
+        /* interned: manager, not halflife, that owns its metrics by server-side apply; NULL: none */
+        const char *applier;
+        const char *writer; /* interned: manager, not halflife, that wrote its metrics last; NULL: none */
         struct autoscaler_metric *metric;
         int metrics;
-        int records; /* targets that its annotations of ours name */
-        bool broken; /* one of those cannot be read */
-        /* what the server said when we asked whether we may write it, or wrote it */
+        int records; /* targets in halflife's annotations on it */
+        bool broken; /* such an annotation cannot be read */
+        /* the API server's answer to halflife's write, or to its question whether it may write */
         bool permitted;
-        char *denied; /* why not; NULL */
+        char *denied; /* why the server refused; NULL: it did not */
         int64_t denied_ms;
-        struct workload *workload; /* what it scales; linked by autoscalers_settle */
-        struct autoscaler *next;   /* of the workload, by name */
+        struct workload *workload; /* the workload it scales; linked by autoscalers_settle */
+        struct autoscaler *next;   /* next autoscaler of the workload, by name */
 };
 
-/* A VerticalPodAutoscaler that is not Off: it sets the requests of what it points to, so we do not. */
+/* A VerticalPodAutoscaler whose updateMode is not Off. It sets the requests of its target, so halflife does not. */
 struct other_autoscaler {
         char *key; /* "ns/name" */
         const char *ns, *name;
         uint32_t epoch;
-        const char *target_group, *target_kind, *mode; /* interned; mode "" where it says none */
+        const char *target_group, *target_kind, *mode; /* interned; mode "": not set */
         char *target_name;
 };
 
 int hpa_upsert(struct cache *w, struct text json, uint32_t epoch, struct err *err);
-/* The same by the answer to a request of ours: see workload_answer. */
+/* Update an autoscaler from the API server's answer to halflife's write; see workload_answer. */
 int autoscaler_answer(struct cache *w, const struct autoscaler_kind *k, struct text json, uint32_t events,
                       struct err *err);
 void hpa_remove(struct cache *w, struct text json);
@@ -76,20 +80,20 @@ void scaled_object_swept(struct cache *w, uint32_t epoch);
 int other_autoscaler_upsert(struct cache *w, struct text json, uint32_t epoch, struct err *err);
 void other_autoscaler_remove(struct cache *w, struct text json);
 void other_autoscaler_swept(struct cache *w, uint32_t epoch);
-void other_autoscalers_relink(struct cache *w); /* which workloads they are about; after workloads_settle */
+void other_autoscalers_relink(struct cache *w); /* link each to its workloads; after workloads_settle */
 void other_autoscalers_release(struct cache *w);
-/* Links workloads and what scales them; a workload goes. */
+/* Link workloads and their autoscalers; forget: unlink a workload that goes. */
 void autoscalers_settle(struct cache *w);
 void autoscalers_forget(struct workload *wl);
 void autoscalers_release(struct cache *w);
-/* An HPA that KEDA made of a ScaledObject that is seen: that one speaks for it. */
+/* Whether it is an HPA that KEDA made from a watched ScaledObject. halflife then uses the ScaledObject instead. */
 bool autoscaler_spoken_for(const struct cache *w, const struct autoscaler *s);
 /* Does it scale by the utilization of a resource, so that a lower request would make more pods? */
 bool autoscaler_utilizes(const struct autoscaler *s, enum resource r);
-/* What the server said of a change of ours; at: when. */
+/* Record the API server's answer: denied at a time, with its reason; or permitted. */
 void autoscaler_denied(struct autoscaler *s, struct wall at, const char *why);
 void autoscaler_permitted(struct autoscaler *s);
-/* Does it compare the utilization with a target that can be moved? */
+/* Does the metric compare utilization with a target that halflife can change? */
 bool autoscaler_moves(const struct autoscaler_metric *m);
 
 #endif

@@ -1,8 +1,7 @@
 /*
- * What the controller knows of the cluster, cut down to what it uses. One loop thread owns it. Watches write it (by the
- * *_upsert, *_remove, *_swept functions); everything else reads it. It is level-triggered: links between its parts
- * (owner chains, profiles, targets) are made afresh by cache_relink once a cycle from what is there, so that no order
- * of events can leave them wrong.
+ * The cluster as watched, reduced to what halflife uses. The loop thread owns the cache. Watches write it, through the
+ * functions *_upsert, *_remove and *_swept. The cache is level-triggered: once a cycle, cache_relink makes the links
+ * between its parts (owner chains, profiles, targets) afresh. So no order of events can leave wrong links.
  */
 #ifndef HALFLIFE_CACHE_CACHE_H
 #define HALFLIFE_CACHE_CACHE_H
@@ -13,28 +12,31 @@
 #include "base/clock.h"
 #include "base/map.h"
 #include "base/mem.h"
-#include "cache/annotation_command.h"
+#include "cache/annotation_command_read.h"
 #include "cache/autoscaler.h"
-#include "cache/imported.h"
+#include "cache/imported_sources.h"
 #include "cache/json_values.h"
-#include "cache/keys.h"
 #include "cache/labels.h"
 #include "cache/namespace.h"
 #include "cache/node.h"
+#include "cache/object_keys.h"
 #include "cache/pod.h"
 #include "cache/profile.h"
 #include "cache/recommendation.h"
 #include "cache/record_set.h"
 #include "cache/target.h"
+#include "cache/watched_kind.h"
 #include "cache/workload.h"
-#include "objects/profile_read.h"
+#include "objects/decode_profile.h"
 
 struct cache {
         struct intern *names;
-        struct arena scratch; /* for one object being decoded */
+        struct arena scratch; /* for decoding one object; the function that allocates from it resets it */
         const char *field_manager;
-        const char *own_ns;    /* halflife's own namespace: reached only by name */
-        bool pod_labels;       /* somebody selects pods by their labels: they are kept; set before the first watch */
+        const char *own_ns; /* halflife's own namespace: profiles reach it only by name */
+        /* Namespaces in which halflife changes nothing, beside its own: names with commas between; NULL: none. */
+        const char *exempt_namespaces;
+        bool pod_labels;       /* keep the labels of pods, for label selectors; set before the first watch */
         struct map namespaces; /* name -> struct ns */
         struct map pods;       /* "ns/name" -> struct pod */
         struct pod **order;    /* pods by (ns, name), for walking beside the sorted metrics */
@@ -44,33 +46,52 @@ struct cache {
         struct pod **dropped; /* pods gone, freed at the next settle */
         size_t droppeds, dropped_cap;
         struct watched_kind *kinds;
-        struct map workloads;         /* key -> struct workload */
-        struct map uids;              /* uid bytes -> struct workload */
-        struct workload *gone;        /* workloads that vanished but are still pointed to */
-        struct map autoscalers;       /* key -> struct autoscaler */
-        struct map nodes;             /* name -> struct node */
-        struct map node_oom_events;   /* node -> struct node_oom_event */
-        struct map other_autoscalers; /* "ns/name" -> struct other_autoscaler */
-        struct map profiles;          /* key -> struct profile */
-        struct map published;         /* "ns/name" -> struct published */
-        struct map targets;           /* key -> struct target */
-        struct pod *killed;     /* the pod taken in last, where it tells of a kill that is not counted; else NULL */
-        bool kills;             /* some pod may tell of one that is not counted */
-        struct mono zones_read; /* when the profiles' time zones were read last */
-        bool ns_gone;           /* something that held a namespace went: look for those to forget */
-        bool changed;           /* links may be other than at the last settle */
-        bool turned;            /* a pod began or ended to run where targets follow */
-        enum resize_support { RESIZE_UNASKED, RESIZE_ABSENT, RESIZE_SERVED } resize; /* the server's pods/resize */
+        struct map kinds_by_key;        /* "group/Kind" -> struct watched_kind */
+        bool kinds_renamed;             /* some kind_share is stale */
+        bool kinds_recommended;         /* Recommendations name other kinds than at the last settle */
+        struct kind_share named;        /* kinds that ClusterProfiles name */
+        struct map workloads;           /* key -> struct workload */
+        struct map uids;                /* uid bytes -> struct workload */
+        struct workload *gone;          /* workloads that vanished but are still pointed to */
+        struct map autoscalers;         /* key -> struct autoscaler */
+        struct map nodes;               /* name -> struct node */
+        struct map node_oom_events;     /* node -> struct node_oom_event */
+        struct map other_autoscalers;   /* "ns/name" -> struct other_autoscaler */
+        struct map profiles;            /* key -> struct profile */
+        struct map zones;               /* name -> struct cached_zone */
+        struct map specs;               /* digest -> struct shared_profile_spec */
+        struct profile_list of_cluster; /* ClusterProfiles; each namespace has its Profiles */
+        struct map published;           /* "ns/name" -> struct published */
+        struct map targets;             /* key -> struct target */
+        struct pod *killed;             /* the pod written last, if it has a kill that is not counted yet; else NULL */
+        bool kills;                     /* some pod may have a kill that is not counted yet */
+        struct mono zones_read;         /* when the profiles' time zones were read last */
+        bool ns_gone;                   /* an object of some namespace went: namespaces_sweep is due */
+        bool changed;                   /* links may differ from those of the last cache_relink */
+        bool turned; /* a pod started or stopped in a namespace where autoscaler targets follow requests */
+        /* does the API server have pods/resize? */
+        enum resize_support { RESIZE_UNASKED, RESIZE_ABSENT, RESIZE_SERVED } resize;
 
-        /* of dimensions beside Workload (pod_namespace_targets.h) */
-        size_t others;                            /* so many targets are */
-        const char *whole;                        /* CONTAINER_WHOLE, interned */
-        struct watched_kind likeness[DIMENSIONS]; /* their kinds; nobody watches them as workloads */
+        /* dimensions Pod and Namespace (pod_namespace_targets.h) */
+        size_t others;                             /* number of their targets */
+        const char *whole;                         /* CONTAINER_WHOLE, interned */
+        struct watched_kind synthetic[DIMENSIONS]; /* kinds of their synthetic workloads; never watched */
 };
 
 void cache_init(struct cache *w, const char *field_manager, const char *own_ns);
 void cache_release(struct cache *w);
-/* Make every link afresh: owners, profiles' choices, targets, pods of targets, kills. */
+/* Make every link afresh: owners, chosen profiles, targets, pods of targets, kills. */
 void cache_relink(struct cache *w, struct now now);
+
+/* --- written by other modules; *_take_* return the value and reset it --- */
+
+void cache_set_pod_labels(struct cache *w, bool kept); /* before the first watch */
+void cache_set_resize(struct cache *w, enum resize_support resize);
+bool cache_take_changed(struct cache *w);
+void cache_set_changed(struct cache *w);
+bool cache_take_turned(struct cache *w);
+bool cache_take_kills(struct cache *w);
+void cache_set_kills(struct cache *w);
+struct pod *cache_take_killed(struct cache *w); /* NULL: none */
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * Checkpoints of what was learned and done: loaded at the start, packed on the loop, written by the store's thread. A
- * database that cannot be had keeps nobody from learning: what is known stays in memory, and the log says so once.
+ * Checkpoints of histories and apply states: loaded at the start, packed on the loop, written by the store's thread.
+ * Without a usable database halflife still learns, in memory only, and the log reports that once.
  */
 #ifndef HALFLIFE_CACHE_CHECKPOINTER_H
 #define HALFLIFE_CACHE_CHECKPOINTER_H
@@ -11,53 +11,58 @@
 #include "cache/live_settings.h"
 #include "net/loop.h"
 
-struct checkpointer_callbacks {                                       /* each may be NULL */
-        void (*note)(void *arg, struct text name, struct text value); /* loaded: what checkpointer_note stored */
-        void (*replaced)(void *arg);                    /* the database was, damaged: all notes are to be stored anew */
-        void (*forgotten)(void *arg, struct target *t); /* it is about to be freed */
+struct checkpointer_callbacks { /* each may be NULL */
+        /* a note was loaded that checkpointer_note stored */
+        void (*note)(void *arg, struct text name, struct text value);
+        void (*replaced)(void *arg);                    /* a damaged database was replaced: store all notes again */
+        void (*forgotten)(void *arg, struct target *t); /* t is about to be freed */
         void *arg;
 };
 
 struct checkpointer;
-/* All but the callbacks' struct are the caller's and stay. database: a file; NULL: memory only. */
+/* The caller keeps all arguments alive, except the struct of callbacks, which is copied. database: a file; NULL: memory
+ * only. */
 struct checkpointer *checkpointer_new(struct loop *l, struct cache *w, const struct clock_skew *skew,
                                       const struct live_settings *live, const char *database,
                                       const struct checkpointer_callbacks *callbacks);
-/* Closes it; NULL: nothing. The loop is turned once between checkpointer_close and this, or never again: the store's
- * thread may have posted what it has to tell. */
+/* NULL is allowed. After checkpointer_close, turn the loop once before this, or never again: the store's thread may
+ * have posted an answer that refers to the checkpointer. */
 void checkpointer_free(struct checkpointer *cp);
 
-void checkpointer_open(struct checkpointer *cp, struct err *err); /* err code ERR_CONFLICT: give up */
-int checkpointer_close(struct checkpointer *cp, struct err *err); /* after a last checkpoint of all that is new */
+void checkpointer_open(struct checkpointer *cp, struct err *err); /* err code ERR_CONFLICT: halflife must exit */
+int checkpointer_close(struct checkpointer *cp, struct err *err); /* writes a last checkpoint of everything new first */
 
-/* Stored at once: */
+/* The next functions store at once, without waiting for a checkpoint. */
 void checkpointer_apply_state(struct checkpointer *cp, struct target *t);
-/* A kill that was counted in h; stored, with all that were, by checkpointer_kills. */
+/* Remember a kill that was counted in h; checkpointer_kills stores all of them. bytes: the memory held for it. */
 void checkpointer_kill(struct checkpointer *cp, struct history *h, const struct pod *p, const struct pod_container *pc,
                        double bytes);
 void checkpointer_kills(struct checkpointer *cp);
-void checkpointer_note(struct checkpointer *cp, const char *name, struct text value); /* by name, beside all targets */
-/* What is new of t, in one transaction. */
+/* a named value of the whole database */
+void checkpointer_note(struct checkpointer *cp, const char *name, struct text value);
+/* Store everything new of t, in one transaction. */
 void checkpointer_target(struct checkpointer *cp, struct target *t);
-/* t's histories and the end of old's, in one transaction. */
+/* t took over the histories of old: store t's and delete old's, in one transaction. */
 void checkpointer_adopted(struct checkpointer *cp, struct target *t, struct target *old);
 void checkpointer_namespace(struct checkpointer *cp,
-                            const char *ns); /* what is new of its targets, in one transaction */
+                            const char *ns); /* everything new of its targets, in one transaction */
 
-/* A checkpoint of all that is new: packs a slice; true when it is handed over. */
+/* Pack a slice of a checkpoint of everything new. True: the checkpoint is complete and handed to the store. */
 bool checkpointer_pack(struct checkpointer *cp);
-/* Targets that vanished longer ago than the retention time are forgotten. */
+/* Forget the targets that are over (target_is_over). */
 void checkpointer_forget_old(struct checkpointer *cp);
-void checkpointer_recall(struct checkpointer *cp); /* histories whose newest sample is ahead of every clock */
+/* Once a cycle: load histories again whose newest sample is ahead of both clocks, and date such starts to now. */
+void checkpointer_recall(struct checkpointer *cp);
 
-uint64_t checkpointer_last_sent(const struct checkpointer *cp);             /* number of what was handed over last */
-bool checkpointer_under_way(const struct checkpointer *cp, uint64_t batch); /* that is not on disk yet */
+uint64_t checkpointer_last_sent(const struct checkpointer *cp);             /* number of the batch handed over last */
+bool checkpointer_under_way(const struct checkpointer *cp, uint64_t batch); /* the batch is not on disk yet */
 
 struct checkpointer_state {
-        bool writes; /* there is a database, and the last write did not fail */
+        bool writes; /* a database is open, and its last write succeeded */
         uint64_t errors;
+        uint64_t displaced; /* targets forgotten because their namespace kept too many without a workload */
         int64_t file_bytes;
-        const struct metric_seconds *seconds; /* of checkpoints */
+        const struct metric_seconds *seconds; /* how long checkpoints took */
 };
 struct checkpointer_state checkpointer_state(const struct checkpointer *cp);
 

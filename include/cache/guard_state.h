@@ -1,6 +1,6 @@
 /*
- * What is kept of a target whose last change is watched, or was taken back (guard.c): how its pods were before the
- * change, and how long it is left alone. Times are wall ms, 0: never.
+ * The guard's state of a target whose last change is watched or was taken back (safety/guard_revert.c): its pods before
+ * the change, and how long halflife leaves it alone. Times are wall ms, 0: never.
  */
 #ifndef HALFLIFE_CACHE_GUARD_STATE_H
 #define HALFLIFE_CACHE_GUARD_STATE_H
@@ -10,26 +10,27 @@
 enum { GUARD_PODS_MAX = 256 };
 
 struct guard_state {
-        /* of the change that is watched */
-        int64_t change_ms;        /* guard_state_set_ms; 0: none is, or it was not we alone who made it */
-        struct guard_pods before; /* the pods that ran then */
+        /* the change that is watched */
+        int64_t change_ms;        /* guard_state_set_ms; 0: no change is watched, or others changed the pods too */
+        struct guard_pods before; /* the pods that ran before the change */
         struct guard_restarts {
                 uint32_t pod; /* digest of its UID */
                 uint16_t restarts;
-        } * had; /* of pods that had restarted by then; more than GUARD_PODS_MAX: those beyond are unknown */
+        } * had; /* pods that had restarted before the change; the rows beyond GUARD_PODS_MAX are not kept */
         int hads;
-        int64_t by_limit;    /* restarts since, that a limit caused */
-        int64_t released_ms; /* when a deploy of the owner's came with it */
-        int64_t below_ms;    /* since when fewer pods are ready than before; not stored */
-        struct guard_kill kill;
-        bool released; /* the kill came soon after a release of the owner's */
-        /* of what was taken back */
-        enum guard_cause cause;              /* of the last time; GUARD_NONE: never, or that is forgotten */
-        char *why;                           /* with its numbers */
-        int64_t fired_ms, until_ms, step_ms; /* held until then; how long that was */
+        int64_t by_limit;       /* restarts since the change that a memory limit caused */
+        int64_t released_ms;    /* when the owner deployed together with the change */
+        int64_t below_ms;       /* since when fewer pods are ready than before; not stored */
+        struct guard_kill kill; /* the newest out-of-memory kill since the change */
+        bool released;          /* the kill came soon after the owner deployed */
+        /* the change that was taken back last */
+        enum guard_cause cause;              /* GUARD_NONE: none was, or it is forgotten */
+        char *why;                           /* the reason for people, with figures */
+        int64_t fired_ms, until_ms, step_ms; /* when it was taken back; end and length of the hold */
 };
 
-/* When we last changed what its pods are to have: our last change, or the rest of a trial that followed it. */
+/* When halflife last changed the requests that the pods are to have: the last change, or its extension from canary pods
+ * to the others. */
 static inline int64_t guard_state_set_ms(const struct target *t)
 {
         const struct apply_state *d = &t->apply_state;
@@ -39,23 +40,34 @@ static inline int64_t guard_state_set_ms(const struct target *t)
 struct guard_state *target_guard_state(struct target *t); /* made when there is none */
 void target_drop_guard_state(struct target *t);
 void guard_state_free(struct guard_state *g);
-/* How its pods are before a change. */
+/* The state of its pods, to be taken before a change; the caller's until guard_state_begin. */
 struct guard_state *guard_state_survey(const struct target *t);
-/* The last change is watched from now on; seen: before it, taken over. */
+/* Watch the last change from now on. Takes over `seen`, the survey from before the change. */
 void guard_state_begin(struct target *t, struct guard_state *seen);
-/* The change is no longer watched; what was taken back before stays. */
+/* Stop watching the change, but keep the record of the change taken back before. */
 void guard_state_end(struct target *t);
-/* Of running pods with requests of ours, the restarts whose processes ended since the change, but for those that a
- * limit caused. Pods with kills that are not judged yet are left out until they are. */
+/* The owner deployed together with the change. */
+void guard_state_released(struct target *t, struct wall at);
+/* A pod with requests set by halflife was killed. released: soon after the owner deployed. */
+void guard_state_killed(struct target *t, const struct guard_kill *kill, bool released);
+/* since when fewer pods are ready than before the change; 0: as many are */
+void guard_state_set_below(struct guard_state *g, int64_t since_ms);
+/* The change did harm and is taken back. The target is held from now on, longer than the last time. Takes over why. */
+void guard_state_fired(struct guard_state *g, enum guard_cause cause, char *why, struct wall at);
+/* Stop watching the change, and forget the change taken back before. */
+void guard_state_forget(struct target *t);
+/* Count restarts since the change in running pods with requests set by halflife. Restarts that a memory limit caused do
+ * not count. Pods with kills whose cause is not yet known are left out. */
 int64_t guard_state_restarts(const struct target *t);
-/* A restart of p that a limit caused, and as many before it, of which nobody told, as came since the change. */
+/* Add a restart of p that a memory limit caused, and up to `untold` unreported ones before it, if since the change. */
 void guard_state_add_by_limit(struct guard_state *g, const struct pod *p, int64_t untold);
-/* Restarts that were heard of since, of processes that ended before the change, are put with those before it. */
+/* Count restarts as before the change if their processes ended before it, although they were reported after it. */
 void guard_state_hear(struct target *t);
-/* The same pods, but for those on nodes whose kubelet is away, and those that are not ready and younger than that.
- * *ret_turned_ms: since when none of those that are not ready was, where all of them came after the change; else 0. */
+/* Count the running pods with requests set by halflife, and the ready ones of them. Leaves out pods on nodes whose
+ * kubelet is away, and unready pods created after created_before_ms. *ret_turned_ms: since when all unready pods have
+ * been unready, if all began after the change; else 0. */
 struct guard_pods guard_state_pods(const struct target *t, int64_t created_before_ms, int64_t *ret_turned_ms);
 json_t *guard_state_print(const struct guard_state *g);
-void guard_state_read(struct target *t, const json_t *from); /* NULL: nothing */
+void guard_state_read(struct target *t, const json_t *from); /* NULL: no state */
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * Values as the store keeps them in JSON.
+ * Amounts and times in the JSON that the store keeps.
  */
 #ifndef HALFLIFE_CACHE_JSON_VALUES_H
 #define HALFLIFE_CACHE_JSON_VALUES_H
@@ -11,9 +11,9 @@
 #include "base/yaml.h"
 #include "core/amount.h"
 
-/* Put it into an object under a key, where there is one. */
+/* Put an amount into an object under a key; nothing if it is unset. */
 void amount_put(json_t *to, const char *key, enum resource r, struct amount a);
-/* A time as the store keeps it in JSON, wall ms; 0: there is none, or one before 1970. At most the year 9999. */
+/* The time under a key, in wall ms, at most the year 9999; 0: missing, or before 1970. */
 int64_t time_kept(const json_t *o, const char *key);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * Labels, in one block of memory.
+ * The labels of an object.
  */
 #ifndef HALFLIFE_CACHE_LABELS_H
 #define HALFLIFE_CACHE_LABELS_H
@@ -11,7 +11,7 @@
 #include "core/label_selector.h"
 #include "objects/decode.h"
 
-/* Labels in one block of memory. */
+/* Keys and values are in the same memory block as the array. */
 struct labels {
         struct label_pair *pair;
         size_t count;

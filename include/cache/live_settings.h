@@ -1,6 +1,6 @@
 /*
- * Settings that may change while halflife runs. The controller holds the one copy; others keep a pointer to it and read
- * it where it counts.
+ * Settings that may change while halflife runs. The controller holds the only copy; other modules keep a pointer and
+ * read it at each use.
  */
 #ifndef HALFLIFE_CACHE_LIVE_SETTINGS_H
 #define HALFLIFE_CACHE_LIVE_SETTINGS_H
@@ -10,12 +10,12 @@
 
 struct live_settings {
         int64_t interval_ms, checkpoint_ms, status_ms, retention_ms;
-        double api_rate; /* requests a second */
+        int api_rate; /* requests a second */
         int api_concurrency;
         bool apply_never;
-        int budget_workloads;          /* of the whole cluster, at once; 0: no bound */
-        int64_t budget_cores_per_hour; /* millicores; 0: no bound */
-        int fuse_guards;               /* more within an hour stop all applying until a person resets it; 0: never */
+        int budget_workloads;      /* workloads changing at once in the whole cluster; 0: no limit */
+        int budget_cores_per_hour; /* cores taken from requests per hour; 0: no limit */
+        int fuse_guards;           /* changes taken back per hour; more blow the fuse; 0: no limit */
 };
 
 #endif

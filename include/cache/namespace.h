@@ -1,5 +1,5 @@
 /*
- * Namespaces, and what bounds the requests in them: LimitRanges and ResourceQuotas.
+ * Namespaces, and their LimitRanges and ResourceQuotas, which limit requests.
  */
 #ifndef HALFLIFE_CACHE_NAMESPACE_H
 #define HALFLIFE_CACHE_NAMESPACE_H
@@ -10,6 +10,8 @@
 
 #include "base/clock.h"
 #include "cache/labels.h"
+#include "cache/profile_list.h"
+#include "cache/watched_kind.h"
 #include "core/amount.h"
 #include "objects/decode.h"
 
@@ -28,10 +30,10 @@ struct limit_range {
         struct range_facts says;
 };
 
-/* What a ResourceQuota allows and what is used of it. */
+/* The limits of a ResourceQuota, and how much of each is used. */
 struct quota_facts {
         struct amount hard[QUOTA_COUNTS], used[QUOTA_COUNTS]; /* millicores, bytes, pods; used set where hard is */
-        unsigned scopes;                                      /* enum quota_scope, or-ed; 0: it counts every pod */
+        unsigned scopes; /* enum quota_scope, or-ed; 0: the quota counts every pod */
         enum quota_classes classes;
         const char **class; /* priority classes; interned */
         int class_count;
@@ -47,23 +49,31 @@ struct quota {
 struct ns {
         const char *name; /* interned */
         uint32_t epoch;
-        bool known; /* the API server has it; else only something in it was seen */
-        bool used;  /* something in it is held: by the last namespaces_sweep */
-        bool going; /* it is being deleted */
-        bool apply_never;
-        bool retunes; /* targets follow the requests of pods in it: by the last cache_relink */
+        bool known; /* the API server has the namespace; else only objects in it were seen */
+        bool used;  /* the cache has objects in it: as of the last namespaces_sweep */
+        bool going; /* the namespace is being deleted */
+        /* exempt: its own, or in the setting exempt-namespaces; apply_never: exempt, or its annotation forbids changes
+         */
+        bool exempt, apply_never;
+        bool retunes; /* autoscaler targets follow the requests of its pods: as of the last cache_relink */
         struct backfill_refusal {
-                struct mono until; /* its histories from before are not asked for */
-                int times;         /* so often in a row Prometheus would not tell them */
-                bool told;
+                struct mono until; /* no back-fill is asked for until then */
+                int times;         /* refusals by Prometheus in a row */
+                bool told;         /* the log has reported it */
         } refusal;
         struct labels labels;
         struct limit_range *ranges;
         struct quota *quotas; /* by name */
-        struct target *whole; /* of dimension Namespace, by the last settle; NULL: none */
+        struct profile_list profiles;
+        struct kind_share named;       /* kinds that its profiles name */
+        struct kind_share recommended; /* kinds that its Recommendations name */
+        size_t command_bytes;          /* of the annotation commands on its Recommendations that wait */
+        struct target *whole;          /* of dimension Namespace, by the last settle; NULL: none */
+        size_t gone_targets;           /* targets kept without their workload: as of the last cycle */
+        bool gone_told;                /* the log has reported that they are too many */
 };
 
-/* Watches call these with one object's JSON. 0 or what decode said. */
+/* Watches call these with one object's JSON. The *_upsert return 0 or the error of decoding. */
 int ns_upsert(struct cache *w, struct text json, uint32_t epoch, struct err *err);
 void ns_remove(struct cache *w, struct text json);
 void ns_swept(struct cache *w, uint32_t epoch);
@@ -74,12 +84,17 @@ int quota_upsert(struct cache *w, struct text json, uint32_t epoch, struct err *
 void quota_remove(struct cache *w, struct text json);
 void quota_swept(struct cache *w, uint32_t epoch);
 /* Lookups. */
-struct ns *ns_get(struct cache *w, struct text name); /* made when unknown */
-/* What the namespace's LimitRanges say, the strictest of several. */
-void range_facts(struct cache *w, const char *ns, struct range_facts *ret);
+struct ns *ns_get(struct cache *w, struct text name);              /* made when unknown */
+const struct ns *ns_find(const struct cache *w, const char *name); /* never NULL: an unknown namespace is all zero */
+/* The values of the namespace's LimitRanges; of several, the strictest. */
+void range_facts(const struct cache *w, const char *ns, struct range_facts *ret);
 void quotas_release(struct cache *w, struct ns *ns);
 bool namespace_going(const struct cache *w, const char *name); /* it is being deleted */
 void namespaces_release(struct cache *w);
-void namespaces_sweep(struct cache *w); /* those that are gone, once nothing of theirs is held */
+void namespaces_sweep(struct cache *w); /* free deleted namespaces once the cache has no object in them */
+/* The outcome of a back-fill. */
+void ns_backfilled(struct ns *ns);
+void ns_backfill_refused(struct ns *ns, struct mono until); /* one more refusal; no back-fill until then */
+void ns_backfill_refusal_told(struct ns *ns);               /* the log has reported the refusal */
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * A container that was killed for lack of memory, as it is counted.
+ * An out-of-memory kill of a container, as halflife counts it.
  */
 #ifndef HALFLIFE_CACHE_OOM_KILL_H
 #define HALFLIFE_CACHE_OOM_KILL_H
@@ -7,13 +7,13 @@
 #include <stdint.h>
 
 #include "base/clock.h"
-#include "core/guard.h"
+#include "core/guard_verdict.h"
 
 struct oom_kill {
         const char *container; /* interned */
         struct wall at;
-        enum kill_cause cause; /* one that is believed */
-        int64_t untold;        /* ends of the container before it that nobody told of, put down to the same */
+        enum kill_cause cause; /* the cause that halflife accepts */
+        int64_t untold;        /* unreported earlier ends of the container, which count as the same kind of kill */
         double limit;          /* bytes, where the limit was the cause; else 0 */
 };
 

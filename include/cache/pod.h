@@ -1,5 +1,5 @@
 /*
- * Pods: what they ask for, how their processes ended, and how far a resize of them is.
+ * Pods: their requests, how their processes ended, and the progress of resizes.
  */
 #ifndef HALFLIFE_CACHE_POD_H
 #define HALFLIFE_CACHE_POD_H
@@ -8,10 +8,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "cache/keys.h"
 #include "cache/labels.h"
 #include "cache/node.h"
-#include "core/raise.h"
+#include "cache/object_keys.h"
+#include "core/raise_stretch.h"
 #include "core/usage.h"
 #include "core/utilization_basis.h"
 #include "objects/decode.h"
@@ -22,25 +22,25 @@ struct pod_more;
 struct target;
 struct workload;
 
-/* A kill to be counted. */
+/* An out-of-memory kill that is not counted yet. */
 struct pod_kill {
-        int64_t number;            /* of its process: as many of the container had ended with it */
-        int64_t told_before;       /* the newest end that was told of until then */
-        int64_t at_ms, started_ms; /* when the process ended, and began; 0: that is not told */
+        int64_t number;      /* of the killed process: the container's processes that had ended, this one included */
+        int64_t told_before; /* number of the newest end that had been reported before */
+        int64_t at_ms, started_ms; /* when the process ended, and began; 0: not reported */
         int64_t exit_code;
-        bool latest; /* nothing was started after it */
-        /* whether the kubelet killed it by itself: */
+        bool latest; /* the container has not started again */
+        /* did the kubelet itself kill it, as for a failed probe? Question sent; answer came; the answer is yes */
         bool asked, answered, by_kubelet;
         struct kill_known {
-                bool looked; /* the rest is filled in, with what was known when the kill was seen first */
-                bool deleting, node_short;
-                int64_t used, others;
-                struct amount allocatable;
+                bool looked; /* the other fields are set, to what was known when the kill was first seen */
+                bool deleting, node_short; /* the pod was being deleted; its node was short of memory */
+                int64_t used, others;      /* bytes used by the container; by all others on its node; -1: not known */
+                struct amount allocatable; /* the node's memory for pods, bytes */
         } known;
 };
 
-enum { POD_KILLS_MAX = 16 }; /* of a container, at once: more than can end while an answer is awaited */
-/* In the order of their numbers. */
+enum { POD_KILLS_MAX = 16 }; /* uncounted kills of one container: more than can occur while an answer is awaited */
+/* The uncounted kills of a container, ordered by number. */
 struct pod_kills {
         int count;
         struct pod_kill kill[];
@@ -48,13 +48,14 @@ struct pod_kills {
 
 /* How a container's processes ended; times in seconds since 1970. */
 struct pod_ends {
-        int64_t kills_counted;                  /* restart count of the newest kill counted; -1: none */
-        int64_t told;                           /* the newest end that a status told of, as the kills are numbered */
-        uint32_t restarts;                      /* by its last status */
-        uint32_t node_restarts, node_restarted; /* so many because its node went down; the count that the last led to */
-        uint32_t began_s;                       /* when the present process did; 0: that is not told */
-        uint32_t stopped_s;                     /* since when no process of it runs; 1: that is not told; 0: one does */
-        uint32_t evicted_s;                     /* when an Event says that its pod was evicted for it; 0: none does */
+        int64_t kills_counted; /* restart count of the newest kill counted; -1: none */
+        int64_t told;          /* number of the newest end that a status reported, numbered as kills are */
+        uint32_t restarts;     /* restart count in the last status */
+        /* restarts caused by a node shutdown; the restart count after the last of them */
+        uint32_t node_restarts, node_restarted;
+        uint32_t began_s;   /* when the present process began; 0: not reported */
+        uint32_t stopped_s; /* since when no process runs; 1: time not reported; 0: a process runs */
+        uint32_t evicted_s; /* when, by an Event, the pod was evicted because of it; 0: no such Event */
 };
 
 struct pod_container {
@@ -63,100 +64,120 @@ struct pod_container {
         struct sample_watermark watermark;
         struct packed_amount request[RESOURCES], limit[RESOURCES]; /* read by pod_request, pod_limit */
         int64_t last_memory;                                       /* bytes, the last sample */
-        struct pod_kills *kills;                                   /* NULL: none that is not counted */
-        struct pod_ends *ends;    /* NULL: its first process runs, as far as is told; read by pod_ended */
-        uint8_t role;             /* enum container_role */
-        bool restarts[RESOURCES]; /* a resize of it would restart the container */
-        bool evicted : 1;         /* its pod was, for lack of memory, and this is put down to it */
-        bool probed : 1;     /* the kubelet may kill it while its pod stays: a probe, a hook, a resize; a sidecar */
-        bool has_status : 1; /* restarts was told */
-        uint32_t sampled_s;  /* when last_memory was measured, since 1970; 0: never */
+        struct pod_kills *kills;                                   /* uncounted kills; NULL: none */
+        struct pod_ends *ends; /* NULL: no process has ended, as far as reported; read by pod_ended */
+        uint8_t role;          /* enum container_role */
+        uint8_t restarts : 2;  /* bit r: its resizePolicy restarts the container when resource r is resized */
+        bool evicted : 1;      /* its pod was evicted for lack of memory, and the kill counts for this container */
+        bool probed : 1;     /* the kubelet may itself kill it while the pod stays: by a probe, hook or resize, or as a
+                                sidecar */
+        bool has_status : 1; /* a status reported its restarts */
+        uint16_t began_after_s; /* when its present or last process began: 1 + seconds since its pod did; 0: not
+                                   reported; UINT16_MAX: that much later or more */
+        uint32_t sampled_s;     /* when last_memory was measured, since 1970; 0: never */
 };
 
-/* What is kept of a pod that runs under InPlace, once there is something to keep. */
+/* The state of resizes of one pod, mode InPlace. */
 struct resizing {
-        char *message;     /* the kubelet's; NULL */
-        int64_t set_ms;    /* the setting (deed.changed_ms) that the next four are about */
-        bool left;         /* it stays as it is */
-        char *refused;     /* why the last resize was; NULL: it was not */
-        int failures;      /* refused in a row */
-        struct mono again; /* no resize before that */
-        int64_t raised_ms; /* when it was raised last; 0: never */
+        char *message;     /* the kubelet's message about the resize; NULL: none */
+        int64_t set_ms;    /* the change (its apply_state.changed_ms) that the next four fields are about */
+        bool left;         /* halflife leaves the pod as it is */
+        char *refused;     /* why the API server refused the last resize; NULL: it did not */
+        int failures;      /* refusals in a row */
+        struct mono again; /* no resize before that time */
+        int64_t raised_ms; /* when the pod was last raised; 0: never */
         struct raising {
                 struct raise_stretch stretch;
-                int64_t to;   /* it is to be raised to that; 0: it is not */
-                int64_t used; /* by the last sample, millicores or bytes */
-                bool sampled; /* false: no sample since the controller knows the pod */
-        } raising[];          /* container by container, RESOURCES each */
+                int64_t to;   /* the request to raise to, millicores or bytes; 0: no raise */
+                int64_t used; /* usage by the last sample, millicores or bytes */
+                bool sampled; /* false: no sample since halflife has known the pod */
+        } raising[];          /* for each container, RESOURCES entries */
 };
 
-/* What is kept of a pod whose utilization is told to autoscalers. */
+/* The facts of a pod that custom metrics report to autoscalers. */
 struct pod_told {
-        struct labels labels; /* where world.pod_labels wants them */
-        int64_t cpu[];        /* container by container: nanocores of the last sample; -1: none yet */
+        struct labels labels; /* kept if cache.pod_labels is set */
+        int64_t cpu[];        /* for each container: nanocores by the last sample; -1: none yet */
 };
 
 struct pod {
-        const char *ns, *name; /* name: the end of its key, which is behind the containers */
+        const char *ns, *name; /* name points into the key, which follows the containers (pod_key) */
         uint8_t uid[UID_BYTES];
         uint8_t owner_uid[UID_BYTES]; /* of its controller owner; all zero: none */
         uint32_t epoch;
-        uint16_t containers;    /* at most VIEW_CONTAINERS */
-        bool stopped : 1;       /* its kubelet ended it as a whole */
-        bool lacks_room : 1;    /* it waits for a node with room */
-        bool probes_asked : 1;  /* whether the kubelet killed containers: the answer is under way */
-        struct workload *owner; /* counted in children */
+        uint8_t containers;      /* at most VIEW_CONTAINERS */
+        bool stopped : 1;        /* the kubelet ended the whole pod */
+        bool lacks_room : 1;     /* it waits for a node with room */
+        bool probes_asked : 1;   /* halflife has asked whether the kubelet killed its containers; no answer yet */
+        uint16_t start_restarts; /* restarts that were reported while it had its originals for its start */
+        struct workload *owner;  /* the owner counts it in children */
         struct target *target;
         struct pod *next_of_target;
         struct pod_more *more; /* pod_namespace_targets.h; NULL: most have none */
         int64_t created_ms;
-        uint32_t started_s; /* since 1970, as the next two; 0: it does not tell. Read by pod_started_ms */
-        uint32_t ended_s;   /* when the last process of its restarts ended; 0: it does not tell */
-        struct node *node;  /* NULL: it is on none */
-        struct pod *next_on_node, **on_node; /* on_node: what points to it */
+        uint32_t started_s; /* since 1970; 0: not reported; read by pod_started_ms */
+        uint32_t ended_s;   /* when the process before the last restart ended, since 1970; 0: not reported */
+        struct node *node;  /* NULL: the pod is not scheduled */
+        LIST_ENTRY(pod) on_node;
         bool running : 1, finished : 1, gone : 1, node_pressure : 1, stored : 1;
-        bool admitted : 1; /* came with requests of ours, and nobody was told yet */
-        bool ours : 1;     /* its annotations record requests of ours */
+        bool admitted : 1; /* it was created with requests by halflife, which no Event reports yet */
+        bool ours : 1;     /* its annotations record requests by halflife */
         bool ready : 1;
         bool deleting : 1;
-        bool canary : 1;         /* it comes first, while its target has a trial */
-        uint8_t resize : 3;      /* enum resize_progress */
-        uint8_t basis : 3;       /* enum basis: what its utilization is of */
-        uint16_t restarts;       /* of its containers, in all, but for their node's; UINT16_MAX: that many or more */
-        uint32_t ready_turned_s; /* since 1970: when it became ready, or ceased to be; 0: it does not tell */
+        bool canary : 1;    /* it is a canary pod of its target's pod canary */
+        uint8_t resize : 3; /* enum resize_progress */
+        uint8_t basis : 3;  /* enum basis: its utilization basis, request or limit */
+        /* Sum over its containers, without those by node shutdowns and those with its originals (start_restarts);
+         * UINT16_MAX: that many or more. */
+        uint16_t restarts;
+        uint32_t ready_turned_s; /* when it became ready or unready, since 1970; 0: not reported */
         /* Its annotation original-resources (interned); NULL: none. */
         const char *original;
-        struct pod_told *told;     /* NULL: nobody is told of it */
-        struct resizing *resizing; /* NULL: nothing is kept */
+        struct pod_told *told;     /* NULL: no custom metric needs it */
+        struct resizing *resizing; /* NULL: no state of resizes */
         struct pod_container container[];
 };
 
-/* The kubelet of a pod's node is away: what its status says is of before. */
+/* Has the pod its originals for a start (apply.startup)? Its annotations then record the originals alone. */
+static inline bool pod_has_originals(const struct pod *p)
+{
+        return p->original && !p->ours;
+}
+
+/* Is the kubelet of the pod's node away? The pod's status is then out of date. */
 static inline bool pod_is_unheard(const struct pod *p)
 {
         return p->node && p->node->away;
 }
 
-/* An Event that a pod was evicted: believed once the pod has ended or is being deleted. */
+/* An Event that a pod was evicted. It counts only once the pod has ended or is being deleted. */
 int evicted_upsert(struct cache *w, struct text json, uint32_t epoch, struct err *err);
-void evicted_remove(struct cache *w, struct text json); /* what it told stands */
+/* does nothing: the eviction happened, even when the Event is gone */
+void evicted_remove(struct cache *w, struct text json);
 void evicted_swept(struct cache *w, uint32_t epoch);
 int pod_upsert(struct cache *w, struct text json, uint32_t epoch, struct err *err);
 void pod_remove(struct cache *w, struct text json);
 void pod_swept(struct cache *w, uint32_t epoch);
-struct pod *pod_at(struct cache *w, struct text ns, struct text name,
-                   size_t *cursor);                         /* beside the order; NULL: unknown */
-struct resizing *pod_resizing(struct pod *p);               /* made when there is none */
-void pod_set_raised(struct pod *p, struct text annotation); /* when it was raised, by its annotation raised */
-bool pod_tells_of_kill(const struct pod *p);                /* of one that is not counted */
-void pod_sampled(struct pod_container *c, struct wall at, const struct pod_metrics_container_view *v); /* memory */
-struct pod_ends *pod_ends(struct pod_container *c);                      /* made when there are none */
-void pod_kills_forget(struct pod_container *c, int first);               /* so many are counted */
-struct pod_told *pod_tell(struct pod *p);                                /* made where there is none */
-void pod_remember(struct cache *w, struct pod *p, struct text original); /* its annotation original-resources */
+struct pod *pod_at(const struct cache *w, struct text ns, struct text name,
+                   size_t *cursor);           /* cursor: the last place in cache.order; NULL: unknown pod */
+struct resizing *pod_resizing(struct pod *p); /* made when there is none */
+void pod_set_raised(struct pod *p, struct text annotation); /* take the time of the last raise from annotation raised */
+bool pod_tells_of_kill(const struct pod *p);                /* has it a kill that is not counted yet? */
+/* a memory sample */
+void pod_sampled(struct pod_container *c, struct wall at, const struct pod_metrics_container_view *v);
+struct pod_ends *pod_ends(struct pod_container *c);        /* made when there are none */
+void pod_kills_forget(struct pod_container *c, int first); /* drop the `first` oldest kills, which are counted */
+struct pod_told *pod_tell(struct pod *p);                  /* made where there is none */
+void pod_remember(struct cache *w, struct pod *p, struct text original); /* keep its annotation original-resources */
 void pods_release(struct cache *w);
-void pods_settle(struct cache *w);       /* the order */
-void pods_free_dropped(struct cache *w); /* last */
+void pods_settle(struct cache *w);       /* bring cache.order up to date */
+void pods_free_dropped(struct cache *w); /* after all that uses the cache's gone pods */
+/* For usage_add, which writes the watermark when it takes a sample. */
+static inline struct sample_watermark *pod_watermark(struct pod_container *c)
+{
+        return &c->watermark;
+}
+
 static inline struct amount pod_request(const struct pod_container *c, enum resource r)
 {
         return amount_unpack(c->request[r]);
@@ -165,6 +186,18 @@ static inline struct amount pod_request(const struct pod_container *c, enum reso
 static inline int64_t pod_started_ms(const struct pod *p)
 {
         return (int64_t)p->started_s * SECOND_MS;
+}
+
+/* When the pod began to start: when its kubelet took it, or when a container that restarted last began, if later; wall
+ * ms. */
+int64_t pod_began_ms(const struct pod *p);
+
+/* When the container's present process began, or its last one where none runs; else when its pod began. Wall ms. */
+int64_t pod_container_began_ms(const struct pod *p, const struct pod_container *c);
+
+static inline bool pod_container_restarts(const struct pod_container *c, enum resource r)
+{
+        return c->restarts >> r & 1;
 }
 
 static inline struct pod_ends pod_ended(const struct pod_container *c)
@@ -177,7 +210,7 @@ static inline struct amount pod_limit(const struct pod_container *c, enum resour
         return amount_unpack(c->limit[r]);
 }
 
-/* The last sample of memory that was taken before, and at most fresh_ms before, that time; -1: none was. */
+/* Bytes by the last memory sample, if taken at most fresh_ms before `at`; -1: no such sample. */
 static inline int64_t pod_memory_before(const struct pod_container *c, struct wall at, int64_t fresh_ms)
 {
         int64_t sampled_ms = (int64_t)c->sampled_s * SECOND_MS;
@@ -190,24 +223,27 @@ static inline const char *pod_key(const struct pod *p)
         return (const char *)(p->container + p->containers);
 }
 
-/* --- what others find out about it, and do to it (pod_state.c) --- */
+/* --- written by other modules (pod_state.c) --- */
 
 void pod_admission_told(struct pod *p);
+void pod_set_canary(struct pod *p, bool first); /* is it a canary pod of its target's pod canary? */
 void pod_set_probes_asked(struct pod *p, bool asked);
-void pod_kills_asked(struct pod *p); /* whether the kubelet killed: of those that are known by now */
+void pod_kills_asked(struct pod *p); /* the question whether the kubelet killed is sent, for all known kills */
 void pod_kills_answered(struct pod *p);
 void pod_kill_is_kubelets(struct pod_kill *k);
-void pod_kill_date(struct pod_kill *k, int64_t at_ms); /* where it does not tell */
+void pod_kill_date(struct pod_kill *k, int64_t at_ms); /* set the time of a kill whose status had none */
 void pod_kill_know(struct pod_kill *k, const struct kill_known *known);
 void pod_kill_counted(struct pod_container *c, int64_t number);
 void pod_history(struct pod_container *c, struct history *h);
 void pod_cpu_told(struct pod *p, const struct pod_container *c, int64_t nanocores);
-struct resizing *pod_resizing_for(struct pod *p, int64_t set_ms); /* what is kept, begun anew for another setting */
-void resizing_done(struct pod *p, bool left);                     /* left: it stays as it is until the next setting */
-void resizing_raised(struct pod *p);                              /* nothing of it is to be raised any more */
+/* its state of resizes, reset if it is about another change */
+struct resizing *pod_resizing_for(struct pod *p, int64_t set_ms);
+void resizing_done(struct pod *p, bool left); /* left: leave the pod as it is until the next change */
+void resizing_raised(struct pod *p);          /* the raise is done */
 void resizing_failed(struct resizing *kept);
 void resizing_refused(struct resizing *kept, struct mono again, const char *why);
 void pod_resize_after(struct pod *p, struct mono again);
-void pod_set_requests(struct pod *p, const struct pod_view *v); /* as the server has it now */
+void raising_sampled(struct raising *r, const struct raise_facts *facts); /* decide on a raise by a new sample */
+void pod_set_requests(struct pod *p, const struct pod_view *v); /* the requests as the API server has them now */
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * A ClusterProfile or Profile: what it asks for, what it comes to in the cluster, and what its status says by now.
+ * A ClusterProfile or Profile: its spec, the figures of its targets, and its status as last written.
  */
 #ifndef HALFLIFE_CACHE_PROFILE_H
 #define HALFLIFE_CACHE_PROFILE_H
@@ -7,70 +7,129 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/time_zone.h"
+#include "base/map.h"
+#include "cache/budget_account.h"
+#include "cache/profile_list.h"
 #include "core/amount.h"
-#include "core/canary.h"
-#include "objects/profile_read.h"
+#include "core/canary_choice.h"
+#include "objects/decode_profile.h"
 #include "snapshot/snapshot.h"
 
 struct cache;
+struct cached_zone;
+struct shared_profile_spec;
 struct target;
 struct watched_kind;
 struct workload;
+
+/* The canaries of a profile in one namespace. Each namespace tries changes by itself, so that a canary of one namespace
+ * keeps no workload of another waiting. safety/canary_progress alone writes it. */
+struct canary_group {
+        const char *ns; /* interned, as its targets have it */
+        struct canary_tally tally;
+        bool closed;          /* the namespace's other workloads wait for its canaries */
+        struct target *first; /* its target with the lowest canary rank; used within canary_settle */
+};
+
+/* A kind that a profile names. */
+struct profile_kind {
+        const char *key;                 /* "group/Kind"; interned */
+        const struct watched_kind *kind; /* NULL: its namespace's profiles name too many before it */
+};
 
 struct profile {
         char *key;      /* "ns/name", or "/name" of a ClusterProfile */
         const char *ns; /* interned; NULL: a ClusterProfile */
         const char *name;
         uint32_t epoch;
+        bool going; /* it was deleted; used within profile_remove and profile_swept */
         int64_t created_ms, generation;
-        struct profile_spec *spec;            /* counted: views keep it; empty where none was readable yet */
-        const struct snapshot_profile *shown; /* in the view that is being made; NULL: never readable */
-        bool valid;    /* spec is one that could be read: the present one or, where error tells, the last good one */
-        char *error;   /* why the present spec cannot be read: nothing is applied by it meanwhile; NULL */
-        char *trouble; /* an unknown zone: what to do about it; NULL */
-        struct zone *zone[PROFILE_WINDOWS];
+        struct profile_spec *spec; /* reference-counted, as snapshots keep it; empty if no spec could be read yet */
+        struct shared_profile_spec *shared; /* that spec; NULL: none could be read yet */
+        /* its entry in the snapshot under construction; NULL: its spec could never be read */
+        const struct snapshot_profile *shown;
+        bool valid;    /* spec could be read; with an error, it is the last good one */
+        char *error;   /* why the present spec cannot be read, so that nothing is applied; NULL: it can */
+        char *trouble; /* message about an unknown time zone, with the remedy; NULL: none */
+        struct cached_zone *zone[PROFILE_WINDOWS]; /* of its windows */
+        /* The kinds that it names and that are not built in. While halflife does not watch one of them, nothing is
+         * applied by this profile, because an owner of its workloads may be of that kind. */
+        struct profile_kind *named;
+        int nameds;
         bool window_open;
-        /* counted afresh each settle and reconcile */
+        /* counted again in each settle and reconcile */
         int64_t matched, ready, applied, overridden;
-        const struct profile *by; /* a winner over it */
+        const struct profile *by; /* a profile that wins over it for some workload */
         int64_t saving[RESOURCES];
-        int64_t next_ready, next_applied, next_saving[RESOURCES]; /* of the pass under way */
-        int64_t rolling, spent_millicores;
-        struct canary_tally canary; /* where it tries changes on some workloads first */
-        bool fused;                 /* its status says that the fuse is blown */
-        bool canary_closed;         /* the others wait: by the last canary_settle; of a replica: by its status */
-        struct target *first;       /* of its targets the one with the lowest rank; within canary_settle */
-        /* status: as written, and since when it says so */
-        uint64_t written;
+        int64_t next_ready, next_applied, next_saving[RESOURCES]; /* the figures of the pass under way */
+        struct budget_account budget;                             /* safety/budget alone writes it */
+        struct map canary_groups;   /* struct canary_group by namespace: as of the last canary_settle */
+        struct canary_tally canary; /* progress of its canary workloads: the sum of its groups */
+        bool fused;                 /* its status reports that the fuse of the cluster is blown */
+        struct map fuses;           /* its own blown fuses, struct profile_fuse by namespace (profile_fuse.h) */
+        struct map fuses_told;      /* the same, as its status reports them */
+        bool canary_closed; /* some workloads wait for canaries: as of the last canary_settle; on a replica: by its
+                               status */
+        /* status: digests of the last write and of the facts behind it, its time, and when its conditions last changed
+         */
+        uint64_t written, written_facts;
         int64_t written_ms, saving_written[RESOURCES], ready_since_ms, degraded_since_ms;
         bool was_ready, was_degraded;
         bool busy;        /* a write is under way */
-        bool refused;     /* the last write was */
-        int64_t retry_ms; /* no write before that */
+        bool refused;     /* the API server refused the last write */
+        int64_t retry_ms; /* no write before that time */
 };
 
 int profile_upsert(struct cache *w, bool cluster, struct text json, uint32_t epoch, struct err *err);
 void profile_remove(struct cache *w, bool cluster, struct text json);
 void profile_swept(struct cache *w, bool cluster, uint32_t epoch);
 void profiles_release(struct cache *w);
-/* Profiles: the one that wins, counting those it beats; NULL: none matches. by: whoever runs the template in the place
- * of the workload asked about, which a profile may name as well; NULL: itself. */
-void profiles_read_zones(struct cache *w); /* time zones afresh: tzdata may have come, or changed */
-struct profile *profile_choose(struct cache *w, const struct profile_subject *s, const struct watched_kind *by,
-                               bool count);
-/* Which profiles' windows are open now. Once an hour, and after forget_zones, time zones are read afresh. */
+void profiles_read_zones(struct cache *w); /* load time zones again, as tzdata may have been installed or changed */
+/* The profile that wins for a subject; NULL: none matches. by: the kind that runs the subject's template in its place,
+ * which a profile may name as well; NULL: none. Each profile that lost records its loss. Only the profiles of the
+ * subject's namespace and ClusterProfiles are looked at. */
+struct profile *profile_choose(struct cache *w, const struct profile_subject *s, const struct watched_kind *by);
+/* Find out which profiles' windows are open. Loads time zones again once an hour, and after windows_forget_zones. */
 void windows_settle(struct cache *w, struct now now);
 void windows_forget_zones(struct cache *w, struct mono now);
-/* A workload as one asked about; what is no target of its own has no labels. */
+/* A workload as the subject of profile_choose. A workload that is only a link has no labels. */
 struct profile_subject profile_subject_of(struct cache *w, const struct workload *wl, enum dimension d);
-/* Is the profile that its Recommendation names there, but not to be read? Then nothing is taken away meanwhile. */
+/* Does the profile named in its Recommendation exist, but cannot be read? Then the target keeps what it has. */
 bool profile_unread(const struct cache *w, const struct target *t);
-/* One that cluster profiles reach only by its name. */
+/* Is it a system namespace, which cluster profiles select only by its name? */
 bool profile_system_namespace(const struct cache *w, const char *ns);
+/* The kinds that it names and that are not watched, for a message: the first few by name, and how many more. The caller
+ * owns it; NULL: there are none. As of the last watched_kinds_settle. */
+char *profile_kinds_beyond(const struct profile *p);   /* its namespace's profiles name too many before these */
+char *profile_kinds_unplaced(const struct profile *p); /* other kinds have all watches */
+bool profile_is_blind(const struct profile *p);        /* there are such kinds */
+static inline const char *profile_kind_name(bool of_namespace)
+{
+        return of_namespace ? "Profile" : "ClusterProfile";
+}
 static inline const char *profile_kind(const struct profile *p)
 {
-        return p->ns ? "Profile" : "ClusterProfile";
+        return profile_kind_name(p->ns != NULL);
 }
+
+/* --- written by other modules (profile_state.c) --- */
+
+/* Count its targets in a pass; the figures become valid at profile_count_end. */
+void profile_count_begin(struct profile *p);
+void profile_count(struct profile *p, bool ready, bool applied); /* one more target */
+void profile_count_saving(struct profile *p, enum resource r, int64_t saving);
+void profile_count_end(struct profile *p);
+void profile_set_shown(struct profile *p, const struct snapshot_profile *shown);
+void profile_canary_begin(struct profile *p); /* drop the groups; nothing waits */
+struct canary_group *profile_canary_group(struct profile *p, const char *ns /* interned */); /* made when unknown */
+void profile_canary_end(struct profile *p, bool closed); /* sum up the groups; closed: some group is */
+/* and the time, where they changed */
+void profile_set_conditions(struct profile *p, bool ready, bool degraded, struct wall at);
+void profile_set_busy(struct profile *p, bool busy);
+/* its status was written, with the present saving; facts: those that the status was made of */
+void profile_written(struct profile *p, uint64_t digest, uint64_t facts, struct wall at);
+void profile_set_written_facts(struct profile *p, uint64_t facts); /* other facts, from which the same status follows */
+void profile_write_refused(struct profile *p, int64_t retry_ms);
+void profile_forget_written(struct profile *p); /* so that the status is written again */
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * Resources as one of our annotations records them.
+ * The requests and limits in one of halflife's annotation records.
  */
 #ifndef HALFLIFE_CACHE_RECORD_SET_H
 #define HALFLIFE_CACHE_RECORD_SET_H
@@ -13,7 +13,6 @@
 
 struct cache;
 
-/* Resources as one of our annotations records them. */
 struct record_row {
         const char *container; /* interned */
         struct amount request[RESOURCES], limit[RESOURCES];
@@ -23,10 +22,11 @@ struct record_set {
         struct record_row *row;
         int rows;
         bool present;
-        bool broken; /* there is one, and it cannot be read: what is ours and what the owner asked for is not known */
+        bool broken; /* the annotation cannot be read: which requests are halflife's and which the owner's is not known
+                      */
 };
 
-/* One of our annotations, read; what cannot be is as good as absent. */
+/* Read an annotation record. One that cannot be read gives no rows, and sets broken. */
 struct record_set record_set_read(struct cache *w, struct text annotation);
 void record_set_release(struct cache *w, struct record_set *s);
 

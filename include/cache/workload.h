@@ -1,5 +1,5 @@
 /*
- * Workloads as the watches tell of them, and the kinds that are watched.
+ * Workloads as watched.
  */
 #ifndef HALFLIFE_CACHE_WORKLOAD_H
 #define HALFLIFE_CACHE_WORKLOAD_H
@@ -10,9 +10,12 @@
 
 #include "cache/labels.h"
 #include "cache/record_set.h"
+#include "cache/request_readers.h"
+#include "cache/runtime_heaps.h"
+#include "cache/watched_kind.h"
 #include "core/kind.h"
 #include "core/quantity.h"
-#include "kube/informer.h"
+#include "core/rollout.h"
 #include "objects/decode.h"
 
 struct cache;
@@ -21,28 +24,13 @@ struct other_autoscaler;
 struct profile;
 struct target;
 
-/* A kind that is watched: from the table of kinds, or named by a profile and found by discovery. */
-struct watched_kind {
-        struct watched_kind *next;
-        const char *group, *version, *kind, *plural; /* interned */
-        const char *template_path;
-        unsigned flags; /* enum kind_flags */
-        void *asking;   /* discovery is under way; NULL: it is not */
-        struct mono asked;
-        bool missing;  /* the server says that it has no such kind */
-        bool vanished; /* its watch is told so (404): discovery is to say whether it went, or goes by another version */
-        bool named;    /* by a profile: by the last watch_kinds */
-        bool wanted;   /* to be watched: by the last watch_kinds */
-        struct informer *informer;
-};
-
 struct container_spec {
         const char *name; /* interned */
         enum container_role role;
         struct amount request[RESOURCES], limit[RESOURCES];
 };
 
-struct foreign_owner {                   /* of a request, by server-side apply */
+struct foreign_owner {                   /* a manager, not halflife, that owns requests by server-side apply */
         const char *container, *manager; /* interned */
         bool of[RESOURCES];
 };
@@ -52,78 +40,85 @@ struct controller_owner {
         uint8_t uid[UID_BYTES];
 };
 
-/* What the Rollouts say that run a workload's template in its place, by a workloadRef. */
-struct stand_in {
-        const struct watched_kind *kind; /* NULL: there are none */
+/* The Rollouts that run a workload's template in its place, by a workloadRef; taken together. */
+struct rollout_ref {
+        const struct watched_kind *kind; /* NULL: no Rollout refers to the workload */
         int64_t replicas;
-        const char *blocked; /* why they cannot take a change, a constant; NULL: they can */
+        const char *blocked; /* a constant text: why they cannot roll out a change now; NULL: they can */
         bool under_way, needs_person;
+        uint64_t progress; /* of their rollouts, as rollout_progress */
 };
 
-/* What few workloads have. */
+/* Facts that few workloads have. */
 struct workload_more {
-        struct amount pod_asks[RESOURCES]; /* what its pods ask for as a whole (spec.resources) */
-        char *refused;                     /* why new pods of it are refused by a quota; NULL */
-        struct controller_owner refers;    /* whose template it runs (a Rollout's workloadRef), by name; kind NULL:
-                                              its own */
-        struct stand_in stand_in;          /* by the last cache_relink */
-        int64_t observed_referred;
-        const char *phase; /* interned; NULL: it tells none */
+        struct amount pod_asks[RESOURCES]; /* pod-level requests (spec.resources of the pod) */
+        struct request_readers readers;    /* of its containers' requests */
+        struct runtime_heaps heaps;        /* of its containers */
+        char *refused;                     /* why a quota refuses its new pods; NULL: none does */
+        struct controller_owner refers;    /* the workload whose template it runs, by name (a Rollout's workloadRef);
+                                              kind NULL: it has its own template */
+        struct rollout_ref rollout_ref;    /* as of the last cache_relink */
+        int64_t observed_referred;         /* generation of the referred workload that it has observed */
+        enum rollout_phase phase;          /* status.phase, for kinds that have one */
 };
 
 struct workload {
         struct watched_kind *kind;
         char *key; /* "ns/group/Kind/name"; name points into it */
         const char *ns, *name;
-        struct workload_more *more; /* NULL: most have none; read by workload_more */
-        struct share surge;         /* of a rollout; not set: its kind's default */
-        const char *priority_class; /* of its pods; interned; NULL: none */
+        struct workload_more *more; /* NULL: none of these facts; read by workload_more */
+        struct share surge;         /* maxSurge; unset: the kind's default */
+        const char *priority_class; /* priority class of its pods; interned; NULL: none */
         uint8_t uid[UID_BYTES];
-        char *uid_text; /* where its bytes do not say it; NULL: they do (workload_uid) */
+        char *uid_text; /* a UID that does not fit the bytes; NULL: `uid` has it (workload_uid) */
         uint32_t epoch;
         int children;
-        uint32_t events; /* so many has the watch brought of it */
+        uint32_t events; /* how many events of this object the watch has delivered */
         int64_t generation, created_ms;
-        struct labels labels; /* the union with the template's: what selectors see */
-        size_t own_labels;    /* so many of them, the first, are its own: copied to the Recommendation */
+        struct labels labels; /* its own and its template's: both are seen by selectors */
+        size_t own_labels;    /* the first so many are the workload's own, which its Recommendation copies */
         struct controller_owner owner_ref;
-        struct workload *owner; /* that one, or whom it refers to; linked by cache_relink; counted in children */
+        /* owner_ref's object or the referred workload; linked by cache_relink; counted in children */
+        struct workload *owner;
         struct container_spec *container;
         struct foreign_owner *foreign;
         int containers, foreigns;
         struct record_set original, applied;
         int64_t replicas;
-        bool gone; /* kept while pods or workloads still point to it */
+        bool gone; /* deleted, but kept while pods or workloads still point to it */
         bool apply_never, paused, on_delete, recreate, deadline_exceeded, in_place_only, needs_person;
         int64_t partition, observed_generation, updated, available, status_replicas;
-        struct autoscaler *autoscaler; /* the first, by name, of those that scale it */
-        const struct other_autoscaler
-                *rival;          /* the first, by name, that sets the requests of it or of an owner; NULL: none */
-        uint64_t digest;         /* of the template without requests and our annotations */
-        struct profile *chosen;  /* by the last settle */
-        struct profile *of_pods; /* the same, of dimension Pod */
-        struct target *target;   /* its history and Recommendation; NULL: none */
+        struct autoscaler *autoscaler;                   /* the autoscalers that scale it; the first by name */
+        const struct other_autoscaler *other_autoscaler; /* the first, by name, that sets requests of the workload or of
+                                                            an owner; NULL: none */
+        uint64_t digest;                                 /* template fingerprint */
+        struct profile *chosen;                          /* the profile that selects it: as of the last settle */
+        struct profile *of_pods;                         /* the same for its pods, in dimension Pod */
+        struct target *target;                           /* its history and Recommendation; NULL: none */
         struct workload *next_gone;
 };
 
 int workload_upsert(struct cache *w, struct watched_kind *k, struct text json, uint32_t epoch, struct err *err);
 /*
- * The same by the answer to a request of ours that began when the watch had brought so many events of the object. An
- * answer may come after later events: it never takes the cache back to what was before them, and makes nothing that is
- * not there (ERR_NOTFOUND): the watch may have seen it go.
+ * Update a workload from the API server's answer to a write by halflife. events: how many events of the object the
+ * watch had delivered when the write began. If the watch has delivered more since, the cache may be newer than the
+ * answer: only an answer with a newer generation then counts. An answer makes no new entry, because the watch may have
+ * seen the deletion already (ERR_NOTFOUND).
  */
 int workload_answer(struct cache *w, struct watched_kind *k, struct text json, uint32_t epoch, uint32_t events,
                     struct err *err);
 void workload_remove(struct cache *w, struct watched_kind *k, struct text json);
 void workload_swept(struct cache *w, struct watched_kind *k, uint32_t epoch);
-void workload_forget(struct cache *w, const struct watched_kind *k); /* all of the kind: it is watched no longer */
-struct workload *workload_find(struct cache *w, const char *group, const char *kind, const char *ns, const char *name);
-char *workload_uid(const struct workload *wl);                 /* as the API server writes it; NULL: it has none */
-struct workload_more *workload_more_made(struct workload *wl); /* the same */
-/* An object named this controller owner: a link to another one is undone. */
+void workload_forget(struct cache *w, const struct watched_kind *k); /* drop all of a kind that is no longer watched */
+struct workload *workload_find(const struct cache *w, const char *group, const char *kind, const char *ns,
+                               const char *name);
+/* its UID as the API server writes it, freed by the caller; NULL: none */
+char *workload_uid(const struct workload *wl);
+struct workload_more *workload_more_made(struct workload *wl); /* workload_more to write; made when missing */
+/* An object names the owner with this UID: undo a link to any other owner. */
 void owner_unlink(struct workload **owner, const uint8_t uid[static UID_BYTES]);
 /* Parts of cache_relink and cache_release. */
-void workloads_settle(struct cache *w); /* owners */
+void workloads_settle(struct cache *w); /* links to owners */
 void workloads_free_gone(struct cache *w);
 void workloads_release(struct cache *w);
 static inline struct labels workload_own_labels(const struct workload *wl)
@@ -131,34 +126,34 @@ static inline struct labels workload_own_labels(const struct workload *wl)
         return (struct labels){wl->labels.pair, wl->own_labels};
 }
 
-/* What few have, to be read: nothing of it where there is none. */
+/* The facts that few workloads have, for reading; all zero where it has none. */
 static inline const struct workload_more *workload_more(const struct workload *wl)
 {
         static const struct workload_more none;
         return wl->more ? wl->more : &none;
 }
 
-/* Never a target of its own: only a link between pods and whoever holds their template, so no more is kept of it. */
+/* Is it never a target, but only a link between pods and the object with their template? Then little of it is kept. */
 static inline bool workload_is_link(const struct workload *wl)
 {
         return ((wl->kind->flags & KIND_UNOWNED_ONLY) && wl->owner_ref.kind) || workload_more(wl)->refers.kind;
 }
 
-/* Pods that are to run by its template, whoever runs them. */
+/* The desired pods of its template: its own replicas and those of Rollouts that refer to it. */
 static inline int64_t workload_replicas(const struct workload *wl)
 {
         int64_t sum;
-        return __builtin_add_overflow(wl->replicas, workload_more(wl)->stand_in.replicas, &sum) ? INT64_MAX : sum;
+        return __builtin_add_overflow(wl->replicas, workload_more(wl)->rollout_ref.replicas, &sum) ? INT64_MAX : sum;
 }
 
-/* rollout.c: is a workload's rollout done, and that of those that stand in for it? */
+/* workload_rollout.c: is its rollout done, and those of Rollouts that refer to it? */
 bool rollout_done(const struct workload *wl);
-/* Why a change may not roll out now, a constant; NULL: it may. named: the profile names its kind among its targets. */
+/* A digest of the figures of its rollout: it changes as the rollout goes on. */
+uint64_t rollout_progress(const struct workload *wl);
+/* A constant text: why a change may not roll out now; NULL: it may. named: the profile's targets name its kind. */
 const char *rollout_blocked(const struct workload *wl, bool named);
-/* Another that runs its template says how it stands. */
-void rollout_stand_in(struct workload *of, const struct workload *by);
-/* A kind by group and kind; made (to be discovered) where it is not watched yet. */
-struct watched_kind *kind_watched(struct cache *w, struct text group, struct text kind);
+/* Add the state of a Rollout (by) that runs the template of another workload (of). */
+void rollout_ref_of(struct workload *of, const struct workload *by);
 uint64_t template_fingerprint(struct text object, const char *template_path); /* template_fingerprint.c */
 
 #endif

@@ -1,39 +1,60 @@
 /*
- * Command lines: --name VALUE, --name=VALUE, -n VALUE, -nVALUE, switches; "--" ends them; what is left are words. A
- * switch takes no value but may be given one with '=' ("--leader-elect=false"). A wrong option gets one line about that
- * option.
+ * Command lines: --name VALUE, --name=VALUE, -n VALUE, -nVALUE, and switches. "--" ends the options; all other
+ * arguments are words. A switch needs no value, but may have one after '=' ("--leader-elect=false"). The error of a
+ * wrong option is one line about that option.
  */
 #ifndef HALFLIFE_CLI_OPTIONS_H
 #define HALFLIFE_CLI_OPTIONS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 
 #include "base/err.h"
 
 /*
- * What a value has to look like, where it says which objects are meant. A script gives an empty one where its variable
- * is not set: that is refused, and never read as "all". What is no name of a namespace would lead to another path.
+ * The form of a value that chooses objects. An empty value is refused and never means "all", because a script passes
+ * one when its variable is unset. An invalid namespace name is refused, because it would lead to another URL path.
  */
 enum option_shape { OPTION_TEXT, OPTION_NAMESPACE, OPTION_LABELS };
 
+/* How a member of a command's state holds an option's value. */
+enum option_member {
+        OPTION_IN_NONE,
+        OPTION_IN_TEXT,   /* const char *: the value; untouched if the option is absent */
+        OPTION_IN_SWITCH, /* bool: a switch, or true for the second of two choices */
+        OPTION_IN_CHOICE, /* an enum: the index of the choice */
+        OPTION_IN_MANY,   /* const struct option_given *: all values */
+};
+
 struct option_spec {
         const char *name;   /* "kubeconfig" */
-        const char *former; /* its name in the version before, still taken; NULL: the same */
+        const char *former; /* name in the previous version, still accepted; NULL: the same */
         char letter;        /* 'n'; 0: none */
         const char *value;  /* what help calls the value, "FILE"; NULL: a switch */
         const char *help;
-        bool many; /* may be given more than once */
+        bool many;     /* may be given more than once */
+        bool unlisted; /* accepted and ignored; not in --help */
         enum option_shape shape;
+        const char *choices;  /* "text|json": the allowed values; NULL: any */
+        const char *examples; /* "50|90": values that completion offers, among others that are allowed */
+        enum option_member member;
+        size_t at; /* offset of the member, in bytes */
 };
+/* The member m of the command's state that receives the value. */
+#define OPTION_IN(type, m)                                                                                             \
+        .at = offsetof(type, m), .member = _Generic(((type *)0)->m, const char *: OPTION_IN_TEXT,                      \
+                                                    bool: OPTION_IN_SWITCH,                                            \
+                                                    unsigned: OPTION_IN_CHOICE,                                        \
+                                                    const struct option_given *: OPTION_IN_MANY)
 
 enum { OPTION_MANY = 32, OPTION_WORDS = 64 };
 
-/* What was given for one option: the caller's array, one element an option, in the order of the specs. */
+/* The values given for one option. The caller has an array of these, one for each spec, in their order. */
 struct option_given {
         const char *value[OPTION_MANY]; /* point into argv; a switch without '=' gives "true" */
         int count;
-        bool formerly; /* by its former name */
+        bool formerly; /* given by its former name */
 };
 
 struct option_words {
@@ -41,15 +62,20 @@ struct option_words {
         int count;
 };
 
-/* 0, or ERR_INVALID with one line; argv[0] is skipped. */
+/* Parse argv, without argv[0]. Returns 0, or ERR_INVALID with one line. An option's former and new name exclude each
+ * other. */
 int options_parse(const struct option_spec *spec, int specs, int argc, char **argv, struct option_given *given,
                   struct option_words *words, struct err *err);
-/* Can a namespace have this name (1 to 63 of a-z, 0-9 and '-')? */
+/* Whether a namespace can have this name: 1 to 63 characters of a-z, 0-9 and '-'. */
 bool option_is_namespace(const char *name, size_t len);
-/* The value given last, or NULL. */
+/* The last value given, or NULL. */
 const char *option_value(const struct option_given *g);
-/* Is the switch on? ERR_INVALID for a value that is neither true nor false. */
-int option_switch(const struct option_given *g, bool *ret, struct err *err);
+/* The index of value in choices ("text|json"); -1: it is none of them. */
+int option_choice(const char *choices, const char *value);
+/* Store the given values in the members of state. ERR_INVALID: a switch is neither true nor false, or a value is not
+ * among the choices. */
+int options_store(const struct option_spec *spec, int specs, const struct option_given *given, void *state,
+                  struct err *err);
 
 /* "  -n, --namespace NAME   help", aligned; help wraps at 100 columns. */
 void options_print(FILE *to, const struct option_spec *spec, int specs);

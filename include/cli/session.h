@@ -1,5 +1,5 @@
 /*
- * What a command that asks the API server needs: a loop, credentials, a client; and the options that say which server.
+ * The connection of a command to the API server: loop, credentials and client, and the options that choose the server.
  */
 #ifndef HALFLIFE_CLI_SESSION_H
 #define HALFLIFE_CLI_SESSION_H
@@ -7,13 +7,17 @@
 #include "cli/options.h"
 #include "kube/client.h"
 
-#define SESSION_OPTIONS                                                                                                \
-        {.name = "kubeconfig",                                                                                         \
-         .value = "FILE",                                                                                              \
-         .help = "kubeconfig; else KUBECONFIG, ~/.kube/config, or the pod's service account"},                         \
-        {                                                                                                              \
-                .name = "context", .value = "NAME", .help = "context of the kubeconfig; else its current one"          \
-        }
+/* The options that choose server and credentials; NULL: not given. */
+struct session_options {
+        const char *kubeconfig, *context;
+};
+/* clang-format off */
+#define SESSION_OPTIONS(type, m)                                                                                       \
+        {.name = "kubeconfig", .value = "FILE", OPTION_IN(type, m.kubeconfig),                                         \
+         .help = "kubeconfig; default: $KUBECONFIG, ~/.kube/config, or the pod's service account"},                    \
+        {.name = "context", .value = "NAME", OPTION_IN(type, m.context),                                               \
+         .help = "context of the kubeconfig; default: its current context"}
+/* clang-format on */
 
 struct session {
         struct loop *loop;
@@ -21,15 +25,19 @@ struct session {
         struct client *client;
 };
 
-/* kubeconfig and context may be NULL. 0 or what access_load says; release in any case. */
+/* Load the credentials and make the client. kubeconfig and context may be NULL. Returns 0 or the error of access_load;
+ * release in any case. */
 int session_open(struct session *s, const char *kubeconfig, const char *context, struct err *err);
-/* As the settings of the same name are: what was given, else HALFLIFE_KUBECONFIG and HALFLIFE_CONTEXT. */
-int session_open_given(struct session *s, const char *kubeconfig, const char *context, struct err *err);
+/* Open by the options. HALFLIFE_KUBECONFIG and HALFLIFE_CONTEXT replace options that are not given, as for settings. */
+int session_open_given(struct session *s, const struct session_options *o, struct err *err);
+/* Open by the options, for a command with --server, which needs no API server. Without any kubeconfig, access stays
+ * NULL; a kubeconfig given by name must exist. */
+int session_open_optional(struct session *s, const struct session_options *o, struct err *err);
 void session_release(struct session *s);
-/* A 404 of the group, not of an object: halflife's CRDs are not there. */
+/* Whether err is the 404 of an API group, not of an object: its CRDs are not installed. */
 bool session_no_kinds(const struct err *err);
-/* The way out behind the text of an error that asking the API server gave: it was not reached, does not know who asks,
- * or has none of halflife's kinds; others stay as they are. Returns its code. */
+/* Append advice to an API server's error: it was not reached, rejects the credentials, or lacks halflife's CRDs. Other
+ * errors stay as they are. Returns the error's code. */
 int session_advise(struct err *err);
 
 #endif

@@ -1,98 +1,67 @@
 /*
- * The controller's settings: one table names each with kind, default, bounds and help; flags, environment (HALFLIFE_*),
- * the YAML file,
- * --help and the README's list come from it. A flag beats the environment, which beats the file, which beats the
- * default.
+ * The settings of run, serve, rotate and check. One table gives each setting's kind, default, bounds, help and struct
+ * member. Options, environment variables (HALFLIFE_*), the YAML file, --help and the documents' lists derive from it.
+ * An option beats the environment, which beats the file, which beats the default.
  */
 #ifndef HALFLIFE_CLI_SETTINGS_H
 #define HALFLIFE_CLI_SETTINGS_H
 
-#include <stdint.h>
+#include <stddef.h>
 
 #include "base/err.h"
+#include "base/log.h"
 #include "cli/options.h"
+#include "control/controller.h"
 
-enum setting_id {
-        SET_CONFIG,
-        SET_KUBECONFIG,
-        SET_CONTEXT,
-        SET_NAMESPACE,
-        SET_INTERVAL,
-        SET_CHECKPOINT_INTERVAL,
-        SET_STATUS_INTERVAL,
-        SET_RETENTION,
-        SET_DATABASE,
-        SET_LISTEN,
-        SET_LISTEN_FILE,
-        SET_SERVE_LISTEN,
-        SET_TLS_CERT,
-        SET_TLS_KEY,
-        SET_WEBHOOK_CERTIFICATE,
-        SET_CERTIFICATE_SECRET,
-        SET_CERTIFICATE_SERVICES,
-        SET_WEBHOOK_CONFIGURATION,
-        SET_CUSTOM_METRICS_LISTEN,
-        SET_CUSTOM_METRICS_SERVICE,
-        SET_UPSTREAM_URL,
-        SET_UPSTREAM_CA,
-        SET_TOKEN_AUDIENCE,
-        SET_USAGE_SOURCE,
-        SET_PROMETHEUS_URL,
-        SET_PROMETHEUS_NAMES,
-        SET_PROMETHEUS_MATCHERS,
-        SET_PROMETHEUS_HISTORY,
-        SET_PROMETHEUS_STEP,
-        SET_PROMETHEUS_RATE_WINDOW,
-        SET_PROMETHEUS_QUERIES,
-        SET_PROMETHEUS_TOKEN_FILE,
-        SET_PROMETHEUS_USER,
-        SET_PROMETHEUS_PASSWORD_FILE,
-        SET_PROMETHEUS_CA,
-        SET_PROMETHEUS_CERT,
-        SET_PROMETHEUS_KEY,
-        SET_LEADER_ELECT,
-        SET_LEASE,
-        SET_APPLY,
-        SET_BUDGET_WORKLOADS,
-        SET_BUDGET_CORES,
-        SET_FUSE_GUARDS,
-        SET_API_RATE,
-        SET_API_CONCURRENCY,
-        SET_LOG_FORMAT,
-        SET_LOG_LEVEL,
-        SETTINGS
+enum { SETTINGS_MOST = 64 };
+
+/* The values of the settings. An unset text is NULL; texts live as long as the struct. */
+struct settings {
+        const char *config, *kubeconfig, *context;
+        const char *upstream_ca; /* path of a PEM file */
+        enum { LEADER_ELECT_AUTO, LEADER_ELECT_TRUE, LEADER_ELECT_FALSE } leader_elect;
+        enum log_level log_level;
+        bool log_json;
+        const char *certificate_services, *webhook_configuration; /* of halflife rotate */
+        struct controller_options controller;                     /* only the members that are settings */
+        char *text[SETTINGS_MOST];    /* the values as given, in the order of the table; NULL: unset */
+        bool formerly[SETTINGS_MOST]; /* whether a source gave it by its former name */
 };
 
+/* The command that a setting is for. */
+enum setting_user { FOR_BOTH, FOR_RUN, FOR_SERVE, FOR_ROTATE };
 enum setting_kind { SETTING_TEXT, SETTING_DURATION, SETTING_COUNT, SETTING_CHOICE };
 
 struct setting {
         const char *name; /* "checkpoint-interval": --checkpoint-interval, HALFLIFE_CHECKPOINT_INTERVAL,
                              checkpoint-interval: */
         enum setting_kind kind;
-        const char *value;        /* what help calls it */
+        size_t at, size;          /* offset and size of its member of struct settings, in bytes */
+        const char *value;        /* how help names the value, "FILE" */
         const char *standard;     /* the default; "" : unset */
         const char *least, *most; /* bounds of durations and counts */
-        const char *choices;      /* "text|json" */
-        bool live;                /* takes effect when re-read */
+        const char *choices;      /* "text|json": the first is 0, or false */
+        bool live;                /* a changed value takes effect without a restart */
+        enum setting_user
+                only; /* the command it affects; the others accept and ignore it, so that all may share a file */
+        bool rotates; /* it affects halflife rotate too, which has few of the settings */
         const char *help;
-        const char *former; /* its name in the version before, still read; NULL: the same */
+        const char *former; /* name in the previous version, still read; NULL: the same */
 };
-extern const struct setting setting_table[SETTINGS];
+extern const struct setting setting_table[];
+extern const int settings_count;
 
-struct settings {
-        char *text[SETTINGS];     /* as given; NULL: unset */
-        int64_t number[SETTINGS]; /* milliseconds, counts; of choices: which */
-        bool formerly[SETTINGS];  /* given by its former name */
-};
-
-/* Read all sources. given: of options_parse over settings_options (NULL: no flags). 0, or ERR_INVALID naming the
- * setting and where it was given. */
+/* Read all sources. given: the result of options_parse over settings_options; NULL: no options. Returns 0, or
+ * ERR_INVALID with the setting and its source. A source that gives a setting by both its former and its new name is
+ * also ERR_INVALID. */
 int settings_read(const struct option_given *given, struct settings *ret, struct err *err);
+/* Move the live settings from fresh to s. Afterwards, fresh may only be released. */
+void settings_take_live(struct settings *s, struct settings *fresh);
 void settings_release(struct settings *s);
 
-/* The table as options, SETTINGS of them. */
-const struct option_spec *settings_options(void);
-/* The README's table, in Markdown. */
+/* The table as options, for the help of one command or of all. Valid until the next call. */
+const struct option_spec *settings_options(enum setting_user user, int *ret_count);
+/* Print the table of docs/settings.md, in Markdown. */
 void settings_print_markdown(FILE *to);
 
 #endif

@@ -1,7 +1,9 @@
 /*
- * The controller: watches, polls usage every interval, learns, decides, publishes, applies, checkpoints. One per
- * process, on one loop. As a replica it only serves: from the Recommendations that another one publishes, without
- * database, Lease or a write to anything but its certificate.
+ * The controller watches the cluster, polls usage every interval, learns, decides, publishes Recommendations, applies
+ * changes and writes checkpoints. A process has one controller, on one loop.
+ *
+ * As a replica the controller only serves the Recommendations that another halflife publishes. A replica has no
+ * database and no Lease, and writes no object of the API server.
  */
 #ifndef HALFLIFE_CONTROL_CONTROLLER_H
 #define HALFLIFE_CONTROL_CONTROLLER_H
@@ -10,54 +12,55 @@
 
 #include "cache/live_settings.h"
 #include "kube/access.h"
+#include "learn/usage_from.h"
 #include "net/loop.h"
 #include "prometheus/prometheus.h"
 
 struct controller_options {
         struct live_settings live;
         bool leader_elect;
-        const char *ns; /* halflife's own namespace: its Lease is there, and it is exempt */
+        const char *ns; /* halflife's own namespace: it holds the Lease, and its workloads are never changed */
+        const char *exempt_namespaces; /* names with commas between, where no workload is changed; NULL: only ns */
         const char *lease_name;
-        const char *identity;           /* unique */
-        const char *database;           /* NULL: learn in memory only */
-        const char *listen;             /* of health and metrics; NULL: none */
-        const char *listen_file;        /* the addresses bound are written there, a line each; NULL */
-        const char *serve_listen;       /* of the REST API and admission; NULL: none */
-        const char *tls_cert, *tls_key; /* files; NULL: serve_listen is without TLS */
+        const char *identity;           /* of this process in the Lease and in Events; unique */
+        const char *database;           /* path of the database file; NULL: learn in memory only */
+        const char *listen;             /* address for health and metrics; NULL: not served */
+        const char *listen_file;        /* file that the bound addresses are written to, one a line; NULL: none */
+        const char *serve_listen;       /* address for the REST API and admission; NULL: not served */
+        const char *tls_cert, *tls_key; /* files; NULL with CERTIFICATE_FILES: serve_listen is without TLS */
         enum controller_certificate {
                 CERTIFICATE_FILES,
                 CERTIFICATE_SELF,
                 CERTIFICATE_SECRET
-        } certificate; /* where the door's is from */
-        const char *certificate_secret, *certificate_services,
-                *webhook_configuration; /* see serving/webhook_certificate.h */
-        const char *custom_listen;      /* of the API of custom metrics; NULL: none */
-        const char *custom_service;     /* in ns: whom its APIServices have to name */
+        } certificate;                  /* source of the certificate of the REST and custom metrics listeners */
+        const char *certificate_secret; /* see serving/certificate_reader.h */
+        const char *custom_listen;      /* address for the custom metrics API; NULL: not served */
+        const char *custom_service;     /* Service in ns that the APIServices of custom metrics have to name */
         bool replica;
-        const char *upstream_ca;              /* PEM; NULL: who vouches for our own certificate, or the system's */
-        const char *upstream_url;             /* of a replica: who knows histograms; NULL: nobody */
-        const char *token_audience;           /* of callers; NULL: the API server's own */
-        struct prometheus_options prometheus; /* url NULL: none */
-        bool usage_from_prometheus;           /* each cycle, in place of metrics-server */
-        int64_t prometheus_history_ms;        /* how far back histories of before are loaded; 0: not at all */
-        int64_t prometheus_step_ms;           /* between their points */
+        const char *upstream_ca;    /* PEM, the CA that verifies upstream; NULL: halflife's own CA, else the system's */
+        const char *upstream_url;   /* a replica asks this URL for histograms; NULL: histograms are not served */
+        const char *token_audience; /* audience that callers' tokens must have; NULL: the API server's own */
+        struct prometheus_options prometheus; /* url NULL: no Prometheus */
+        enum usage_from usage_from;
+        int64_t prometheus_history_ms; /* how far back histories are back-filled; 0: no back-fill */
+        int64_t prometheus_step_ms;    /* between two points of a back-filled series */
         const char *user_agent;
 };
 
 struct controller;
-/* Strings of options are the caller's and stay until controller_free. ERR_CONFLICT: another process holds the database,
- * or custom metrics belong to another service. */
+/* The strings in the options belong to the caller and must stay valid until controller_free. ERR_CONFLICT: another
+ * process holds the database, or another Service serves the custom metrics API. */
 int controller_new(struct loop *l, struct access *a, const struct controller_options *o, struct controller **ret,
                    struct err *err);
-/* Settings re-read: those that can change while running do. */
+/* Adopt settings that were read again and may change at run time. */
 void controller_reconfigure(struct controller *c, const struct live_settings *live);
-/* Of a replica: who vouches for the learner's certificate from now on (PEM, copied). */
+/* Replace the CA that verifies upstream's certificate (PEM, copied). Without upstream, nothing happens. */
 void controller_trust_upstream(struct controller *c, const char *ca_pem);
-/* Finish the patch in hand, checkpoint, give the Lease up, then stop the loop. */
+/* Finish the writes under way (for at most 8 s), give the Lease up, write a checkpoint, then stop the loop. */
 void controller_stop(struct controller *c);
 void controller_free(struct controller *c);
 
-/* The metrics' table of the README, in Markdown. */
+/* Print the table of all metrics for docs/metrics.md. */
 void telemetry_print_markdown(FILE *to);
 
 #endif

@@ -1,5 +1,6 @@
 /*
- * What a container asks for or may use of a resource, in that resource's units: millicores or bytes, never negative.
+ * An amount of CPU or memory: a container's request, limit or target. CPU is in millicores, memory in bytes; amounts
+ * are never negative.
  */
 #ifndef HALFLIFE_CORE_AMOUNT_H
 #define HALFLIFE_CORE_AMOUNT_H
@@ -8,15 +9,15 @@
 #include "core/policy.h"
 #include "core/quantity.h"
 
-/* It may be absent. */
+/* An amount that may be absent; value counts only where set. */
 struct amount {
         bool set;
         int64_t value;
 };
 
-/* The same in half the room, where many are kept. {0}: it is absent. */
+/* An amount in half the memory, for places that keep many of them. {0} is an absent amount. */
 struct packed_amount {
-        int64_t bits; /* of the value, each turned: below 0 */
+        int64_t bits; /* the value with every bit inverted, hence below 0; 0: the amount is absent */
 };
 static inline struct packed_amount amount_pack(struct amount a)
 {
@@ -32,11 +33,11 @@ static inline bool amount_equal(struct amount a, struct amount b)
         return a.set == b.set && (!a.set || a.value == b.value);
 }
 
-/* Read a Kubernetes quantity, rounded up to a whole unit. 0, or ERR_INVALID for what is none, is negative or beyond
- * int64_t; *ret is untouched then. */
+/* Read a Kubernetes quantity, rounded up to a whole millicore or byte. Returns 0, or ERR_INVALID where the text is no
+ * quantity, is negative or exceeds int64_t; *ret is untouched then. */
 int amount_parse(struct text t, enum resource r, struct amount *ret);
 
-/* A value as Kubernetes prints it. Returns out. */
+/* Print a value as Kubernetes prints it: "454m", "812Mi". Returns out. */
 char *amount_print(enum resource r, int64_t value, char out[static QUANTITY_TEXT_MAX]);
 
 #endif

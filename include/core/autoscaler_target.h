@@ -1,39 +1,41 @@
 /*
- * The target of a utilization metric, moved as the requests move, so that the same usage still makes as many pods. It
- * is usage divided by request that an autoscaler compares with its target: where requests fall, the target rises by the
- * same factor.
+ * The utilization target of a HorizontalPodAutoscaler, retuned when halflife changes requests. The autoscaler compares
+ * usage / request with its target. Where requests fall by some factor, the target has to rise by the same factor, so
+ * that the same usage still makes the same number of pods.
  */
 #ifndef HALFLIFE_CORE_AUTOSCALER_TARGET_H
 #define HALFLIFE_CORE_AUTOSCALER_TARGET_H
 
 #include "core/amount.h"
 
-/* What an averageUtilization may be, in per cent. */
+/* The bounds of averageUtilization, in per cent. */
 enum { RETUNE_LEAST = 1, RETUNE_MOST = INT32_MAX };
 
-/* Sums over the containers that a metric counts, in all pods that run: in millicores or bytes. */
+/* Sums over all containers that the metric counts, in all running pods; millicores or bytes. {0} to begin with. */
 struct retune_sum {
         __int128 original, request;
-        bool unknown; /* a container asks for nothing: no autoscaler can tell its utilization */
+        bool unknown; /* a container has no request, so no autoscaler can compute the utilization */
 };
+/* Add one container. An unset original is taken to equal the request. */
 void retune_add(struct retune_sum *s, struct amount original, struct amount request);
 
 /*
- * round(old * sum of originals / sum of requests), half a per cent up, within what a target may be; exact integers.
- * old (at least 1) where nothing is known: no container, or one that asks for nothing.
+ * The retuned target in per cent: round(old * sum of originals / sum of requests), clamped to RETUNE_LEAST ..
+ * RETUNE_MOST. Half a per cent rounds up; all arithmetic is in exact integers. Returns old (at least 1) if no container
+ * was added, or if a container has no request.
  */
 int64_t retune_target(int64_t old, const struct retune_sum *s);
 
-/* Whose a target is: as it stands, and as our annotations beside it record it. */
+/* The target in the autoscaler, and what halflife's annotations on the autoscaler record about it; in per cent. */
 struct retune_facts {
-        int64_t live;
-        struct amount recorded; /* what it was before us; unset: we wrote none */
-        struct amount applied;  /* what we made of it */
+        int64_t live;           /* the target now */
+        struct amount recorded; /* the target before halflife changed it; unset: halflife changed nothing */
+        struct amount applied;  /* the target that halflife wrote; unset: not recorded */
 };
 struct retune_origin {
-        int64_t original; /* what its owner wants it to be, of requests as their owner wants them */
-        bool ours;        /* it stands where we put it */
-        bool reset;       /* we moved it, and somebody put it back */
+        int64_t original; /* the target that the owner wants for the requests that the owner wants */
+        bool ours;        /* the target now is the one that halflife wrote */
+        bool reset;       /* halflife changed the target, and somebody restored the one before */
 };
 struct retune_origin retune_origin(const struct retune_facts *f);
 

@@ -1,6 +1,6 @@
 /*
- * CRC-32C (Castagnoli; RFC 3720, appendix B.4), which tells a torn or changed stretch of bytes from a whole one: of
- * packed histories, of the database's rows, of exports.
+ * CRC-32C (Castagnoli; RFC 3720, appendix B.4). It detects torn or changed bytes in packed histories, database rows and
+ * exports.
  */
 #ifndef HALFLIFE_CORE_CRC_H
 #define HALFLIFE_CORE_CRC_H
@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Start with 0, go on with the result. Of "123456789": 0xe3069283. */
+/* Start with crc 0, and pass each result on to the next call. The CRC of "123456789" is 0xe3069283. */
 uint32_t crc_add(uint32_t crc, const void *bytes, size_t len);
 
 #endif

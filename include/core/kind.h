@@ -1,7 +1,7 @@
 /*
- * The table of workload kinds: the one place that knows what a kind is called, where its pod template is and what may
- * be done to it. Kinds named in a profile that are not in it are taken to hold a pod template at spec.template (found
- * by discovery).
+ * The table of workload kinds: the only place that knows the names of a kind, where its pod template is and what may be
+ * done to it. A profile may name a kind that the table lacks: discovery then finds the kind, and its pod template is
+ * taken to be at spec.template.
  */
 #ifndef HALFLIFE_CORE_KIND_H
 #define HALFLIFE_CORE_KIND_H
@@ -13,11 +13,12 @@
 #include "core/policy.h"
 
 enum kind_flags {
-        KIND_DEFAULT = 1,      /* targeted when a profile names no targets */
+        KIND_DEFAULT = 1,      /* selected by profiles that name no targets */
         KIND_UNOWNED_ONLY = 2, /* a target only without a controller owner (ReplicaSet, Job) */
-        KIND_IMMUTABLE = 4,    /* its template cannot be patched to any effect (Job, ReplicaSet): recommend only */
-        KIND_BY_RUNS = 8,      /* ready after runs (CronJob); a patch takes effect at the next run, no rollout */
-        KIND_PHASED = 16,      /* status.phase tells how far its rollout is: Healthy when it is done (Rollout) */
+        KIND_IMMUTABLE = 4,    /* a patch of the template has no effect (Job, ReplicaSet): recommend only */
+        KIND_BY_RUNS = 8,      /* counts runs to be Ready (CronJob); a patch takes effect at the next run, no rollout */
+        KIND_PHASED = 16,      /* status.phase says how far a rollout is: Healthy when it is done (Argo Rollout) */
+        KIND_TO_COMPLETION = 32, /* its pods run to completion (Job, CronJob), so that they need not become Ready */
 };
 
 struct kind {
@@ -28,32 +29,34 @@ struct kind {
 
 extern const struct kind kinds[];
 extern const size_t kinds_count;
-/* The row of a group ("" is core) and kind; NULL: not in the table. */
+/* The row of a kind; group "" is core. NULL: the table has no such kind. */
 const struct kind *kind_find(struct text group, struct text kind);
-/* Can an Argo Rollout run the template of that kind in its place (workloadRef), so that a change made there rolls out?
- * It also takes a ReplicaSet's and a PodTemplate's: the one has no effect where a Deployment owns it, the other is no
- * workload. */
+/* Whether an Argo Rollout can run the template of that kind (spec.workloadRef), so that a change of the template there
+ * rolls out. True for Deployments only, although a Rollout may also refer to a ReplicaSet or a PodTemplate. A change of
+ * a ReplicaSet has no effect where a Deployment owns it, and a PodTemplate is no workload. */
 bool kind_runs_by_reference(struct text group, struct text kind);
-/* What kubectl takes: kind, plural, singular, short name, each with ".group"; any case; pods and namespaces as well.
- * NULL: unknown. */
+/* The kind that a user names as for kubectl: kind, plural, singular or short name, in any case, with or without
+ * ".group". Pods and namespaces are found as well. NULL: no kind has that name. */
 const struct kind *kind_by_name(struct text name);
 
 const char *dimension_name(enum dimension d);           /* "Workload", "Pod", "Namespace" */
-extern const struct kind kind_of_dimension[DIMENSIONS]; /* of group ""; Workload's is empty */
-/* What all containers of a pod, or all pods of a namespace, go by together: no container can be called so. */
+extern const struct kind kind_of_dimension[DIMENSIONS]; /* Pod and Namespace, group ""; the row of Workload is empty */
+/* The container name under which all containers of a pod, or all pods of a namespace, are counted together. No real
+ * container can have this name. */
 #define CONTAINER_WHOLE "*"
-/* Of the Recommendation of such a kind: Pod and Namespace are of group "", every other kind is a workload. */
+/* The dimension of a target of that kind: Pod and Namespace have group ""; every other kind is a workload. */
 enum dimension kind_dimension(struct text group, struct text kind);
-/* Is the kind meant where a profile of the dimension names no targets? Workload: those of KIND_DEFAULT. Pod: pods
- * without owner, and those of StatefulSets, whose names come back. Namespace: all. */
+/* Whether a profile of the dimension selects the kind where the profile names no targets. Workload: the kinds with
+ * KIND_DEFAULT. Pod: pods without owner, and pods of StatefulSets, because a new pod gets the old pod's name.
+ * Namespace: every kind. */
 bool kind_is_default(enum dimension d, struct text group, struct text kind);
 
-/* "apps" of "apps/v1", "" of "v1". Points into the text. */
+/* The group of an apiVersion: "apps" for "apps/v1", "" for "v1". The result points into the text. */
 struct text kind_group(struct text api_version);
 
-/* metadata.name of a target's Recommendation: "<kind>-<name>", with ".group" behind kinds outside core, apps and batch;
- * at most 253 bytes, else 236 bytes, '-', 16 hex digits of the SHA-256 of the whole. out holds KIND_NAME_MAX bytes.
- * Returns out. */
+/* metadata.name of a target's Recommendation: "<kind>-<name>" in lower case. Kinds outside core, apps and batch have
+ * ".group" after the kind. A name over 253 bytes becomes its first 236 bytes, '-', and 16 hex digits of the SHA-256 of
+ * the whole name. out holds KIND_NAME_MAX bytes. Returns out. */
 enum { KIND_NAME_MAX = 254 };
 char *kind_recommendation_name(struct text group, struct text kind, struct text name, char out[static KIND_NAME_MAX]);
 

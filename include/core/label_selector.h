@@ -1,5 +1,5 @@
 /*
- * Label selectors: values that were read before, matched against labels in any order.
+ * Kubernetes label selectors, decoded by the caller and matched here against an object's labels.
  */
 #ifndef HALFLIFE_CORE_LABEL_SELECTOR_H
 #define HALFLIFE_CORE_LABEL_SELECTOR_H
@@ -19,19 +19,21 @@ enum relation { OP_IN, OP_NOT_IN, OP_EXISTS, OP_DOES_NOT_EXIST, RELATIONS };
 struct requirement {
         char *key;
         enum relation op;
-        char *value[SELECTOR_VALUES]; /* none for Exists and DoesNotExist */
+        char **value; /* unused for Exists and DoesNotExist */
         size_t values;
 };
 
-/* Strings belong to whoever made it. */
+/* All requirements have to hold. Lists and strings belong to the caller that made the selector. */
 struct selector {
-        struct requirement of[SELECTOR_LABELS + SELECTOR_EXPRESSIONS];
+        struct requirement *of;
         size_t count;
 };
 
-/* NULL matches everything. Of a key that occurs twice among the labels the first counts. */
+/* Whether the labels, in any order, meet the selector; s NULL matches everything. Where a key occurs twice among the
+ * labels, the first counts. */
 bool selector_match(const struct selector *s, const struct label_pair *label, size_t labels);
-/* Does it name this key with this value, by operator In or by matchLabels? (namespaces named on purpose) */
+/* Whether the selector names this key with this value, by operator In or by matchLabels. System namespaces are selected
+ * only where they are named so, on purpose. */
 bool selector_names(const struct selector *s, struct text key, struct text value);
 
 #endif

@@ -1,6 +1,7 @@
 /*
- * What the owner asked for, as far as a template tells: its request, and what its own annotations record. They are the
- * only authority, because they travel with the revision.
+ * The requests that a workload's owner originally set, found from the pod template: from its requests now, and from the
+ * values that its own annotations record. No other record counts, because only these annotations travel with the
+ * template's revision.
  */
 #ifndef HALFLIFE_CORE_ORIGINAL_REQUEST_H
 #define HALFLIFE_CORE_ORIGINAL_REQUEST_H
@@ -8,26 +9,26 @@
 #include "core/rules.h"
 
 /* One container, one resource. */
-struct origin_facts {
-        struct amount request, limit; /* as the template has them */
+struct original_request_facts {
+        struct amount request, limit; /* in the template now */
         struct amount range_default;  /* the namespace's LimitRange defaultRequest */
-        struct amount range_limit;    /* and default: the limit of a pod whose template has none */
-        struct amount applied;        /* by its applied-resources; unset: we wrote none */
-        bool recorded;                /* its original-resources has the container */
-        struct amount original;       /* the request there; unset: there was none */
-        struct amount original_limit; /* and the limit */
-        bool changed;                 /* admission made something else of our last write: */
-        struct amount admitted;       /* this; unset: nothing is left of it */
+        struct amount range_limit;    /* the LimitRange's default: the limit of a pod whose template has no limit */
+        struct amount applied;        /* the request in applied-resources; unset: halflife wrote none */
+        bool recorded;                /* original-resources has the container */
+        struct amount original;       /* the request in original-resources; unset: the owner had set none */
+        struct amount original_limit; /* the limit in original-resources; unset: the owner had set none */
+        bool changed;                 /* admission changed the request that halflife wrote last */
+        struct amount admitted;       /* the request after that change; unset: admission removed the request */
 };
 
-struct origin {
-        bool ours;               /* the request is what we wrote (or admission made of it), from whatever revision */
-        bool reset;              /* we wrote it once, and it is back at what it was before */
-        struct amount raw;       /* the request as the owner set it: absent stays absent */
-        struct amount limit;     /* the limit likewise: not the LimitRange's, which a pod was given */
-        struct amount effective; /* the original: raw, else the limit, else the LimitRange's default, else none */
-        struct amount current;   /* the same of what the template asks for now */
+struct original_request {
+        bool ours;               /* halflife wrote the request (admission may have changed it), in whatever revision */
+        bool reset;              /* halflife wrote the request once, and somebody put the original back */
+        struct amount raw;       /* the request that the owner set; unset: the owner set none */
+        struct amount limit;     /* the limit that the owner set, without one that the LimitRange filled into a pod */
+        struct amount effective; /* the original: raw, else the limit, else the LimitRange's default, else unset */
+        struct amount current;   /* the same for the request in the template now */
 };
-struct origin origin(const struct origin_facts *f);
+struct original_request original_request_read(const struct original_request_facts *f);
 
 #endif

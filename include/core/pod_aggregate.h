@@ -1,43 +1,45 @@
 /*
- * What many pods use together, as of one moment, though each was measured at its own: metrics-server's timestamps
- * differ by node and pod by up to its resolution, and a pod is missing for a cycle when one of its containers begins
- * again or its node's scrape fails.
+ * What many pods use together at one moment, although each pod was measured at a time of its own. The timestamps of
+ * metrics-server differ by node and pod, by up to its resolution. A pod is also missing for a cycle when one of its
+ * containers restarts or the scrape of its node fails.
  *
- * One sum is taken a cycle, of every pod that runs, each with its newest sample:
+ * Each cycle takes one sum over all running pods, each with its newest sample. The sample's age decides:
  *
- * - not older than three intervals (at least 3 min): it counts as it is, so that a pod that is missing for a cycle or
- *   two makes no dip;
- * - older, up to five intervals (at least 5 min; when a container is Stale): what it uses is not known, and no sum is
- *   taken: a gap, not a dip;
- * - older still: nobody measures it any more, and the sum goes on without it.
+ * - up to three intervals (at least 3 min): the sample counts, so a pod that is missing for a cycle or two makes no
+ *   dip;
+ * - up to five intervals (at least 5 min; a container is Stale then): the pod's use is unknown, and no sum is taken: a
+ *   gap in the samples instead of a dip;
+ * - older: nothing measures the pod any more, and the sum goes on without it.
  *
- * One that has no sample yet is as old as its start: one that has just begun uses nothing that is known so far. A pod
- * that ended is not asked about. A sum of no pods at all is none.
+ * The age counts from the pod's start where the pod has no sample since. A pod without any sample that has just started
+ * is left out of the sum: nothing is known of its use yet. The caller leaves out pods that ended. Where no pod counts,
+ * there is no sum.
  */
 #ifndef HALFLIFE_CORE_POD_AGGREGATE_H
 #define HALFLIFE_CORE_POD_AGGREGATE_H
 
 #include "core/usage.h"
 
-/* A pod's newest sample: the sum over its containers, which have one timestamp. */
-struct together_sample {
-        int64_t at_ms; /* 0: there is none yet */
+/* A pod's newest sample: the sum over its containers, which share one timestamp. */
+struct pod_aggregate_sample {
+        int64_t at_ms; /* 0: the pod has no sample yet */
         bool has[RESOURCES];
         double value[RESOURCES]; /* cores, bytes */
 };
 
-struct together {
+struct pod_aggregate {
         struct wall at;
-        int64_t fresh_ms, patience_ms;
+        int64_t fresh_ms, patience_ms; /* the ages above: three and five intervals */
         double sum[RESOURCES];
-        bool lacks[RESOURCES]; /* a pod that counts was told without it */
-        int counted, missing;
+        bool lacks[RESOURCES]; /* the sample of a pod that counts lacks the resource, so the sum lacks it too */
+        int counted, missing;  /* pods whose sample counts, and pods whose use is unknown */
 };
 
-/* at: the moment; the interval is the cycle's. */
-void together_begin(struct together *t, struct wall at, int64_t interval_ms);
-void together_add(struct together *t, const struct together_sample *s, int64_t started_ms);
-/* False: there is none. *ret is without a weight. */
-bool together_sum(const struct together *t, struct sample *ret);
+/* at: the moment that the sum is for; interval_ms: the time from cycle to cycle. */
+void pod_aggregate_begin(struct pod_aggregate *t, struct wall at, int64_t interval_ms);
+/* Add a running pod that started at started_ms. */
+void pod_aggregate_add(struct pod_aggregate *t, const struct pod_aggregate_sample *s, int64_t started_ms);
+/* The sum as a sample; the caller sets its weight. Returns false where there is no sum; *ret is untouched then. */
+bool pod_aggregate_sum(const struct pod_aggregate *t, struct sample *ret);
 
 #endif

@@ -1,7 +1,6 @@
 /*
- * What one history (a workload's container) has learned: a histogram for CPU and one for memory, the memory window with
- * its open peak, the kills and a week of daily peaks beside the histogram, and the counters that state and confidence
- * come from.
+ * What was learned about one container of a target: a histogram for CPU and one for memory, the open peak of the memory
+ * window, recent kills and a week of daily peaks, and the counters that state and confidence are computed from.
  */
 #ifndef HALFLIFE_CORE_USAGE_H
 #define HALFLIFE_CORE_USAGE_H
@@ -11,15 +10,16 @@
 #include <stdint.h>
 
 #include "core/histogram.h"
+#include "core/usage_starts.h"
 
 enum sample_verdict {
         SAMPLE_ACCEPTED,
-        SAMPLE_DUPLICATE, /* the timestamp accepted last: not an error */
-        SAMPLE_REORDERED, /* older than that */
-        SAMPLE_FUTURE,    /* more than 5 min after the later of our clock and the server's Date */
+        SAMPLE_DUPLICATE, /* the same timestamp as the sample accepted last; no error */
+        SAMPLE_REORDERED, /* older than the sample accepted last */
+        SAMPLE_FUTURE,    /* more than 5 min after the later of halflife's clock and the server's Date */
         SAMPLE_INVALID,   /* NaN, infinite, negative */
-        SAMPLE_ABSURD,    /* above 1e5 cores or 1e15 bytes */
-        SAMPLE_NO_MEMORY, /* memory of zero: metrics-server's sign of a missing value */
+        SAMPLE_ABSURD,    /* above 1e5 cores or 1e15 bytes, and of a sum above 5.7e6 cores or 5.7e15 bytes */
+        SAMPLE_NO_MEMORY, /* memory of zero, which is how metrics-server marks a missing value */
         SAMPLE_VERDICTS
 };
 const char *sample_verdict_name(enum sample_verdict v); /* "accepted", "duplicate", … (a metric's label) */
@@ -29,119 +29,154 @@ struct sample {
         bool has[RESOURCES];
         double value[RESOURCES]; /* cores, bytes */
         double cpu_weight; /* the original CPU request in cores; below 0.1 (or NaN) counts as 0.1, above 1e5 as 1e5 */
-        double step_s;     /* 0: a live sample. Else a back-filled point that stands for so long: weighs step_s / 60 */
+        double step_s;     /* 0: a live sample; else the seconds, at most 86400, that a back-filled point stands for. It
+                              weighs step_s / 60 as much as a live sample */
+        bool starts[RESOURCES]; /* the container starts: the value goes to usage.starts and does not move the target */
+        int64_t age_ms;         /* since the container's start, where one of starts is set */
+        double steady[RESOURCES]; /* for start_sample.steady */
 };
 
-/* What a (pod UID, container) remembers between samples: kept with the pod, stored with the history. */
+/* The time of the newest sample taken from one (pod UID, container), so that no sample counts twice. The caller keeps
+ * it with the pod and stores it with the history. */
 struct sample_watermark {
-        int64_t last_ms; /* timestamp accepted last; 0: none yet */
+        int64_t last_ms; /* timestamp of the sample accepted last; 0: none yet */
 };
 
 enum { USAGE_KILLS = 4 };
 struct usage_kill {
         int64_t at_ms;
-        double bytes; /* the kill sample: max(m * oomBump, m + 100Mi) */
+        double bytes; /* the kill sample: max(m * oomBump, m + 100Mi), where m is the use at the kill (usage_oom) */
 };
 
-/* Distinct minutes counted: exact as long as none comes more than 63 minutes after a later one. */
+/* A count of distinct minutes. A minute more than 63 minutes before the latest is not counted any more. */
 struct usage_minutes {
         int64_t count;
-        int64_t last;    /* the latest, since 1970 */
-        uint64_t recent; /* bit i: the minute last - i is counted */
+        int64_t last;    /* the latest minute, counted from 1970 */
+        uint64_t recent; /* bit i: minute last - i was counted */
 };
 
 enum { USAGE_STEPS = 3 };
 
-/* The UTC day of the newest sample and the seven before it: what comes back after a week is still known when it does.
- */
+/* The UTC day of the newest sample and the seven days before it: a peak that comes back every week is still known when
+ * it comes back. */
 enum { USAGE_DAYS = 8 };
 
 struct usage {
         struct histogram of[RESOURCES];
-        int64_t first_ms, newest_ms;           /* of the samples accepted; 0: none */
-        int64_t samples;                       /* accepted */
-        int64_t spacing_ms;                    /* between the last two timestamps of one watermark */
-        struct usage_minutes sampled, running; /* distinct minutes with a sample, with a running pod */
-        int64_t window_ms;                     /* memory; 0: every sample counts */
-        int64_t peak_at_ms;                    /* of the open window's peak; 0: no open peak */
-        double peak;                           /* bytes */
-        uint32_t day_mi[USAGE_DAYS];         /* highest memory sample of the newest day - i, in Mi, rounded up; 0: none.
-                                                Kept of all, so that weeklyPeak counts from when it is turned on */
-        int64_t runs;                        /* of a CronJob: distinct Jobs seen with a sample */
-        int64_t last_run_ms;                 /* start of the newest run counted */
+        int64_t first_ms, newest_ms;           /* earliest and latest sample accepted; 0: none */
+        int64_t samples;                       /* number of samples accepted */
+        int64_t spacing_ms;                    /* time between the last two samples of one pod's container */
+        struct usage_minutes sampled, running; /* minutes with a sample, and minutes with a running pod */
+        int64_t window_ms;                     /* length of the memory window; 0: every memory sample counts */
+        int64_t peak_at_ms;                    /* time of the open window's peak; 0: there is no open peak */
+        double peak;                           /* bytes of the open window's peak; 0: there is no open peak */
+        uint32_t day_mi[USAGE_DAYS];         /* [i]: highest memory sample of the newest day - i, in Mi, rounded up; 0:
+                                                none; UINT32_MAX: more. Kept always, so that weeklyPeak works at once
+                                                when turned on */
+        int64_t runs;                        /* of a CronJob: distinct Jobs with a sample */
+        int64_t last_run_ms;                 /* of a CronJob: start of the newest Job counted */
         struct usage_kill kill[USAGE_KILLS]; /* newest first, and so smallest first; bytes 0: empty */
-        int64_t step_ms[USAGE_STEPS];        /* of the last kills that bumped, newest first; 0: long ago */
-        int64_t kills;                       /* counted ever */
+        int64_t step_ms[USAGE_STEPS];        /* times of the last kills that were bumped, newest first; 0: none */
+        int64_t kills;                       /* number of all kills ever counted */
+        struct usage_starts *starts;         /* memory of the caller; NULL: no sample of a start was taken */
 };
 
 void usage_init(struct usage *u, const struct resource_policy policy[static RESOURCES]);
-/* Half-lives or the window changed in the profile: rescale what was learned and go on. */
+/* u is of a sum over containers, as a namespace's, whose histograms have more buckets (histogram.h). */
+void usage_make_sum(struct usage *u);
+/* Take over half-lives and window of a changed profile: what was learned is rescaled and kept. */
 void usage_adopt(struct usage *u, const struct resource_policy policy[static RESOURCES]);
 
 /*
- * The memory histogram as if it had been learned with another window: a peak stands for as many samples as its window
- * has minutes. An open peak enters first, so that u lends HISTOGRAM_BUCKETS doubles for memory (asserted).
+ * Change the memory histogram as if it had been learned with another window: a peak stands for as many samples as its
+ * window has minutes, so all weights are scaled by the ratio of the windows. The open peak is added first, so the
+ * memory histogram needs room for all its buckets (asserted).
  */
 void usage_rewindow(struct usage *u, int64_t window_ms);
 
 /*
- * Judge a sample and, where it is accepted, fold it. latest is the later of our clock and the server's Date. Refused
- * samples change nothing but memory of zero, which is refused alone: the CPU of such a sample is folded. A time before
- * 1970 and a sample without any value are invalid. Returns the verdict in *ret_verdict and 0; or ERR_NOSPACE with
- * *ret_room telling which histogram wants how much: lend and call again (nothing has changed; the other histogram may
- * want room next).
+ * Judge a sample, and add an accepted one to the histograms. latest is the later of halflife's clock and the server's
+ * Date. A refused sample changes nothing, with one exception: where only memory is refused (SAMPLE_NO_MEMORY), CPU is
+ * added. A time before 1970 and a sample without any value are invalid.
  *
- * With a memory window, a sample that comes when its window is closed already (another pod's was faster) counts in the
- * open window if it is the higher: no peak is lost, and none weighs more than once.
+ * Returns 0 with *ret_verdict; or ERR_NOSPACE with *ret_room, the histogram that wants room and how much. Nothing has
+ * changed then: lend room and call again; the other histogram may want room next.
+ *
+ * A sample whose values are all of a start moves the watermark and counts its minute as one in which a pod ran.
+ * Histograms, peaks and all other counters stay as they are.
+ *
+ * With a memory window, a sample may come after another pod's sample has closed its window. It then counts in the open
+ * window, if it is higher than the peak there: no peak is lost, and none weighs twice.
  */
 struct usage_room {
+        bool starts; /* usage.starts is wanted, with every byte 0, and no histogram */
         enum resource resource;
-        int cap;
+        int cap; /* buckets wanted: the cap for histogram_lend */
 };
 int usage_add(struct usage *u, struct sample_watermark *watermark, const struct sample *s, struct wall latest,
               enum sample_verdict *ret_verdict, struct usage_room *ret_room);
-/* A pod of it ran during the minute of at. */
+/* Count the minute of at as one in which a pod of the history ran. */
 void usage_running(struct usage *u, struct wall at);
+/*
+ * Date the samples of starts that are later than at to at, because a clock that was ahead dated them. The minutes in
+ * which a pod ran then go on from at as well, unless another sample is later than at too. starts is not NULL.
+ */
+void usage_pull_back_starts(struct usage *u, struct wall at);
 
 /*
- * An out-of-memory kill. last_bytes: the container's last memory sample (0: none, the model stands for it);
- * limit_bytes: its limit where the limit is what killed it (0: not). Keeps the kill sample beside the histogram. Within
- * a half-life of the newest kill the model is what is bumped; at most USAGE_STEPS bumps in any half-life, further kills
- * only renew what is held. Kept are the kills that can still be the largest of some oomHold, which is exact up to
- * USAGE_KILLS of them; beyond, the two oldest become one, the larger at the later time.
+ * Record an out-of-memory kill as a kill sample beside the histogram, where one sample alone would hardly change a
+ * percentile. last_bytes is the container's last memory sample (0: none). limit_bytes is its limit, where the limit
+ * killed it (0: it did not).
+ *
+ * The use at the kill is the larger of the two; without either, or within a half-life of the newest kill, at least the
+ * model. The kill sample is that use, bumped (struct usage_kill). At most USAGE_STEPS kills are bumped in any
+ * half-life; further kills renew the kill sample without a bump.
+ *
+ * usage keeps the kills that can still be the largest within some oomHold. That is exact for up to USAGE_KILLS kills.
+ * Beyond that, the two oldest become one, with the larger bytes and the later time.
  */
 void usage_oom(struct usage *u, const struct resource_policy *memory, struct wall at, double last_bytes,
                double limit_bytes);
-/* Largest kill sample not older than oomHold; 0: none. */
+/* The largest kill sample in bytes that is not older than oomHold; 0: none. */
 double usage_kill_hold(const struct usage *u, const struct resource_policy *memory, struct wall now);
 
-/* The highest peak of the day of now and of the seven before it, in bytes, and the day it fell on (the newest of
- * equals); 0: none. */
+/* The highest memory sample in bytes of today (UTC) and the seven days before; 0: none. *ret_day is its day, counted
+ * from 1970, the newest one where two are equal; untouched where there is none. */
 double usage_week_peak(const struct usage *u, struct wall now, int64_t *ret_day);
 
-/* Percentile in cores or bytes, the open peak counted. ERR_INVALID: no data. */
+/* The percentile p (tenths of a per cent) in cores or bytes, and its bucket. The open peak counts. Return 0, or
+ * ERR_INVALID where there is no data. */
 int usage_percentile(const struct usage *u, enum resource r, int p, double *ret);
 int usage_place(const struct usage *u, enum resource r, int p, struct histogram_place *ret);
 
-/* May what comes from elsewhere be joined? No time of it lies after latest by more than the 5 min that samples may (a
- * reference time: than a half-life), so that what was learned here does not look old beside it; and no count is so high
- * that a thousand such together could not be stored. */
+/* Whether a history from elsewhere may be merged. No time in it may lie more than 5 min after latest (a reference time:
+ * 5 min and a half-life), or all that was learned here would look old beside it. No count may exceed 2^48, so that a
+ * thousand such histories can still be stored. */
 bool usage_may_join(const struct usage *u, struct wall latest);
 
-/* Add what src (another one) has learned into dst (a rename, an import). ERR_INVALID: they are not mergeable (their
- * half-lives differ, or together they weigh more than a histogram can); ERR_NOSPACE as in usage_add. dst is untouched
+/* Merge what src has learned into dst, another history: after a rename, or for an import. ERR_INVALID: the two are not
+ * mergeable, because half-lives differ or a bucket would weigh too much. ERR_NOSPACE as in usage_add. dst is untouched
  * on failure. */
 bool usage_mergeable(const struct usage *a, const struct usage *b);
 int usage_merge(struct usage *dst, const struct usage *src, struct usage_room *ret_room);
 
 /*
- * Exact save and load: little-endian, versioned, the doubles bit by bit, a CRC-32C at the end. usage_pack returns the
- * length, at most USAGE_PACK_MAX. usage_unpack lends from room (2 * HISTOGRAM_BUCKETS doubles) and returns 0, or
- * ERR_DAMAGED when a byte does not check out (count, sum, NaN, shape, CRC), or ERR_INVALID for a version it does not
- * know; *ret is untouched on failure, room may not be. Version 1 had no daily peaks: they are empty then.
+ * Save and load exactly: little-endian, with a version, doubles bit for bit, and a CRC-32C at the end. usage_pack
+ * returns the length, at most USAGE_PACK_MAX.
+ *
+ * usage_unpack places weights and starts in memory, which has to live as long as *ret. It returns 0; ERR_DAMAGED where
+ * the CRC, a length, a count or a weight is not valid; or ERR_INVALID for a version it does not know. On failure *ret
+ * is untouched, but memory may have changed. Version 1 had no daily peaks: they load as empty. Only version 3 has
+ * starts, and usage_pack writes it only where there are some; only version 4 has buckets beyond those of a container,
+ * and usage_pack writes it only where some of them weigh. So older programs can read all other histories. A sum of
+ * another version loads as a container's, and memory has the room for usage_make_sum.
  */
-enum { USAGE_PACK_MAX = 512 + 2 * 8 * HISTOGRAM_BUCKETS };
+enum { USAGE_PACK_MAX = 512 + 2 * 8 * HISTOGRAM_SUM_BUCKETS + sizeof(struct usage_starts) };
+struct usage_memory {
+        double w[RESOURCES * HISTOGRAM_SUM_BUCKETS];
+        struct usage_starts starts;
+};
 size_t usage_pack(const struct usage *u, uint8_t out[static USAGE_PACK_MAX]);
-int usage_unpack(const uint8_t *in, size_t len, struct usage *ret, double room[static 2 * HISTOGRAM_BUCKETS]);
+int usage_unpack(const uint8_t *in, size_t len, struct usage *ret, struct usage_memory *memory);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * The API group custom.metrics.k8s.io in a cluster: it belongs to one service, by its APIServices, and is served for
- * the API server's front proxy. Where another service has it, halflife keeps out: nothing is served and nothing
- * written.
+ * The registration of the API group custom.metrics.k8s.io in a cluster. The group's APIServices name the one service
+ * that serves it, on behalf of the API server's front proxy. If they name another service, halflife serves nothing. It
+ * only reads them: halflife rotate writes their caBundle (serving/certificate_rotator.h).
  */
 #ifndef HALFLIFE_CUSTOM_METRICS_API_REGISTRATION_H
 #define HALFLIFE_CUSTOM_METRICS_API_REGISTRATION_H
@@ -11,33 +11,33 @@
 struct front_proxy;
 
 /*
- * Does an APIService, as the API server has it, lead to the Service name in namespace ns? 0, or ERR_CONFLICT: to
- * another, which the text names with the way out; ERR_RETRY: it is no APIService.
+ * Does an APIService, as read from the API server, name the Service name in namespace ns? Returns 0 if so.
+ * ERR_CONFLICT: it names another, or none; the text says which and what to do. ERR_RETRY: the object is not an
+ * APIService.
  */
 int api_registration_owner(const json_t *api_service, const char *ns, const char *name, struct err *err);
 
-/* For a start, and for commands: ask for both versions, and turn the client's loop meanwhile. 0 also where nobody has
- * the group; *ret_ours counts the versions that lead to us. ERR_CONFLICT as above; else what the client says. */
+/* Read the APIServices of both versions, at a start or in a command; the client's loop turns meanwhile. *ret_ours is
+ * the number of versions that name this Service. Returns 0, also if nobody has registered the group; ERR_CONFLICT as
+ * above; or the client's error. */
 int api_registration_check(struct client *c, const char *ns, const char *name, int *ret_ours, struct err *err);
 
 struct api_registration_options {
-        const char *ns, *service; /* whom the APIServices have to name */
-        /* Who the front proxy is from now on, to be taken over; NULL: nobody, because of why. Told when it changes. */
+        const char *ns, *service; /* the Service that the APIServices have to name */
+        /* Called when the front proxy's identity changes; the callee owns f. f NULL: trust nobody, and why says why. */
         void (*trust)(void *arg, struct front_proxy *f, const char *why);
         void *arg;
 };
 
 /*
- * Looks once a minute, level-triggered: reads who the front proxy is (ConfigMap extension-apiserver-authentication) and
- * whose the APIServices are, and writes who vouches for our certificate into those that are ours.
+ * Once a minute, read the front proxy's identity (ConfigMap extension-apiserver-authentication) and the Services that
+ * the APIServices name. Each pass depends only on what it reads.
  */
 struct api_registration;
 struct api_registration *api_registration_new(struct client *c,
                                               const struct api_registration_options *o); /* strings are the caller's */
 void api_registration_free(struct api_registration *a);                                  /* NULL is fine */
 void api_registration_look(
-        struct api_registration *a); /* now; one that is under way begins afresh. Its timer calls it, and tests do */
-/* Who vouches for our certificate (PEM, copied): looks at once. Never called: caBundle is left as it is. */
-void api_registration_vouched_by(struct api_registration *a, const char *roots_pem);
+        struct api_registration *a); /* start a pass now; a pass in progress starts again. For the timer and tests */
 
 #endif

@@ -1,14 +1,15 @@
 /*
- * The API of custom metrics (custom.metrics.k8s.io, v1beta1 and v1beta2), as much of it as autoscalers ask for, as a
- * pure function: a request and a view in, an object of that API or a Status out.
+ * The custom metrics API (custom.metrics.k8s.io, v1beta1 and v1beta2) as a pure function, as far as autoscalers need
+ * it. It takes a request and a snapshot, and gives an object of that API or a Status.
  *
  *   GET /apis, /apis/custom.metrics.k8s.io, …/VERSION                 discovery
- *   GET …/VERSION/namespaces/NS/pods/NAME/METRIC                      what a pod uses of its limits
+ *   GET …/VERSION/namespaces/NS/pods/NAME/METRIC                      a pod's usage as a share of its limits
  *
- * A star as the name asks for all that ?labelSelector= selects.
+ * The name * stands for all pods that ?labelSelector= selects.
  *
- * The metrics are halflife_pod_cpu_utilization and halflife_pod_memory_utilization, of the pods that the view tells of;
- * values in thousandths ("632m"). A metric has no labels of its own, so a metricLabelSelector has to select none.
+ * The metrics are halflife_pod_cpu_utilization and halflife_pod_memory_utilization, for the pods in the snapshot.
+ * Values are in thousandths ("632m"). The metrics have no labels, so a metricLabelSelector that requires one matches
+ * nothing.
  */
 #ifndef HALFLIFE_CUSTOM_METRICS_CUSTOM_METRICS_H
 #define HALFLIFE_CUSTOM_METRICS_CUSTOM_METRICS_H
@@ -20,7 +21,7 @@
 #define CUSTOM_METRICS_V2    "v1beta2"
 
 struct custom_request {
-        const char *method, *path;                    /* decoded; without the query */
+        const char *method, *path;                    /* path: percent-decoded, without the query */
         const char *label_selector, *metric_selector; /* NULL: none */
         bool watch;
 };
@@ -31,7 +32,7 @@ struct custom_answer {
 };
 void custom_metrics_answer(const struct custom_request *r, const struct snapshot *v, struct custom_answer *ret);
 
-/* A Status for a status that is no success; 503 is one to come again from. text is cut. */
+/* Build a Status object for an HTTP error. text is cut to 1023 bytes. Clients retry after a 503. */
 void custom_metrics_refuse(unsigned status, const char *text, struct custom_answer *ret);
 
 #endif

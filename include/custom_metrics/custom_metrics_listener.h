@@ -1,8 +1,8 @@
 /*
- * The listener of the API of custom metrics: TLS, a thread of its own, and nobody but the front proxy. It answers from
- * the same view as everything else (custom_metrics/custom_metrics.h). Until custom_metrics_listener_trust tells who the
- * front proxy is (custom_metrics/front_proxy.h), 503. Refusals are Status objects. 64 connections, 32 KiB of request
- * line and headers.
+ * The TLS listener of the custom metrics API, on a thread of its own. Only the front proxy may use it
+ * (custom_metrics/front_proxy.h); before custom_metrics_listener_trust names it, the answer is 503. Answers come from
+ * the current snapshot (custom_metrics/custom_metrics.h), refusals are Status objects. Bounds: 64 connections, 32 KiB
+ * of request line and headers.
  */
 #ifndef HALFLIFE_CUSTOM_METRICS_CUSTOM_METRICS_LISTENER_H
 #define HALFLIFE_CUSTOM_METRICS_CUSTOM_METRICS_LISTENER_H
@@ -16,14 +16,14 @@ struct front_proxy;
 struct custom_metrics_listener_options {
         const char *listen; /* "127.0.0.1:6443", ":6443" */
         const char *cert_file,
-                *key_file; /* PEM, looked at each second; NULL: custom_metrics_listener_set_certificate */
+                *key_file; /* PEM, checked for changes each second; NULL: custom_metrics_listener_set_certificate */
         void (*trouble)(void *arg,
-                        const struct err *why); /* a certificate that cannot be used, on its thread; or NULL */
+                        const struct err *why); /* a certificate is unusable; runs on the listener's thread; or NULL */
         void *arg;
 };
 
 struct custom_metrics_listener;
-/* Texts of options are the caller's, and views too: kept until custom_metrics_listener_close. */
+/* The caller keeps the options' texts and views until custom_metrics_listener_close. */
 int custom_metrics_listener_open(const struct custom_metrics_listener_options *o, struct snapshot_ref *views,
                                  struct custom_metrics_listener **ret, struct err *err);
 void custom_metrics_listener_close(struct custom_metrics_listener *a);
@@ -31,10 +31,11 @@ const char *
 custom_metrics_listener_address(const struct custom_metrics_listener *a); /* "127.0.0.1:41234": the port bound */
 /* Answers since the start, by the first digit of the status. */
 void custom_metrics_listener_counts(const struct custom_metrics_listener *a, uint64_t ret[static 6]);
-/* What new handshakes get from now on. Any thread. ERR_INVALID: the old pair is kept. */
+/* Set the certificate for new handshakes; callable on any thread. ERR_INVALID: the old certificate stays. */
 int custom_metrics_listener_set_certificate(struct custom_metrics_listener *a, const char *cert_pem,
                                             const char *key_pem, struct err *err);
-/* Who the front proxy is, from now on: the adapter's, NULL for nobody, of which why is told. Any thread. */
+/* Trust this front proxy from now on, and take ownership of f. With f NULL nobody is trusted, and clients are told why.
+ * Callable on any thread. */
 void custom_metrics_listener_trust(struct custom_metrics_listener *a, struct front_proxy *f, const char *why);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * Who may speak to an extension API server in the name of others: the API server's aggregator, known by a client
- * certificate that the request header CA signed. What it says in headers of who asks is believed then; what he may was
- * asked by the API server before it passed the request on, of the same path.
+ * Authenticates the front proxy: the API server's aggregator, which passes clients' requests on to extension API
+ * servers. It is known by a client certificate that the request header CA signed. Its headers that name the user are
+ * then believed. The API server has authorized the user for the same path before it passed the request on.
  */
 #ifndef HALFLIFE_CUSTOM_METRICS_FRONT_PROXY_H
 #define HALFLIFE_CUSTOM_METRICS_FRONT_PROXY_H
@@ -12,19 +12,19 @@
 
 #include "base/err.h"
 
-/* As the ConfigMap kube-system/extension-apiserver-authentication tells. Immutable. */
+/* The settings from the ConfigMap kube-system/extension-apiserver-authentication. Immutable. */
 struct front_proxy;
 
-/* configmap: the object. ERR_INVALID says what is missing: without a CA, or without a user's header, nobody is let in.
- */
+/* Read the ConfigMap object. ERR_INVALID says what is missing: without a CA and a header for the user nobody can be
+ * authenticated. */
 int front_proxy_read(const json_t *configmap, struct front_proxy **ret, struct err *err);
 void front_proxy_free(struct front_proxy *f); /* NULL is fine */
 
 /*
- * May the peer of this session speak for others, and for whom does he? chain: his certificates (DER), the first his
- * own; NULL: he showed none. header gives the first value of a header, or NULL. Returns 0, or the HTTP status to refuse
- * him with, and why: 401 where he proves not to be the front proxy, or names nobody; 403 where he is one of the CA's,
- * but not of the names allowed.
+ * Is the peer the front proxy, and does it name a user? chain holds the peer's certificates (DER), its own first; NULL:
+ * it sent none. header returns the first value of a header, or NULL. Returns 0, or the HTTP status of the refusal, with
+ * the reason. 401: the peer is not the front proxy, or names no user. 403: the CA signed its certificate, but its name
+ * is not among the allowed ones.
  */
 unsigned front_proxy_judge(const struct front_proxy *f, const gnutls_datum_t *chain, unsigned count,
                            const char *(*header)(void *arg, const char *name), void *arg, struct err *ret_why);

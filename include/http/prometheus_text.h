@@ -1,5 +1,5 @@
 /*
- * Prometheus' text format (0.0.4), written family by family into a buffer.
+ * Writes Prometheus' text format (0.0.4) into a buffer, family by family. Errors are the buffer's: it is full.
  */
 #ifndef HALFLIFE_HTTP_PROMETHEUS_TEXT_H
 #define HALFLIFE_HTTP_PROMETHEUS_TEXT_H
@@ -9,20 +9,20 @@
 
 enum metric_type { METRIC_COUNTER, METRIC_GAUGE, METRIC_HISTOGRAM };
 
-/* One row of the documented list: everything halflife exports is in such a table (README's list is checked against it).
- */
+/* A row of a table of metrics. Every metric of halflife is in such a table; docs/metrics.md is generated from them. */
 struct metric {
         const char *name, *help;
         enum metric_type type;
 };
 
-/* # HELP and # TYPE; then its samples. label NULL: none; else pairs as "verb=\"get\",code=\"200\"", values escaped by
- * metric_label. */
+/* metric_family writes # HELP and # TYPE; the family's samples follow. labels NULL: no labels; else pairs such as
+ * "verb=\"get\",code=\"200\"", each made by metric_label. */
 int metric_family(struct buf *out, const struct metric *m);
 int metric_sample(struct buf *out, const struct metric *m, const char *labels, double value);
 int metric_seconds_sample(struct buf *out, const struct metric *m, const char *labels, const struct metric_seconds *s);
-/* key="value" with \ " and newline escaped and what is not UTF-8 as ?, cut to whole characters of 128 bytes of value
- * and size bytes in all (size holds the key and four more). Returns out. */
+/* Write key="value". In the value, backslash, quote and newline are escaped, and bytes that are not UTF-8 become '?'.
+ * The value is cut after the last whole character that fits into 128 bytes and into size. size must be at least the
+ * key's length plus four. Returns out. */
 char *metric_label(const char *key, const char *value, char *out, size_t size);
 
 #endif

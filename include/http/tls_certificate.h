@@ -1,6 +1,7 @@
 /*
- * The certificate that new handshakes get: from two PEM files that are looked at again and again, or handed over in
- * memory. A pair that does not fit is refused, and the one before goes on; handshakes under way keep theirs.
+ * The certificate and key (the pair) that new TLS handshakes get. The pair comes from two PEM files, which are checked
+ * repeatedly for changes, or from memory. A pair that does not match is refused and the old pair stays. A handshake
+ * under way keeps its pair.
  */
 #ifndef HALFLIFE_HTTP_TLS_CERTIFICATE_H
 #define HALFLIFE_HTTP_TLS_CERTIFICATE_H
@@ -13,23 +14,23 @@
 #include "base/err.h"
 
 enum { CERTIFICATE_FILE_MAX = 1 << 20, CERTIFICATE_CHAIN_MAX = 16 };
-/* What is spoken: 1.2 and 1.3. */
+/* GnuTLS priorities: TLS 1.2 and 1.3 only. */
 #define TLS_PRIORITIES "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2"
 
 struct certificate;
-/* Both files or neither (NULL); kept by pointer. With files, a pair has to be in them at the start. */
+/* Give both files, or neither (NULL); the pointers are kept. The files must hold a usable pair already. */
 int certificate_new(const char *cert_file, const char *key_file, struct certificate **ret, struct err *err);
 void certificate_free(struct certificate *t);
-/* Any thread. ERR_INVALID: it stays as it was. */
+/* Set the pair from memory. Any thread. ERR_INVALID: the old pair stays. */
 int certificate_set(struct certificate *t, const char *cert_pem, const char *key_pem, struct err *err);
 
 enum certificate_look { CERTIFICATE_SAME, CERTIFICATE_RENEWED, CERTIFICATE_REFUSED };
-/* Read the files where they have changed (also by the swap of a link). What cannot be used is CERTIFICATE_REFUSED,
- * once; a pair whose halves are written one after the other is given until the next look. */
+/* Read the files if they have changed, also where a symbolic link was swapped. An unusable pair is CERTIFICATE_REFUSED
+ * once, and only if it is unchanged at the next look: certificate and key may be written one after the other. */
 enum certificate_look certificate_look(struct certificate *t, struct mono now, struct err *err);
 
-/* For gnutls_certificate_set_retrieve_function2, on the thread that called certificate_mine: what it gives stays until
- * a minute after the next pair came. */
+/* certificate_retrieve is for gnutls_certificate_set_retrieve_function2. It gives the pair of the certificate that the
+ * same thread passed to certificate_mine. That pair stays valid until a minute after the next pair was set. */
 void certificate_mine(struct certificate *t);
 int certificate_retrieve(gnutls_session_t session, const gnutls_datum_t *req_ca, int nreqs,
                          const gnutls_pk_algorithm_t *algos, int algos_count, gnutls_pcert_st **ret_chain,

@@ -1,10 +1,11 @@
 /*
- * How to reach an API server: from kubeconfig files or from within a pod; and the credentials, which rotate under us.
+ * How to reach an API server, from kubeconfig files or from within a pod, and credentials, which may change at any
+ * time.
  *
  * kubeconfig: KUBECONFIG (a ':' list, merged, the first wins per name), --kubeconfig, ~/.kube/config; context; cluster
  * CA, client certificate and key by data or file (relative to the file that names it), token, tokenFile, exec
  * credential plug-ins, tls-server-name, proxy-url, insecure-skip-tls-verify. In a pod: the mounted token, CA and
- * namespace. Files are re-read each minute and once after a 401; what cannot be read keeps the old value.
+ * namespace. Files are read again each minute and after a 401. If a file cannot be read, the old value stays.
  */
 #ifndef HALFLIFE_KUBE_ACCESS_H
 #define HALFLIFE_KUBE_ACCESS_H
@@ -19,21 +20,21 @@ struct access_options {
 };
 
 struct access;
-/* An exec plug-in is waited for here, 30 s at most. */
+/* Load the configuration. An exec plug-in is run and waited for, 30 s at most. */
 int access_load(const struct access_options *o, struct access **ret, struct err *err);
 void access_free(struct access *a);
 
 /*
- * Re-read what has become due; force after a 401. An exec plug-in is started again (30 s at most, its output bounded)
- * and runs beside the loop while the old credentials stand: as long as access_busy says so, call again within a second.
- * Changes the peer's revision where it has to. < 0: something could not be renewed, and stays as it was until a
- * later try succeeds.
+ * Renew the credentials that are due; with force, after a 401, all of them. An exec plug-in is started (30 s at most,
+ * bounded output) and runs beside the loop, while the old credentials stay in use. While access_busy is true, call this
+ * again within a second. The peer's revision grows if its certificates change. Returns < 0 if something could not be
+ * renewed; the old value stays until a later try succeeds.
  */
 int access_refresh(struct access *a, struct now now, bool force, struct err *err);
-bool access_busy(const struct access *a); /* a plug-in is under way */
+bool access_busy(const struct access *a); /* a plug-in is running */
 const struct http_peer *access_peer(const struct access *a);
-const char *access_bearer(const struct access *a);    /* NULL: none; never logged */
-const char *access_namespace(const struct access *a); /* of the context or the pod; "default" where neither says */
+const char *access_bearer(const struct access *a);    /* the token, never to be logged; NULL: none */
+const char *access_namespace(const struct access *a); /* the context's or the pod's; "default" if neither has one */
 const char *
 access_source(const struct access *a); /* for people: "context 'dev' of /home/…/config", "the pod's service account" */
 bool access_in_cluster(const struct access *a);

@@ -1,6 +1,6 @@
 /*
- * The one write path for every workload kind: JSON Patch that tests what was read (objects/patch.h builds it), and
- * server-side apply for what is ours.
+ * Writes to objects of any kind: JSON Patch with tests of the values that were read (objects/patch.h builds it), and
+ * server-side apply for halflife's own objects and fields.
  */
 #ifndef HALFLIFE_KUBE_PATCH_H
 #define HALFLIFE_KUBE_PATCH_H
@@ -8,13 +8,18 @@
 #include "kube/client.h"
 #include "objects/patch.h"
 
-/* Send it (it stays the caller's) with the field manager of the client; the answer's body is the object as the server
- * took it (admission may have changed it). */
+/* Send a patch with the client's field manager; patch stays the caller's. The answer's body is the object as stored,
+ * after admission. */
 struct client_call *patch_send(struct client *c, const char *path, json_t *patch, bool dry_run, client_done *done,
                                void *arg);
 
-/* Server-side apply with force; body (the caller's) has apiVersion, kind and metadata.name. path: of the object, or of
- * its "/status". */
+/* If err is the refusal of a patch by halflife's own policy (manifests/base/policy.yaml): its reason, within err's
+ * text. NULL: it is another error. */
+const char *patch_refused_by_policy(const struct err *err);
+
+/* Send a server-side apply with force. body stays the caller's, and has apiVersion, kind and metadata.name. path is
+ * that of the object, or of its "/status". */
 struct client_call *apply_send(struct client *c, const char *path, json_t *body, client_done *done, void *arg);
+struct client_call *apply_send_text(struct client *c, const char *path, struct text body, client_done *done, void *arg);
 
 #endif

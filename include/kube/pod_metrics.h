@@ -1,5 +1,5 @@
 /*
- * Usage from metrics-server (metrics.k8s.io/v1beta1): one streamed list, read pod by pod as the bytes come.
+ * Usage from metrics-server (metrics.k8s.io/v1beta1): one streamed list, parsed pod by pod as the bytes arrive.
  */
 #ifndef HALFLIFE_KUBE_POD_METRICS_H
 #define HALFLIFE_KUBE_POD_METRICS_H
@@ -8,17 +8,17 @@
 #include "objects/decode.h"
 
 struct metrics_result {
-        int64_t pods;     /* read */
-        int64_t refused;  /* items that could not be read (counted, skipped) */
-        bool whole;       /* the list came to its end */
-        struct wall date; /* the answer's Date header */
-        bool absent;      /* the metrics API is not there (404 of the group) */
-        struct err err;   /* code 0: all was read */
+        int64_t pods;     /* number of pods read */
+        int64_t refused;  /* number of unreadable items, which were skipped */
+        bool whole;       /* the list is complete */
+        struct wall date; /* the response's Date header */
+        bool absent;      /* the cluster has no metrics API (404) */
+        struct err err;   /* code 0: the list is complete */
 };
 
-/* Poll once. ns NULL: all namespaces. deadline_ms: of the whole, tries again included; at its end what came counts.
- * each is called in the server's order (namespace, name) while the answer arrives; date is the answer's Date header.
- * done once; the handle is valid until then, or until metrics_cancel (which calls nobody). */
+/* Poll once. ns NULL: all namespaces. deadline_ms covers the whole poll with its retries; the pods that arrived by then
+ * count. each is called in the server's order (namespace, name) while the response arrives; date is its Date header.
+ * done is called once. The handle is valid until then, or until metrics_cancel, after which done is not called. */
 struct metrics_poll;
 struct metrics_poll *metrics_poll(struct client *c, const char *ns, int64_t deadline_ms,
                                   void (*each)(void *arg, const struct pod_metrics_view *m, struct wall date),

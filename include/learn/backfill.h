@@ -1,12 +1,15 @@
 /*
- * Histories from before: what a Prometheus knows of workloads from the time before they were watched, a namespace after
- * the other, a slice of time after the other. Pods that are gone are known by how their controllers name them.
+ * The back-fill loads usage from Prometheus of the time before halflife watched a workload. It goes through the
+ * namespaces one after the other, and within a namespace from one slice of time to the next. The owner of a pod that no
+ * longer exists is found by the pattern by which controllers name their pods.
  *
- * What comes is learned aside, in the order of time, and joined with what is learned live when the last slice is there,
- * in one transaction with the mark that says so: whenever the process ends in between, the namespace begins anew, and
- * nothing counts twice. A slice that fails is asked for again after a back-off; one that is too large is cut in two.
- * A namespace whose question Prometheus refuses for good (one step of it is too large, or not understood) lets the
- * others go first, and begins anew after a back-off of its own.
+ * Back-filled points go into separate histories, in the order of time. After the last slice these are joined with the
+ * live histories, in one transaction with the mark that the workload is back-filled. If the process ends before that,
+ * the namespace starts over, so nothing counts twice.
+ *
+ * A slice that fails is queried again after a back-off; a slice that is too large is halved. Prometheus may refuse a
+ * namespace for good, where one step is still too large or the query is invalid. Then the other namespaces go first,
+ * and the refused namespace starts over after a back-off of its own.
  */
 #ifndef HALFLIFE_LEARN_BACKFILL_H
 #define HALFLIFE_LEARN_BACKFILL_H
@@ -15,20 +18,20 @@
 
 struct learner;
 
-/* What telemetry tells. */
+/* Counters since the start, for metrics. */
 struct backfill_counters {
-        uint64_t slices, failures, points; /* answered, failed, points taken */
-        uint64_t strangers;                /* series whose pod nobody here owns */
-        uint64_t targets;                  /* joined */
+        uint64_t slices, failures, points; /* slices answered, slices failed, points added to histories */
+        uint64_t strangers;                /* series ignored, because no workload with a profile owns their pod */
+        uint64_t targets;                  /* targets whose back-filled histories were joined */
 };
 
 struct backfill;
-/* history_ms: so far back; step_ms: between points. The Prometheus stays the caller's. */
+/* history_ms: how far back usage is loaded; step_ms: between two points. The caller keeps p and frees it later. */
 struct backfill *backfill_new(struct learner *learner, struct prometheus *p, int64_t history_ms, int64_t step_ms);
-void backfill_free(struct backfill *b); /* NULL is fine */
-/* Once a cycle, after everything was settled: begins with what is due. */
+void backfill_free(struct backfill *b); /* NULL: does nothing */
+/* Once a cycle, after its decisions: starts the next namespace that is due, unless one is under way. */
 void backfill_tick(struct backfill *b);
 const struct backfill_counters *backfill_counted(const struct backfill *b);
-bool backfill_busy(const struct backfill *b);
+bool backfill_busy(const struct backfill *b); /* a namespace is under way */
 
 #endif

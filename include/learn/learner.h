@@ -1,6 +1,6 @@
 /*
- * Learning: usage is polled each cycle and folded into histories, kills for lack of memory are counted, histories from
- * before are loaded, and those from elsewhere joined. One loop thread.
+ * Learning polls usage each cycle and adds it to histories, counts out-of-memory kills, back-fills histories from
+ * Prometheus, and joins imported and adopted histories. All functions run on the loop's thread.
  */
 #ifndef HALFLIFE_LEARN_LEARNER_H
 #define HALFLIFE_LEARN_LEARNER_H
@@ -8,13 +8,14 @@
 #include "cache/checkpointer.h"
 #include "kube/pod_metrics.h"
 #include "learn/backfill.h"
+#include "learn/usage_from.h"
 #include "prometheus/prometheus.h"
 #include "report/report.h"
 #include "safety/safety.h"
 #include "store/transfer.h"
 
 struct learner;
-struct learner_options { /* all is the caller's and stays */
+struct learner_options { /* everything belongs to the caller and must stay valid until learner_free */
         struct loop *loop;
         struct client *client;
         struct cache *cache;
@@ -24,43 +25,48 @@ struct learner_options { /* all is the caller's and stays */
         struct leadership *leadership;
         struct report *report;
         struct safety *safety;
-        const struct prometheus_options *prometheus; /* url NULL: none */
-        bool usage_from_prometheus;                  /* each cycle, in place of metrics-server */
-        int64_t history_ms;                          /* how far back histories of before are loaded; 0: not at all */
-        int64_t step_ms;                             /* between their points */
-        void (*polled)(void *arg);                   /* usage of this cycle has come, or will not */
+        const struct prometheus_options *prometheus; /* url NULL: no Prometheus */
+        enum usage_from usage_from;
+        int64_t history_ms;        /* how far back histories are back-filled; 0: no back-fill */
+        int64_t step_ms;           /* between two points of a back-filled series */
+        void (*polled)(void *arg); /* the poll of this cycle has ended, with usage or an error */
         void *arg;
 };
 struct learner *learner_new(const struct learner_options *o);
-/* Prometheus, where there is one. */
+/* Set up Prometheus, the back-fill and the usage source, as the options say. Call once, before ingest_start.
+ * ERR_INVALID: USAGE_FROM_PROMETHEUS without a url. */
 int learner_connect(struct learner *learner, struct err *err);
-void learner_stop(struct learner *learner); /* polls no more */
-void learner_free(struct learner *learner); /* after the client; NULL: nothing */
+void learner_stop(struct learner *learner); /* end the poll under way; no further callback */
+void learner_free(struct learner *learner); /* after the client is freed; NULL: does nothing */
 
 /* --- usage (ingest.c) --- */
 
-void ingest_start(struct learner *learner);                                          /* poll; calls polled at the end */
-void ingest_fold(void *learner, const struct pod_metrics_view *m, struct wall date); /* one item of the poll */
+/* Start the poll of a cycle; options.polled is called at its end, or from within where no workload has a profile. */
+void ingest_start(struct learner *learner);
+/* Add the measurement of one pod to its histories. date: the Date header of the answer that contained it. */
+void ingest_fold(void *learner, const struct pod_metrics_view *m, struct wall date);
 
-/* --- kills (oom.c) --- */
+/* --- kills (oom_kills.c) --- */
 
-void oom_begin(struct learner *learner);    /* everything was listed once: kills are counted as they are seen */
-void oom_count(struct learner *learner);    /* after a settle */
-void oom_seen_now(struct learner *learner); /* after a pod was taken in, or out */
+void oom_begin(struct learner *learner);    /* once everything was listed: from now on oom_seen_now counts kills */
+void oom_count(struct learner *learner);    /* after the cache was settled: count the kills still pending */
+void oom_seen_now(struct learner *learner); /* after a pod was added, changed or removed: count its kills at once */
 
 /* --- histories from elsewhere --- */
 
-/* Once a cycle: what annotations on Recommendations ask for is done, and answered. */
+/* Once a pass: run the annotation commands (adopt, import) on Recommendations and write their answers. */
 void annotation_commands_settle(struct learner *learner);
-void learner_backfill(
-        struct learner *learner); /* once a cycle, after everything was settled: begins with what is due */
-/* Whose samples a history holds, itself first; returns how many. */
+/* Once a cycle: backfill_tick, where there is a back-fill. */
+void learner_backfill(struct learner *learner);
+/* Once a cycle: ask Prometheus which containers are throttled, where it is the usage source and it is time. */
+void learner_throttling(struct learner *learner);
+/* Identify the histories whose samples h contains: h itself first, then the imported ones. Returns their number. */
 int import_sources(const struct history *h, uint64_t ret[static TRANSFER_SOURCES]);
 
 struct learner_counts { /* since the start */
         uint64_t samples[SAMPLE_VERDICTS], unknown_pods, unread_items, polls_failed, kills, kills_not_believed;
 };
 const struct learner_counts *learner_counts(const struct learner *learner);
-const struct backfill *learner_backfills(const struct learner *learner); /* NULL: nothing is asked of before */
+const struct backfill *learner_backfills(const struct learner *learner); /* NULL: there is no back-fill */
 
 #endif

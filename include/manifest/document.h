@@ -1,32 +1,32 @@
 /*
- * Manifests edited in place: one or many documents of YAML or JSON are read, some values are set, and the same bytes
- * come out but for those. Nothing is ever printed anew: each edit is a splice into the text as it was given, so that
- * comments, order, quoting, line ends and everything that is not understood stay as they are.
+ * Edit manifests in place: read a stream of YAML or JSON documents, set some values, and write all other bytes back
+ * unchanged. Each edit is a splice into the given text; nothing is printed from the parsed tree. Comments, order,
+ * quoting, line ends and unknown content therefore survive.
  *
  *     struct doc *d AUTO(doc_free) = doc_new(text, len, &err);
  *     for (size_t i = 0; d && i < doc_count(d); i++) {
  *             const struct doc_object *o = doc_object(d, i);
  *             … doc_find, doc_members, doc_items from o->root …
  *             if (doc_edit(d, i, change, n, &why) < 0)
- *                     … listed as left alone, why.text tells the place …
+ *                     … report that the object is unchanged; why.text names the place …
  *     }
  *     doc_write(d, &out);
  *
- * What is read:
+ * How the text becomes objects:
  *
- * - A stream is cut at the lines "---" and "...". A document that begins with '{' is read as JSON, or as several JSON
- *   values one behind the other; if that fails, and otherwise, as YAML, by libyaml.
- * - Every document that is a mapping is an object. Of one whose kind ends in "List" and whose `items` are a sequence
- *   each item is an object instead; an item without kind and apiVersion has what the list's tell, as the API server has
- *   it. A list that stands behind an alias, itself or its items, is one object that is not edited. Empty documents and
- *   sequences are no objects; a document that is a text is an error.
- * - What values mean is as base/yaml has it, but merge keys (<<) are followed.
- * - A document that cannot be read is an error, unless it holds "{{" or "{%": then it is text still to be rendered by
- *   another program, one object without a root and with the reason why it is left alone.
+ * - The lines "---" and "..." separate documents. A document that begins with '{' is read as JSON, or as several JSON
+ *   values in a row. If that fails, and for every other document, libyaml reads it as YAML.
+ * - Every document that is a mapping is an object. If its kind ends in "List" and its `items` are a sequence, each item
+ *   is an object instead. An item without kind and apiVersion takes them from the list, as in the API server: kind
+ *   PodList gives kind Pod. A list behind an alias, or with `items` behind an alias, is one object that cannot be
+ *   edited. Empty documents and top-level sequences are not objects; a document that is a scalar is an error.
+ * - Scalars mean what base/yaml says, and merge keys (<<) are followed.
+ * - A document that cannot be parsed is an error, unless it holds "{{" or "{%". Such a document is a template that
+ *   another program has to render first: it becomes one object without a root, and `refused` says why.
  *
- * Bounds: DOC_BYTES_MAX of text, DOC_NODES_MAX keys and values (24 bytes each), DOC_OBJECTS_MAX objects,
- * DOC_DEPTH_MAX of nesting, of which DOC_FLOW_MAX in brackets. Cost is linear in the text; aliases are never copied,
- * and where they make look-ups cost more than that, those fail from then on (ERR_INVALID).
+ * Bounds: DOC_BYTES_MAX bytes of text, DOC_NODES_MAX keys and values (24 bytes each), DOC_OBJECTS_MAX objects,
+ * DOC_DEPTH_MAX levels of nesting, at most DOC_FLOW_MAX of them in brackets. Cost is linear in the text. Aliases are
+ * never copied; if they make look-ups cost more than linear, all further look-ups fail (ERR_INVALID).
  */
 #ifndef HALFLIFE_MANIFEST_DOCUMENT_H
 #define HALFLIFE_MANIFEST_DOCUMENT_H
@@ -52,41 +52,41 @@ enum {
 struct doc;
 
 /*
- * Read a text, which has to stay as it is until doc_free. NULL with ERR_INVALID "line L, column C: reason" (both from
- * 1, columns in characters), or ERR_TOOBIG.
+ * Read a text. The document refers to it, so the caller keeps it unchanged until doc_free. Returns NULL on an error:
+ * ERR_INVALID "line L, column C: reason" (both count from 1, columns in characters), or ERR_TOOBIG.
  */
 struct doc *doc_new(const char *text, size_t len, struct err *err);
 void doc_free(struct doc *d);
 MEM_AUTO(doc_free, struct doc *)
 
-/* An object, in the order of the text. Texts point into the document; those that are absent are {"", 0}. */
+/* One object; objects come in the order of the text. Texts point into the document; absent ones are {"", 0}. */
 struct doc_object {
         struct text api_version, kind, namespace, name;
-        uint32_t line, column; /* of its first byte, from 1 */
-        uint32_t root;         /* its mapping; DOC_NONE where the document cannot be read */
-        const char *refused;   /* why no edit can be made to it ("line 3, column 1: …"), or NULL */
-        bool templated;        /* because it is text that another program is to render first */
+        uint32_t line, column; /* of the object's first byte, from 1 */
+        uint32_t root;         /* the object's mapping; DOC_NONE if the document cannot be parsed */
+        const char *refused;   /* why the object cannot be edited ("line 3, column 1: …"), or NULL */
+        bool templated;        /* cannot be edited because another program has to render it first */
 };
 size_t doc_count(const struct doc *d);
 const struct doc_object *doc_object(const struct doc *d, size_t i);
 
 /* --- reading ---
  *
- * A node is a key, a value or an item, by number; DOC_NONE is none, and whatever is asked of it is absent. Aliases are
- * followed, and members that merge keys (<<) bring are found behind a mapping's own.
+ * A node is the number of a key, a value or an item. DOC_NONE stands for no node: its type is DOC_ABSENT, its text is
+ * empty, and it has no members. Aliases are followed. Members from merge keys (<<) come after a mapping's own members.
  */
 enum { DOC_NONE = 0 };
 enum doc_type { DOC_ABSENT, DOC_NULL, DOC_TEXT, DOC_NUMBER, DOC_BOOL, DOC_MAPPING, DOC_SEQUENCE };
 
 enum doc_type doc_type(const struct doc *d, uint32_t node);
-/* A scalar's value with its escapes undone ("" for collections and DOC_NONE). Numbers and booleans as written. */
+/* A scalar's value with escapes resolved ("" for collections and DOC_NONE); numbers and booleans as written. */
 struct text doc_text(const struct doc *d, uint32_t node);
-/* Where it begins, from 1. */
+/* The line and column where the node begins, both from 1. */
 void doc_place(const struct doc *d, uint32_t node, uint32_t *ret_line, uint32_t *ret_column);
 
 /*
- * The value of a key; DOC_NONE where it is absent, also in an absent or null mapping. ERR_INVALID, with the place,
- * where that cannot be told: the key is there twice, or what is asked is no mapping.
+ * Find the value of a key. Returns 0; *ret is DOC_NONE if the key is absent, or if the mapping is absent or null.
+ * ERR_INVALID, with the place: the mapping has the key twice, or the node is not a mapping.
  */
 int doc_find(const struct doc *d, uint32_t mapping, struct text key, uint32_t *ret, struct err *err);
 
@@ -94,30 +94,30 @@ struct doc_member {
         struct text key;
         uint32_t value;
 };
-/* At most max members of a mapping, its own before merged ones; returns how many. ERR_TOOBIG when there are more;
- * ERR_INVALID as doc_find. Costs the square of max. */
+/* List the members of a mapping, its own before merged ones. Returns their number; ERR_TOOBIG if there are more than
+ * max; ERR_INVALID as doc_find. Takes time quadratic in max. */
 int doc_members(const struct doc *d, uint32_t mapping, size_t max, struct doc_member *ret, struct err *err);
-/* At most max items of a sequence (none of an absent or null one); returns how many, errors alike. */
+/* List the items of a sequence; an absent or null sequence has none. Result and errors are those of doc_members. */
 int doc_items(const struct doc *d, uint32_t sequence, size_t max, uint32_t *ret, struct err *err);
 
 /* --- editing --- */
 
-/* One step of a path from an object's root: a key of a mapping or, where key.p is NULL, an item of a sequence. */
+/* One step of a path from an object's root: a key of a mapping or, if key.p is NULL, an item of a sequence (from 0). */
 struct doc_step {
         struct text key;
         size_t item;
 };
-/* Initialisers of one: const struct doc_step path[] = {DOC_KEY("spec"), DOC_ITEM(0)}; */
+/* Initialisers of a step: const struct doc_step path[] = {DOC_KEY("spec"), DOC_ITEM(0)}; */
 /* clang-format off */
 #define DOC_KEY(literal) {.key = {"" literal, sizeof(literal) - 1}}
 #define DOC_ITEM(n)      {.item = (n)}
 /* clang-format on */
 
 enum doc_form {
-        DOC_STRING,   /* reads back as a string, whatever it looks like: quoted where it is new */
-        DOC_QUANTITY, /* a Kubernetes quantity: plain or quoted as what it replaces, or as its neighbours; new ones that
-                         look like a number are quoted */
-        DOC_REMOVE,   /* the member goes; a mapping that it leaves empty stays as {} */
+        DOC_STRING,   /* set a value that reads back as a string whatever it looks like; new values are quoted */
+        DOC_QUANTITY, /* set a Kubernetes quantity, quoted or plain like the replaced value or a neighbouring one; new
+                         values that look like a number are quoted */
+        DOC_REMOVE,   /* remove the member; a mapping without any other member becomes {} */
 };
 
 struct doc_change {
@@ -128,24 +128,26 @@ struct doc_change {
 };
 
 /*
- * Make changes to one object, at most once an object: all of them or, on an error, none. Absent parents are made in the
- * style and with the indentation around them, behind the last member there (`metadata` above `spec`); a null or {} in a
- * parent's place is filled. A scalar is replaced where it stands. What is already so is left. Returns how many changes
- * alter the text (removing what is absent does not), or ERR_INVALID with "line L, column C: why" for what cannot be
- * edited without touching what was not asked for:
- * - on the path an alias, an anchor that an alias elsewhere refers to, a merge key that may hold the member, a key that
- *   is there twice, a tag, an explicit key (?), an item that does not exist, a text or a sequence in a mapping's place;
- * - at its end templated text ("{{", "{%", "${"), a scalar of several lines or with an anchor, a collection;
- * - of removals those that would take along a comment on a line of its own, all of a mapping's members while others are
- *   added, items;
- * - in a document with a template in a value's place ("cpu: {{ x }}") everything.
- * The paths of one call may share a beginning, but none may be the beginning of another.
+ * Change one object, at most one call per object: all changes are made or, on an error, none. Absent parents are added
+ * after the last member of their mapping, in the style and indentation around them; `metadata` goes above `spec`. A
+ * null or {} in a parent's place is filled. A scalar is replaced in place. A value that is already right stays. Returns
+ * how many changes alter the text; removing an absent member alters nothing. ERR_INVALID "line L, column C: why" if a
+ * change cannot be made without altering something else as well:
+ * - on the path: an alias, an anchor that an alias elsewhere refers to, a merge key that may hold the member, a
+ *   duplicate key, a tag, an explicit key (?), an item that does not exist, a scalar or a sequence in a mapping's
+ * place;
+ * - at the end of the path: templated text ("{{", "{%", "${"), a scalar of several lines or with an anchor, a
+ *   collection;
+ * - removals of items, removals that would also remove a comment on its own line, and the removal of all members of a
+ *   mapping that gets new ones;
+ * - everything in a document with a template in a value's place ("cpu: {{ x }}").
+ * Several paths of one call may begin with the same steps, but no path may be the beginning of another.
  */
 int doc_edit(struct doc *d, size_t object, const struct doc_change *change, size_t n, struct err *err);
 
-/* The text with all edits made. ERR_TOOBIG when out is too small for it. */
+/* Append the text with all edits to out. ERR_TOOBIG if it exceeds out's limit. */
 int doc_write(struct doc *d, struct buf *out, struct err *err);
-/* Are there any? */
+/* Did any edit alter the text? */
 bool doc_changed(const struct doc *d);
 
 #endif

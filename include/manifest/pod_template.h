@@ -1,10 +1,13 @@
 /*
- * Pod templates in documents: what render has to know of an object, and the requests and annotations that it sets.
+ * Pod templates in documents: the containers, requests and limits that render reads, and the requests and annotations
+ * that it sets.
  */
 #ifndef HALFLIFE_MANIFEST_POD_TEMPLATE_H
 #define HALFLIFE_MANIFEST_POD_TEMPLATE_H
 
+#include "core/request_reading.h"
 #include "core/rules.h"
+#include "core/runtime_heap.h"
 #include "manifest/document.h"
 
 enum { TEMPLATE_CONTAINERS = 64, TEMPLATE_STEPS = 4 };
@@ -12,46 +15,48 @@ enum { TEMPLATE_CONTAINERS = 64, TEMPLATE_STEPS = 4 };
 struct template_container {
         struct text name;
         enum container_role role; /* MAIN, SIDECAR (init with restartPolicy Always), INIT */
-        size_t item;              /* its number in containers or initContainers */
+        size_t item;              /* its index in containers or initContainers, from 0 */
         struct amount request[RESOURCES], limit[RESOURCES];
+        struct request_reading read[RESOURCES]; /* what of the template reads its requests */
+        struct runtime_heap heap;
 };
 
-/* Texts point into the document. */
+/* A pod template as read; texts point into the document. */
 struct template_view {
-        struct doc_step path[TEMPLATE_STEPS];                     /* of the template, from the object's root */
+        struct doc_step path[TEMPLATE_STEPS];                     /* from the object's root to the template */
         size_t steps;                                             /* 0: the object is a Pod */
         uint32_t labels, annotations;                             /* the template's; DOC_NONE where absent */
         struct template_container container[TEMPLATE_CONTAINERS]; /* containers, then initContainers */
         int containers;
-        struct amount pod_asks[RESOURCES]; /* what the pod as a whole asks for (spec.resources), as decode_workload */
+        struct amount pod_asks[RESOURCES]; /* pod-level request (spec.resources), by the same rule as decode_workload */
 };
 
 /*
- * Read an object's template, at a JSON pointer of core/kind ("/spec/template", a constant; "" for a Pod). 0;
- * ERR_NOTFOUND where nothing is there; ERR_INVALID with the place for what is no pod template or cannot be told: a key
- * there twice, a request or limit that is no quantity, containers without a name or of the same name. ERR_TOOBIG for
- * more containers.
+ * Read an object's pod template. template_path is a JSON pointer from core/kind ("/spec/template"; "" for a Pod); *ret
+ * points into it, so it must be a constant. Returns 0. ERR_NOTFOUND: there is no spec at that path. ERR_INVALID, with
+ * the place: a duplicate key, a request or limit that is not a quantity, a container without a name, two containers of
+ * the same name, or a node of the wrong type. ERR_TOOBIG: more than TEMPLATE_CONTAINERS containers, or some 4000
+ * variables or volumes.
  */
 int template_read(const struct doc *d, size_t object, const char *template_path, struct template_view *ret,
                   struct err *err);
 
-/* What to set on one container of the view. */
+/* The requests to set on one container. */
 struct template_change {
-        int container;
+        int container; /* index in template_view.container */
         bool write[RESOURCES];
-        struct amount to[RESOURCES]; /* not set: the request is removed */
+        struct amount to[RESOURCES]; /* an amount that is not set removes the request */
 };
 
-/* An annotation to set; value NULL: to remove. */
+/* An annotation to set or, if value is NULL, to remove. */
 struct template_note {
         const char *key, *value;
 };
 
 /*
- * Set requests, and annotations on the template with a copy on the object itself. A request that has the same value
- * already, however it is written, stays as it is; where all do, so do the annotations. Returns how many changes alter
- * the text, or ERR_INVALID as doc_edit, instead of which it is called: at most once an object. At most TEMPLATE_NOTES
- * notes.
+ * Set requests on the template, and annotations on both the template and the object itself. A request of equal value
+ * stays as it is written; if every request does, the annotations stay too. At most TEMPLATE_NOTES notes. Call this
+ * instead of doc_edit, at most once per object. Returns how many changes alter the text, or ERR_INVALID as doc_edit.
  */
 enum { TEMPLATE_NOTES = 8 };
 int template_edit(struct doc *d, size_t object, const struct template_view *t, const struct template_change *change,

@@ -1,7 +1,7 @@
 /*
- * HTTP out: libcurl's multi interface on the loop. HTTP/2 where the peer speaks it, TLS verified, bodies streamed to
- * the caller as they come. Bounded: every request has a deadline, or (streams) a longest silence; headers and bodies
- * have sizes.
+ * The HTTP client: libcurl's multi interface on the event loop. It uses HTTP/2 where the peer supports it, verifies
+ * TLS, and passes bodies to the caller as they arrive. A request ends at its deadline or after too long a silence; a
+ * stream has no deadline. The size of an answer's headers is bounded; the caller's data callback bounds bodies.
  */
 #ifndef HALFLIFE_NET_HTTP_H
 #define HALFLIFE_NET_HTTP_H
@@ -14,77 +14,85 @@
 #include "base/text.h"
 #include "net/loop.h"
 
-/* Where requests go and how both sides prove who they are. Strings are the caller's, kept as long as requests run. PEM
- * as text. */
+/* The server that requests go to, and how both sides authenticate. The strings are the caller's and must live as long
+ * as requests to the peer run. PEM is text. */
 struct http_peer {
         const char *base_url;           /* "https://host:port", no trailing slash */
-        const char *ca_pem;             /* NULL: the system's */
+        const char *ca_pem;             /* CA certificates that verify the server; NULL: the system's */
         const char *cert_pem, *key_pem; /* client certificate; NULL: none */
-        const char *server_name;        /* name to verify and to ask for by SNI, where it is not the URL's; NULL */
-        const char *proxy_url;          /* NULL: none (the environment's proxies are not used) */
-        bool insecure;                  /* no verification at all */
-        unsigned revision; /* raise it when any of the above changes: pooled connections of older ones are not used
-                              again */
+        const char *server_name;        /* name for SNI and verification; NULL: the URL's host */
+        const char *proxy_url;          /* NULL: no proxy; http_proxy and the like are ignored */
+        bool insecure;                  /* do not verify the server at all */
+        unsigned revision; /* the caller raises it when it changes a field above; connections of older revisions get no
+                              new requests */
 };
 
 struct http;
 struct http_limits {
         const char *user_agent;
-        double rate;     /* requests a second started, token bucket with a burst of the same; 0: no bound */
-        int concurrency; /* requests under way at once (streams do not count); 0: no bound. The rest waits in order */
+        double rate;     /* requests started a second, by a token bucket with a burst of the same number; 0: no bound */
+        int concurrency; /* requests running at once, without streams and urgent ones; 0: no bound. Others wait in order
+                          */
 };
-enum { HTTP_WAITING_MAX = 10000 }; /* requests that may wait; one more ends with ERR_TOOBIG */
-/* The first one makes the process ignore SIGPIPE. */
+enum { HTTP_WAITING_MAX = 10000 }; /* requests that may wait in a queue; a further request ends with ERR_TOOBIG */
+/* The first call makes the process ignore SIGPIPE. */
 struct http *http_new(struct loop *l, const struct http_limits *limits);
-void http_free(struct http *h); /* requests under way end without a call; not from within data or done */
+void http_free(struct http *h); /* ends all requests without calling done; do not call it within a callback */
 void http_set_limits(struct http *h, double rate, int concurrency);
+
+/* Where requests wait for rate and concurrency. The queues take turns, so that requests which clients of halflife cause
+ * delay its own by no more than their turns. Of the requests at once, HTTP_FOR_CLIENTS has at most half, rounded up. */
+enum http_queue { HTTP_OWN, HTTP_FOR_CLIENTS, HTTP_QUEUES };
 
 enum http_method { HTTP_GET, HTTP_POST, HTTP_PUT, HTTP_PATCH, HTTP_DELETE };
 const char *http_method_name(enum http_method m);
 
-/* One page of a gateway that asks for hours of patience (3600 is usual) must not leave us blind for so long. */
+/* The longest Retry-After that halflife follows. A gateway's error page often asks for an hour, and halflife must not
+ * miss the cluster's changes for so long. */
 enum { HTTP_RETRY_AFTER_MOST_MS = 5 * MINUTE_MS };
 struct http_reply {
-        int status;               /* 0: no answer at all (err says why) */
-        struct wall date;         /* the Date header; ms 0: none */
-        int64_t retry_after_ms;   /* -1: none given; at most HTTP_RETRY_AFTER_MOST_MS */
-        const char *content_type; /* "" where none */
-        const char *warning;      /* text of the first Warning: 299 header, NULL: none */
-        bool whole;               /* the body ended as HTTP says it should (not cut) */
-        struct err err; /* code 0 when an answer came whole, whatever its status; else what cut it: ERR_RETRY (no
-                           answer in time, connection lost), ERR_DENIED (the certificate does not verify),
-                           ERR_INVALID (settings that cannot work), ERR_TOOBIG, or what data returned */
+        int status;               /* HTTP status; 0: no answer at all, see err */
+        struct wall date;         /* Date header; ms 0: none */
+        int64_t retry_after_ms;   /* Retry-After header, at most HTTP_RETRY_AFTER_MOST_MS; -1: none */
+        const char *content_type; /* "": none */
+        const char *warning;      /* text of the first "Warning: 299" header; NULL: none */
+        bool whole;               /* the body arrived completely */
+        bool unsent;              /* never sent, because too many requests wait: err says nothing about the peer */
+        struct err err; /* code 0: a complete answer of any status. ERR_RETRY: no answer in time, or connection lost.
+                           ERR_DENIED: the server's certificate does not verify. ERR_INVALID: unusable URL, certificate
+                           or libcurl. ERR_TOOBIG: headers too long or too many requests wait. Else data's result */
 };
 
 struct http_request {
         enum http_method method;
         const struct http_peer *peer;
-        const char *path_query;   /* "/api/v1/pods?limit=500", already escaped; copied */
-        const char *bearer;       /* NULL: none; copied */
-        const char *basic;        /* "user:password" for a server that asks for those; NULL: none; copied */
-        const char *passed;       /* a bearer for who is behind a proxy that keeps Authorization to itself (the API
-                                     server's), in X-Halflife-Authorization; NULL: none; copied */
-        bool relayed;             /* says so (X-Halflife-Relayed): whoever is asked must not relay it once more */
+        const char *path_query; /* "/api/v1/pods?limit=500", URL-escaped by the caller; copied */
+        const char *bearer;     /* token for the Authorization header; NULL: none; copied */
+        const char *basic;      /* "user:password" for basic authentication; NULL: none; copied */
+        const char *passed; /* token for a halflife behind the API server's proxy, which does not pass Authorization on;
+                               sent as X-Halflife-Authorization; NULL: none; copied */
+        bool relayed;       /* send X-Halflife-Relayed: the halflife asked must not relay the request again */
+        const char *headers;      /* further headers, each "Name: value\n", checked by the caller; NULL: none; copied */
         const char *content_type; /* of the body; NULL: none */
         const char *accept;       /* NULL: application/json */
-        struct text body;         /* copied. What is not a GET is sent at most once, even where a connection is lost */
-        bool gzip;                /* may be offered (never on a watch) */
-        bool stream; /* a watch: no deadline, outside rate and concurrency, on a connection apart from short requests */
-        bool urgent; /* goes before those waiting (lease renewals) and outside rate and concurrency, on a connection of
-                        its own */
-        int64_t deadline_ms; /* whole request, waiting included; 0: 30 s */
-        int64_t silence_ms;  /* longest time without a byte; 0: none for streams, else the deadline */
-        /* Called once, when all headers of the answer are there. May be NULL. */
+        struct text body;         /* copied. Only a GET is ever sent again after a lost connection */
+        bool gzip;                /* accept a gzip answer; ignored for a stream */
+        bool stream; /* a watch: no default deadline, exempt from rate and concurrency, on its own connections */
+        enum http_queue queue;
+        bool urgent; /* for Lease renewals: does not wait, exempt from rate and concurrency, on its own connections */
+        int64_t deadline_ms; /* for the whole request with its waiting time; 0: 30 s, for a stream none */
+        int64_t silence_ms;  /* longest time without a received byte; 0: no bound of its own */
+        /* Called once, when all headers of the answer have arrived. May be NULL. */
         void (*head)(void *arg, const struct http_reply *head);
-        /* Called as the body comes; a return < 0 ends the request with that code. head: the reply so far (status,
-         * headers). */
+        /* Called with each part of the body; a negative result ends the request with that code. head: the reply so far
+         * (status and headers). */
         int (*data)(void *arg, const struct http_reply *head, const char *p, size_t len);
         /* Called once at the end, never from within http_start. */
         void (*done)(void *arg, const struct http_reply *reply);
         void *arg;
 };
 
-/* Start a request; the handle is valid until done is called or http_cancel. */
+/* Start a request. The handle is valid until done is called or the caller cancels the request. */
 struct http_call;
 struct http_call *http_start(struct http *h, const struct http_request *r);
 void http_cancel(struct http *h, struct http_call *c); /* done is not called */

@@ -1,6 +1,6 @@
 /*
- * Back-off with jitter: base, doubled on each failure to a cap, each delay drawn from [d, 2d); forgotten after a quiet
- * time.
+ * Back-off with jitter. The base d starts at least_ms and doubles on each failure up to most_ms. A delay is drawn from
+ * [d, 2d). When no delay was asked for during reset_ms, d starts anew.
  */
 #ifndef HALFLIFE_NET_RETRY_H
 #define HALFLIFE_NET_RETRY_H
@@ -9,13 +9,13 @@
 
 struct retry {
         int64_t least_ms, most_ms, reset_ms;
-        int64_t next_ms;  /* base of the next delay; 0: least */
-        struct mono last; /* when a delay was asked for last */
+        int64_t next_ms;  /* base of the next delay; 0: least_ms */
+        struct mono last; /* time of the last call of retry_delay_ms */
 };
-/* The reflector's: 800 ms, doubling to 30 s, forgotten after 2 min. */
+/* The back-off of reflectors: 800 ms, doubling to 30 s, reset after 2 min without a failure. */
 #define RETRY_REFLECTOR ((struct retry){.least_ms = 800, .most_ms = 30000, .reset_ms = 120000})
 
-/* The delay before the next try; at_least_ms is what the server asked for (Retry-After), 0 where it did not. */
+/* The delay in ms before the next try. at_least_ms: the server's Retry-After; 0: none. */
 int64_t retry_delay_ms(struct retry *r, struct mono now, int64_t at_least_ms);
 void retry_reset(struct retry *r);
 

@@ -1,6 +1,6 @@
 /*
- * The resources that our annotations record: {"app":{"requests":{"cpu":"2"},"limits":{"cpu":"4"}}, …}. A container
- * whose request is absent there had none.
+ * halflife's annotations record container resources as {"app":{"requests":{"cpu":"2"},"limits":{"cpu":"4"}}, …}. A
+ * request that is absent from the record of original values was not set by the owner.
  */
 #ifndef HALFLIFE_OBJECTS_ANNOTATION_RECORD_H
 #define HALFLIFE_OBJECTS_ANNOTATION_RECORD_H
@@ -9,42 +9,46 @@
 #include "base/mem.h"
 #include "core/rules.h"
 
-#define FIELD_MANAGER "halflife" /* as which we write, in managedFields */
+#define FIELD_MANAGER "halflife" /* halflife's manager name in managedFields */
 
-/* On the object whose request is written: what it was, as its owner set it; what we wrote; what utilization is of. */
+/* On the object whose requests halflife writes: the owner's values, halflife's values, and the basis of utilization. */
 #define ANNOTATION_ORIGINAL "halflife.dev/original-resources"
 #define ANNOTATION_APPLIED  "halflife.dev/applied-resources"
 #define ANNOTATION_BASIS    "halflife.dev/utilization-basis"
-#define ANNOTATION_RAISED   "halflife.dev/raised" /* of a running pod: when its usage made us raise its requests */
-#define BASIS_REQUEST       "request"             /* autoscalers go by the request that we wrote */
+#define ANNOTATION_RAISED                                                                                              \
+        "halflife.dev/raised"   /* on a running pod: when halflife raised its requests for its usage                   \
+                                 */
+#define BASIS_REQUEST "request" /* value of ANNOTATION_BASIS: the request that halflife wrote */
 
 struct recorded {
         struct text container;
         struct amount request[RESOURCES], limit[RESOURCES];
 };
 
-/* Calls each once per container; 0 or ERR_INVALID (somebody edited it: it is then taken as absent). */
+/* Calls each once for each container. Returns 0, each's negative result, ERR_TOOBIG (more than VIEW_CONTAINERS), or
+ * ERR_INVALID: somebody edited the annotation, and callers treat it as absent. */
 int record_read(struct text annotation, struct arena *a, int (*each)(void *arg, const struct recorded *r), void *arg,
                 struct err *err);
 
-/* The annotation's text (mem_free it); NULL where there is no row. */
+/* The text of the annotation, which the caller frees with mem_free; NULL when rows is 0. */
 char *record_print(const struct recorded *row, size_t rows);
 
 /*
- * On an autoscaler whose targets of utilization we moved: what they were, as its owner set them, and what we wrote, in
- * per cent: {"Resource/cpu":70,"ContainerResource/app/cpu":60}.
+ * On an autoscaler whose utilization targets halflife changed: the owner's targets and halflife's, in per cent:
+ * {"Resource/cpu":70,"ContainerResource/app/cpu":60}.
  */
 #define ANNOTATION_TARGETS         "halflife.dev/original-targets"
 #define ANNOTATION_TARGETS_APPLIED "halflife.dev/applied-targets"
 
 struct recorded_target {
-        struct text container; /* "" : the whole pod */
+        struct text container; /* "": the whole pod */
         enum resource resource;
         int64_t percent; /* 1 to INT32_MAX */
 };
-/* Reads at most VIEW_METRICS (decode.h) into ret. Returns how many, or ERR_INVALID. */
+/* Reads at most VIEW_METRICS (decode.h) targets into ret. Returns how many, ERR_TOOBIG (there are more) or
+ * ERR_INVALID. */
 int record_targets_read(struct text annotation, struct arena *a, struct recorded_target *ret, struct err *err);
-/* The annotation's text (mem_free it); NULL where there is none. */
+/* The text of the annotation, which the caller frees with mem_free; NULL when rows is 0. */
 char *record_targets_print(const struct recorded_target *row, int rows);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * Label selectors, read once: as objects have them (matchLabels and matchExpressions), and as kubectl writes them.
+ * Parses label selectors from their two forms: JSON with matchLabels and matchExpressions, and kubectl's text.
  */
 #ifndef HALFLIFE_OBJECTS_LABEL_SELECTOR_H
 #define HALFLIFE_OBJECTS_LABEL_SELECTOR_H
@@ -10,13 +10,14 @@
 #include "base/mem.h"
 #include "core/label_selector.h"
 
-/* json NULL or empty object: matches everything (*ret is NULL then). ERR_INVALID names the member. */
+/* Reads a selector from JSON. NULL or an empty object selects everything, and *ret is then NULL. Returns 0, or
+ * ERR_INVALID with the member's name in err. The caller frees *ret. */
 int selector_read(const json_t *json, struct selector **ret, struct err *err);
 void selector_free(struct selector *s);
 
 /*
- * "app=web,tier in (a,b),!canary,track!=beta,team": a selector in the arena. An empty text selects all. ERR_INVALID
- * says what is wrong and where.
+ * Parses "app=web,tier in (a,b),!canary,track!=beta,team" into a selector in the arena. An empty text selects
+ * everything. Returns 0, or ERR_INVALID with the error and its place in err.
  */
 int selector_parse(struct text from, struct arena *a, struct selector **ret, struct err *err);
 

@@ -1,6 +1,6 @@
 /*
- * JSON Patches that set the requests of a pod template, or of a pod, or the targets of an autoscaler, and record them
- * in our annotations.
+ * JSON Patches that set the requests of a pod template or a pod, or the targets of an autoscaler, and record the old
+ * and new values in halflife's annotations.
  */
 #ifndef HALFLIFE_OBJECTS_PATCH_H
 #define HALFLIFE_OBJECTS_PATCH_H
@@ -9,50 +9,50 @@
 
 #include "objects/decode.h"
 
-/* What to set on one container of a template. */
+/* The requests to set on one container. */
 struct patch_container {
         const char *name;
         bool write[RESOURCES];
-        struct amount to[RESOURCES]; /* not set: the request is removed (put back to absent) */
+        struct amount to[RESOURCES]; /* not set: remove the request */
 };
 
 struct patch_resources {
-        const char *template_path; /* "/spec/template"; "" : the object is a pod */
-        struct text object;        /* its JSON as it is: indices, parents and tests come from it */
-        const char *version; /* resourceVersion read: the patch tests it, and all that it replaces; NULL (the object
-                                cannot change meanwhile: it is at admission): nothing is tested */
+        const char *template_path; /* JSON pointer such as "/spec/template"; "": the object is a pod */
+        struct text object;        /* its current JSON, which gives indices, parents and tested values */
+        const char *version; /* resourceVersion of object: the patch tests it and every value that it replaces. NULL: no
+                                tests, for an object in admission, which cannot change meanwhile */
         const struct patch_container *container;
         int containers;
-        /* annotations of the template, with a copy on the workload: text to set, NULL to remove; written where a
-         * request changes, and where the owner deploys, as a rollout starts then anyway */
+        /* Annotations of the template, with a copy on the workload: text to set, NULL to remove. They are written only
+         * when a request changes or deploys is set, because a change of the template starts a rollout. */
         const char *original, *applied, *basis, *raised;
-        bool basis_stands; /* it is its owner's: neither set nor removed */
-        bool deploys;
+        bool basis_stands; /* the basis annotation is the owner's: neither set nor removed */
+        bool deploys;      /* the owner deploys anyway: write annotations even when no request changes */
 };
 
 /*
- * Build the JSON Patch. Every parent is added exactly when absent, and goes when a removal leaves it empty; each
- * container is tested by name; limits never appear. Returns the array (the caller's reference), or NULL with err:
- * ERR_STALE (the object is not what was decided on: a container is gone), ERR_INVALID (would write a request above its
- * limit: our bug), or an empty array when nothing would change.
+ * Build the JSON Patch. It adds a parent only when absent, removes a parent that a removal leaves empty, tests each
+ * container's name, and never touches limits. Returns the array, a reference that the caller owns; the array is empty
+ * when nothing would change. Returns NULL with err on failure: ERR_STALE when a container is gone, ERR_INVALID when a
+ * request would be above its limit, which is a bug in halflife.
  */
 json_t *patch_build(const struct patch_resources *p, struct err *err);
 
-/* A target to set: that of the metric at a place of the autoscaler's list. */
+/* The utilization target to set for one metric of an autoscaler. */
 struct patch_target {
-        int index;
-        bool container; /* of type ContainerResource, else Resource */
+        int index;      /* of the metric or trigger in the autoscaler's list */
+        bool container; /* the metric is of type ContainerResource, else Resource */
         int64_t to;     /* per cent */
 };
 struct patch_targets {
-        struct text object; /* its JSON as it is */
+        struct text object; /* its current JSON */
         const char *version;
-        bool triggers; /* it is KEDA's ScaledObject */
+        bool triggers; /* the object is a KEDA ScaledObject, else an HPA */
         const struct patch_target *target;
         int targets;
-        const char *original, *applied; /* its annotations (record.h); NULL to remove */
+        const char *original, *applied; /* its annotations (annotation_record.h); NULL: remove */
 };
-/* Build the JSON Patch, as above: ERR_STALE where there is no such target, an empty array when nothing would change. */
+/* Build the JSON Patch, with results as above. ERR_STALE: the autoscaler has no such target any more. */
 json_t *patch_targets_build(const struct patch_targets *p, struct err *err);
 
 #endif

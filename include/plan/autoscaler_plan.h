@@ -1,5 +1,6 @@
 /*
- * The autoscalers' part of a plan: which of them hold a resource, and what their targets are to be. No I/O.
+ * The autoscalers' part of a plan: which autoscalers hold back a resource, and which utilization targets they get. No
+ * I/O.
  */
 #ifndef HALFLIFE_PLAN_AUTOSCALER_PLAN_H
 #define HALFLIFE_PLAN_AUTOSCALER_PLAN_H
@@ -7,41 +8,43 @@
 #include "core/autoscaler_target.h"
 #include "plan/plan.h"
 
-/* What keeps an autoscaler's targets from being moved; AUTOSCALER_FREE: nothing. */
+/* Why halflife may not change an autoscaler's targets; AUTOSCALER_FREE: it may. */
 enum autoscaler_hold {
         AUTOSCALER_FREE,
-        AUTOSCALER_MODE,       /* the profile says Hold */
-        AUTOSCALER_RESET,      /* somebody put a target back that we had moved */
-        AUTOSCALER_OWNED,      /* what made it would put it back */
+        AUTOSCALER_MODE,       /* the profile's apply.hpa is Hold or LimitBasis */
+        AUTOSCALER_RESET,      /* somebody restored a target that halflife had changed */
+        AUTOSCALER_OWNED,      /* its controller owner would restore the targets */
         AUTOSCALER_APPLIED,    /* another manager owns its metrics by server-side apply */
-        AUTOSCALER_UNKNOWN,    /* a metric that we do not understand */
-        AUTOSCALER_UNREADABLE, /* our own annotation on it */
-        AUTOSCALER_FORBIDDEN,  /* the server says no */
-        AUTOSCALER_ASKING      /* whether we may is to be asked first */
+        AUTOSCALER_UNKNOWN,    /* halflife does not understand one of its metrics */
+        AUTOSCALER_UNREADABLE, /* halflife's annotation on it cannot be read */
+        AUTOSCALER_FORBIDDEN,  /* the API server refused the write */
+        AUTOSCALER_ASKING      /* halflife must first ask the API server for permission */
 };
 struct plan_autoscaler {
-        struct autoscaler *of; /* the world's */
+        struct autoscaler *of; /* owned by the cache */
         enum autoscaler_hold hold;
-        bool raised;   /* a target stands where we put it, and not where its owner did */
-        bool due;      /* something is to be written into it now, or asked */
-        int64_t *want; /* of each of its metrics, in per cent; that of one which does not move: as it is */
-        bool *record;  /* of each: the owner's target is to be recorded beside it */
+        bool raised;   /* some target is the one halflife wrote, and differs from the owner's */
+        bool due;      /* halflife is to write it now, or to ask for permission */
+        int64_t *want; /* the target of each metric, in per cent; a metric that halflife never changes keeps its own */
+        bool *record;  /* for each metric: record the owner's target in the annotation */
 };
 
-/* Which hold a resource; what their targets are to be, once it is decided what the
- * requests are to be; who holds, in words; and condition Retuned. */
-void scaling_facts(struct plan *p, struct wall now, struct arena *a);
-void scaling_targets(struct plan *p, const struct range_facts *range, const struct plan_facts *f, struct arena *a);
-void scaling_say(const struct plan *p, char *ret, size_t size);
-/* The first whose targets are to be written now; NULL: none. */
+/* Find the workload's autoscalers and which resources they hold back; called before the requests are decided. */
+void autoscaler_plan_facts(struct plan *p, struct wall now, struct arena *a);
+/* Compute the targets once the requests are decided, and set condition Retuned. */
+void autoscaler_plan_targets(struct plan *p, const struct range_facts *range, const struct plan_facts *f,
+                             struct arena *a);
+/* Print which autoscalers hold back changes, and what the user can do; "" where none does. */
+void autoscaler_plan_say(const struct plan *p, char *ret, size_t size);
+/* The first autoscaler that is due for a write or a permission request; NULL: none. */
 const struct plan_autoscaler *plan_retunes(const struct plan *p);
-/* What keeps it, whatever workload it scales and whatever the profile says, as far as the object itself tells. */
+/* The hold that follows from the autoscaler object alone, whatever its workload and the profile. */
 enum autoscaler_hold autoscaler_hold(const struct autoscaler *s);
-/* Does it go by the utilization of a resource, for all we know? */
+/* Does it scale on the utilization of a resource? True also where a metric that halflife does not understand might. */
 bool autoscaler_concerns(const struct autoscaler *s, enum resource r);
-/* Does a deploy get the owner's request, because an autoscaler would not go along with less? */
+/* Must a deploy keep the owner's request, because an autoscaler's target cannot follow a lower one? */
 bool plan_deploys_original(const struct plan *p, enum resource r);
-/* The owner's target of a metric that moves, and whose the present one is. */
+/* The owner's target of a utilization metric, and whether the present target is the owner's or halflife's. */
 struct retune_origin autoscaler_origin(const struct autoscaler_metric *m);
 
 #endif

@@ -1,39 +1,45 @@
 /*
- * What was decided about one target: the only thing that crosses from deciding to doing. A plan lives in the arena it
- * was made in.
+ * The plan for one target: everything that is decided about the target, for the code that then applies it. A plan lives
+ * in the arena it was made in.
  */
 #ifndef HALFLIFE_PLAN_PLAN_H
 #define HALFLIFE_PLAN_PLAN_H
 
 #include "cache/cache.h"
-#include "core/advise.h"
+#include "core/decide_requests.h"
+#include "core/startup_stage.h"
+#include "objects/recommendation_status.h"
 
 struct plan_container {
         const char *name;
         enum container_role role;
-        struct advise_container facts;
+        struct decide_container facts;
         struct advice advice;
         struct amount running[RESOURCES]; /* the newest pod's request; without pods the template's */
-        struct amount raw[RESOURCES];     /* the request as the owner set it, for the record: absent stays absent */
+        struct amount raw[RESOURCES]; /* the owner's request, for the annotation record; unset: the owner set none */
         struct amount raw_limit[RESOURCES];
-        bool ours[RESOURCES];  /* the template's request is one we wrote */
-        bool reset[RESOURCES]; /* we wrote it once and it is back at the original */
+        bool ours[RESOURCES];  /* halflife wrote the request that is set now */
+        bool reset[RESOURCES]; /* halflife wrote a request, and somebody restored the original */
 };
 
-/* Under InPlace: how far the pods are from what is set. */
+/* Mode InPlace: how many pods do not have the requests that halflife set for them, and why. Counts are of pods. */
 struct plan_resize {
-        struct pod *next;                  /* to be resized now; NULL: none */
-        bool raises;                       /* next uses more than it asks for */
-        bool goes_on;                      /* pods are yet to be resized, and nothing holds that */
-        bool stuck;                        /* some stay as they are: condition Applied says why */
-        bool unserved;                     /* the server cannot resize pods */
-        int pods, behind, refused, others; /* running; to be resized; refused; whose requests somebody else set */
-        int first_behind;                  /* of those tried first, that do not have it yet */
-        int unplaced;                      /* that no node has room for, as they came with the original */
-        int progress[RESIZE_PROGRESSES];   /* of those that have it */
+        const struct pod *next; /* the pod to resize now; NULL: none */
+        bool raises;            /* next gets a raise, because it uses more than its request */
+        bool starts;   /* the pod next gets its originals because it starts, or its targets because it has started */
+        bool goes_on;  /* resizes are under way or due, and nothing holds them back */
+        bool stuck;    /* some pods keep their requests; condition Applied says why */
+        bool unserved; /* the API server cannot resize pods */
+        /* running; to be resized; resize refused by the API server; requests set by others */
+        int pods, behind, refused, others;
+        int first_behind;                /* canary pods that are not resized yet */
+        int starting, late;              /* pods above their target: they start; they are not Ready in time */
+        int unplaced;                    /* new pods with the original requests, for which no node has room */
+        int progress[RESIZE_PROGRESSES]; /* of the pods whose spec has the new requests */
         int verdict[RESIZE_VERDICTS];
         enum resize_progress worst;
-        const char *verdict_text, *refusal; /* the kubelet's words on the worst, the server's; NULL: none */
+        /* the kubelet's message for `worst`; the API server's refusal; NULL: none */
+        const char *verdict_text, *refusal;
 };
 
 enum { PLAN_CONDITIONS = 20, PLAN_WORDS = 320 };
@@ -50,129 +56,170 @@ struct plan {
         enum state state;
         struct plan_container *container;
         int containers;
-        bool apply;   /* something is to be written into the template now */
-        bool carries; /* the template carries values of ours */
+        bool apply;   /* the template is to be written now */
+        bool carries; /* the template, or some pod under InPlace, has requests that halflife set */
         bool orphaned, contested, managed, held, guarded;
-        bool unrecorded;                    /* held, because the template's annotations of ours cannot be read */
-        char blocked[160];                  /* why the rollout is blocked; "" */
-        char no_room[160];                  /* which quota would refuse pods of it, and what is missing; "" */
-        const char *opted_out;              /* what opts it out; NULL: nothing */
-        struct plan_autoscaler *autoscaler; /* autoscaler_plan.h: those that go by utilization, or that we wrote once */
+        bool starts;             /* pods start with their originals (apply.startup) */
+        const char *startup_bar; /* why new pods start with the target values all the same, as the reason of condition
+                                    Startup; NULL: nothing bars them, or the profile does not ask for it */
+        bool unrecorded;         /* held, because halflife's annotations on the template cannot be read */
+        char blocked[160];       /* why the rollout is blocked; "" */
+        char no_room[160];       /* which ResourceQuota would refuse its pods, and how much is missing; "" */
+        char over_budget[192];   /* which budget is used up, and until when, where that is known; "" */
+        const char *opted_out;   /* what opts the workload out of changes; NULL: nothing */
+        /* the workload's autoscalers that scale by utilization, or that carry halflife's annotations
+         * (autoscaler_plan.h) */
+        struct plan_autoscaler *autoscaler;
         int autoscalers;
-        bool hpa_holds[RESOURCES], hpa_stands[RESOURCES]; /* as core/rules.h has them */
+        bool hpa_holds[RESOURCES], hpa_stands[RESOURCES]; /* defined in core/rules.h */
         struct plan_resize resize;
-        enum reason hold; /* the first hold of what would be changed; REASON_NONE */
+        enum reason hold; /* why the first wanted change is held back; REASON_NONE: it is not */
         struct plan_condition condition[PLAN_CONDITIONS];
         int conditions;
         int64_t samples, since_ms, last_ms;
         int64_t kills; /* out-of-memory kills and evictions for memory, ever */
         int confidence_percent;
         struct amount quota_hard[RESOURCES],
-                quota_used[RESOURCES]; /* of a namespace's ResourceQuota; set where it has one */
+                quota_used[RESOURCES]; /* of the ResourceQuota of a namespace target; unset: none */
 };
 
-/* Workload-wide facts that are not in the world: settings and what the loop knows. */
+/* Facts that are not in the cache: settings, and state of the control loop. */
 struct plan_facts {
         struct now now;
         int64_t interval_ms;
-        bool apply_never; /* the setting */
-        bool source_away; /* usage cannot be read, or what holds a change cannot be seen */
-        bool fuse_blown;  /* too many changes went wrong: nothing new */
+        bool apply_never; /* the setting apply: never, or the namespace is exempt */
+        bool source_away; /* usage cannot be read, or a kind that may hold back changes cannot be watched */
+        bool fuse_blown;  /* too many changes were taken back: no new change starts */
 };
 
-/* Judge one target, which has a workload: reads the cache and writes nothing but its own plan, in the arena. What is
- * asked of the whole plan may hold it then (plan_hold), and plan_finish says what comes of it. */
-void plan_judge(struct cache *w, struct target *t, const struct plan_facts *f, struct arena *a, struct plan *ret);
-void plan_finish(struct cache *w, const struct plan_facts *f, struct arena *a, struct plan *p);
+/* Judge one target, which must have a workload. Reads the cache and writes only *ret, whose lists are in the arena.
+ * The caller may then hold the plan back (plan_hold), and calls plan_finish. */
+void plan_judge(const struct cache *w, struct target *t, const struct plan_facts *f, struct arena *a, struct plan *ret);
+/* Complete a judged plan: autoscaler targets, pods to resize, and conditions. */
+void plan_finish(const struct cache *w, const struct plan_facts *f, struct arena *a, struct plan *p);
 
-/* What a plan changes that all gates let pass is held: by `Budget` its decreases, by `Quota` all but the way back of a
- * change that did harm. Not under OnDeploy, which starts nothing. */
-void plan_hold(struct plan *p, enum reason why);
+/*
+ * Hold back the plan's changes by a gate that judges a whole plan after all other gates passed (Quota, Budget). A gate
+ * for decreases holds back only decreases. Any other gate holds back every change, except taking back a change that did
+ * harm. Do not call it for a plan under OnDeploy, which starts no change.
+ */
+void plan_hold(struct plan *p, enum gate gate);
 
-/* Kubernetes' effective request of the pod over one amount of each container: init containers and sidecars as the
- * scheduler counts. */
+/* The mode in force: the profile's, but Recommend for a target that is never written, and without a profile. */
+enum apply_mode plan_mode_of(const struct target *t);
+
+/* The amounts of a container, and of the pod: its effective request in Kubernetes, which counts init containers and
+ * sidecars as the scheduler does. */
 enum plan_amount { PLAN_ORIGINAL, PLAN_CURRENT, PLAN_MODEL, PLAN_TARGET, PLAN_LOWER, PLAN_UPPER };
 struct amount plan_amount_of(const struct plan_container *c, enum resource r, enum plan_amount which);
 struct amount plan_pod_amount(const struct plan *p, enum resource r, enum plan_amount which);
 
-/* (original - target) * replicas, at least 0. */
+/* plan_status.c: the plan as the status of its Recommendation, a copy of the facts at this moment. Lists are in the
+ * arena; texts belong to the plan and its target. */
+void plan_status(const struct plan *p, struct arena *a, struct recommendation_status *ret);
+
+/* limit_plan.c: the limits that are advised; NULL: none is. The list is in the arena. */
+struct status_limits *plan_limits(const struct plan *p, struct arena *a);
+/* The container whose memory limit is too low: it killed, and is still below what is then advised; the one killed last.
+ * NULL: none is, and *ret_kill and *ret_advised are unset. */
+const struct plan_container *plan_limit_too_low(const struct plan *p, struct limit_kill *ret_kill,
+                                                int64_t *ret_advised);
+
+/* The saving of all pods: (original - target) * replicas, at least 0; millicores or bytes. */
 int64_t plan_saving(const struct plan *p, enum resource r);
 
-/* What the owner of a pod's container asks for, as the template of its target has it, else (injected, or no target) as
- * the pod has. */
-void plan_originals(struct cache *w, const struct target *t, const struct pod_container *pc,
+/* The original requests of a pod's container: from the template of its target. Without a target, or for an injected
+ * container, from the pod itself. */
+void plan_originals(const struct cache *w, const struct target *t, const struct pod_container *pc,
                     struct amount ret[static RESOURCES]);
-/* The original CPU request of a target's container in cores, as the template has it, else (injected) as the pod has; 0:
- * none. */
-double plan_cpu_weight(struct cache *w, const struct target *t, const struct pod_container *pc);
+/* The original CPU request of a container in cores, taken as by plan_originals; 0: none. */
+double plan_cpu_weight(const struct cache *w, const struct target *t, const struct pod_container *pc);
 
-/* Is it one of those that the profile sets, and that run beside each other? */
+/* Does halflife set this container's requests? True for main containers and sidecars that the profile does not ignore.
+ */
 bool plan_counts(const struct plan_container *c);
 
-/* Would the template change for this resource, were it not held? */
+/* Does the target value differ from the request that is set? True also where the change is held back. */
 bool plan_wants_change(const struct plan_container *c, enum resource r);
 
-/* quota_plan.c: where a quota of its namespace would not take the pods of a rollout to what the plan writes now, the
- * plan is held by `Quota`; no_room says which. */
-void plan_ask_quota(struct cache *w, struct plan *p);
-/* How many pods a rollout of so many makes beside those that run. */
+/* quota_plan.c: hold the plan back by gate Quota where a ResourceQuota of the namespace would refuse pods of its
+ * rollout; no_room then names the quota. */
+void plan_ask_quota(const struct cache *w, struct plan *p);
+/* The pods that a rollout may create beyond the replicas (maxSurge, rounded up). */
 int64_t rollout_surge(const struct workload *wl, int64_t replicas);
 
-/* messages.c: what conditions say of those who hold */
+/* hold_messages.c: messages about what holds back a change; out gets at most PLAN_WORDS bytes with the NUL */
 void words_of_other_autoscaler(const struct other_autoscaler *r, char out[static PLAN_WORDS]);
-/* The reason of condition PodLevel: the resources that its pods ask for as a whole; NULL: none. */
+/* The reason of condition PodLevel: the resources with a pod-level request; NULL: none. */
 const char *pod_asks_word(const struct workload *wl);
-/* Of the newest kill that is held: says its condition's reason, NULL: none is. */
+/* The reason of condition OutOfMemory, for the newest kill that still holds memory up; NULL: none, and out is unset. A
+ * limit that killed comes first, until it is as high as advised. */
 const char *words_of_kill(const struct plan *p, char out[static PLAN_WORDS]);
+/* The message of condition PodLevel; only where pod_asks_word returns a reason. */
 void words_of_pod(const struct workload *wl, char out[static PLAN_WORDS]);
 
-/* conditions.c: what is said of a plan */
-void conditions_say(struct plan *p); /* once all else of it is decided */
+/* What reads a request that halflife would lower, or has lowered, so that the reader would get another value; NULL:
+ * nothing does, or the profile ignores runtimes. */
+const char *plan_reader(const struct plan *p, const struct plan_container *c, enum resource r);
+
+/* conditions.c: the conditions of a plan */
+void conditions_say(struct plan *p); /* adds the remaining conditions; call it after all else is decided */
+/* Add a condition. Returns it, so that the caller writes its message. type and reason are not copied. */
 struct plan_condition *plan_say(struct plan *plan, const char *type, bool status, const char *reason);
-/* The condition of a type; NULL: it says none. */
+/* The condition of a type; NULL: the plan has none. */
 const struct plan_condition *plan_condition(const struct plan *p, const char *type);
 
-/* canary_plan.c: who is changed first, and what is said of it */
-bool canary_among(const struct profile *p); /* it tries changes on some of its workloads first */
-void canary_mark(struct target *t);         /* its pods that come first, while it has a trial */
-/* What a pod is to have of what was applied: the setting or, of one that comes later, what stood before. */
+/* canary_plan.c: which pods and workloads are changed first, and the conditions about that */
+bool canary_among(const struct profile *p); /* the profile changes some of its workloads first */
+void canary_mark(struct target *t);         /* choose the target's canary pods, while a change is on a pod canary */
+/* The request a pod is to have during a pod canary: the applied one for canary pods, the one before for the others. */
 struct amount canary_share_of(const struct target *t, const struct plan_container *c, const struct pod *pod,
                               enum resource r);
-void canary_says(struct plan *p);    /* condition Canary, where there is something to wait for */
-bool canary_applies(struct plan *p); /* says Applied of pods that wait for others, if any */
+void canary_says(struct plan *p);    /* condition Canary, while the target waits or is watched */
+bool canary_applies(struct plan *p); /* condition Applied for pods that wait for canary pods; false: none waits */
 
-/* guard_plan.c: changes of ours that did harm */
-const struct guard_policy *guard_policy_of(const struct target *t); /* NULL: nothing of it is watched */
-bool guard_holds(const struct target *t, struct wall now);          /* it is left alone, because one did */
-void guard_says(struct plan *p);                                    /* condition Guarded, of one that is */
+/* startup_plan.c: pods that start with their originals */
+
+/* Fill in p->starts and p->startup_bar by the profile and the kind, before the plan is judged. */
+void startup_begin(const struct cache *w, struct plan *p);
+/* The same by the advice and the newest pod, afterwards. newest NULL: no pod runs. */
+void startup_judge(struct plan *p, const struct pod *newest);
+enum startup_stage startup_stage_in(const struct plan *p, const struct pod *pod);
+
+/* guard_hold.c: changes by halflife that did harm */
+const struct guard_policy *guard_policy_of(const struct target *t); /* NULL: the guard does not watch it */
+bool guard_holds(const struct target *t, struct wall now);          /* a change did harm, and its hold has not ended */
+void guard_says(struct plan *p);                                    /* condition Guarded, where the plan is guarded */
 
 /* InPlace (resize_plan.c) */
-bool in_place(const struct target *t); /* its profile resizes pods */
-void resize_setting(const struct target *t,
-                    struct plan_container *c); /* what is in force of a container is the setting */
+bool in_place(const struct target *t); /* its profile's mode is InPlace, and halflife may write the target */
+/* Take the current requests of a container from what halflife set on the pods, instead of from the template. */
+void resize_setting(const struct target *t, struct plan_container *c);
+/* Fill in p->resize. */
 void resize_survey(const struct cache *w, const struct plan_facts *f, struct plan *p);
-int64_t resize_set_ms(const struct plan *p); /* what a pod is to be resized to is since then */
-bool resize_says(struct plan *p);            /* says Applied of pods that do not have it, if any */
-/* Does a node lack the room for what a pod is to have? Who needs more and does not get it is told before what a target
- * waits for. */
+int64_t resize_set_ms(const struct plan *p); /* when halflife set the requests that the pods have or are about to get */
+bool resize_says(struct plan *p); /* condition Applied about pods without the new requests; false: all have them */
+/* Does some pod's node lack the room for its resize? Condition Applied reports that first, because such a pod needs
+ * more than it gets. */
 bool resize_lacks_room(const struct plan *p);
-/* How far the originals are back in the running pods of one whose change is taken back: "; given back to 1 of 3 pods, 2
- * wait for room on their nodes"; "" : in all of them, or no pod is resized for it. */
+/* How many running pods have the original requests again, after a change was taken back: "; given back to 1 of 3 pods,
+ * 2 wait for room on their nodes". "": all pods have them, or no pod is resized. */
 void resize_given_back(const struct plan *p, char *out, size_t size);
-bool resize_stands(const struct target *t); /* some pod of it still has less than its template asks for, by us */
-bool resize_is_raised(const struct plan *p, const struct pod *pod); /* since the last setting */
-/* What a container of a pod is to ask for; unset: it stays. *ret_other: somebody else set it. */
+bool resize_stands(const struct target *t); /* some running pod still has a request that halflife set by a resize */
+bool resize_is_raised(const struct plan *p, const struct pod *pod); /* it was raised since the last change */
+/* The request that a pod's container is to get; unset: leave it. Sets *ret_other if somebody else set the request. */
 struct amount resize_want(const struct plan *p, const struct plan_container *c, const struct pod *pod, int container,
                           enum resource r, bool *ret_other);
 
 /* Targets of other dimensions (pod_namespace_plan.c). */
 
-/* How long it has been without a sample though it runs. */
-int64_t dimension_silence(struct cache *w, const struct target *t, const struct history *h, struct wall now);
-/* The row of a pod, or of a namespace, as a whole; of a pod behind those of its containers. */
-void dimension_whole(struct cache *w, const struct target *t, const struct plan *plan, struct plan_container *ret);
-/* What the namespace's ResourceQuotas allow its pods to request, and what they count: of several the one that leaves
- * less. One of a scope bounds some pods only, and is left out. Unset: none bounds it. */
+/* How long, in ms, the target has run without a sample of this history; 0: it does not run. */
+int64_t dimension_silence(const struct cache *w, const struct target *t, const struct history *h, struct wall now);
+/* Fill in the row of the whole pod or namespace. A pod's row follows the rows of its containers, which it sums up. */
+void dimension_whole(const struct cache *w, const struct target *t, const struct plan *plan,
+                     struct plan_container *ret);
+/* The limit on requests in the namespace's ResourceQuotas, and the requests used; of several quotas, the one with the
+ * least left. Quotas with scopes count only some pods and are skipped. Unset: no quota limits the resource. */
 void dimension_quota(const struct cache *w, const struct target *t, struct amount ret_hard[static RESOURCES],
                      struct amount ret_used[static RESOURCES]);
 

@@ -1,14 +1,22 @@
 /*
- * Usage from a Prometheus: CPU and memory of containers over a span of time, by two range queries at a time, read
- * series by series as the bytes come. Bounded: the points of one fetch, the bytes of one answer, the queries at once.
+ * Usage from a Prometheus: CPU and memory of containers over a span of time. A fetch sends two range queries at once
+ * and reads the answers series by series as the bytes arrive. Bounded are the points of a fetch, the bytes of an
+ * answer, and the number of concurrent queries.
  *
- * Asked for are, with a label namespace, pod and container each:
+ * The queries, whose series carry the labels namespace, pod and container:
  *
  *     sum by (namespace, pod, container) (rate(container_cpu_usage_seconds_total{…}[window]))
  *     max by (namespace, pod, container) (max_over_time(container_memory_working_set_bytes{…}[step]))
  *
- * The sum joins the series of single cores; the window is the step, or the shortest that holds two scrapes where that
- * is longer; the largest of a step is what its point stands for, because a kill would come of it.
+ * A fetch of throttling sends one query instead. Its values, of resource CPU, are shares of throttled periods in the
+ * hour before each point, and only those of at least PROMETHEUS_THROTTLED_LEAST thousandths are asked for. Only
+ * cAdvisor has these series, whatever names usage has.
+ *
+ *     sum by (namespace, pod, container) (increase(container_cpu_cfs_throttled_periods_total{…}[1h]))
+ *             / sum by (namespace, pod, container) (increase(container_cpu_cfs_periods_total{…}[1h])) >= 0.125
+ *
+ * The sum joins the series of single cores. The window is the step or rate_window_ms, whichever is longer. A memory
+ * point is the maximum of its step, because a short peak is enough for an OOM kill.
  */
 #ifndef HALFLIFE_PROMETHEUS_PROMETHEUS_H
 #define HALFLIFE_PROMETHEUS_PROMETHEUS_H
@@ -16,23 +24,24 @@
 #include "core/policy.h"
 #include "net/http.h"
 
-/* Whose series: cAdvisor's, which also has sums of pods and pause containers, or those of the kubelet's own
- * /metrics/resource. Where both are scraped, only one may be counted; metrics_path tells them apart. */
+/* Which series to read: cAdvisor's, where totals of pods and pause containers have to be left out, or the kubelet's own
+ * from /metrics/resource. If both are scraped, only one may count; the label metrics_path tells them apart. */
 enum prometheus_names { PROMETHEUS_CADVISOR, PROMETHEUS_KUBELET };
 
-/* Strings are the caller's and stay as long as the struct prometheus. Files are read again for each query. */
+/* The caller keeps all strings until prometheus_free. Files are read again by a fetch that starts while no other runs.
+ */
 struct prometheus_options {
         const char *url; /* "https://host:port/prefix" */
         enum prometheus_names names;
-        const char *matchers;             /* more label matchers for every series, as PromQL has them: cluster="a";
-                                             NULL: none */
-        int64_t rate_window_ms;           /* the shortest of rate(): at least two scrapes */
+        const char *matchers;             /* more label matchers for every series, in PromQL: cluster="a"; NULL: none */
+        int64_t rate_window_ms;           /* the shortest window of rate(), which needs at least two scrapes */
         const char *bearer_file;          /* token; NULL: none */
         const char *user, *password_file; /* basic authentication; NULL: none */
-        const char *ca_file;              /* NULL: the system's */
+        const char *headers_file;         /* further request headers, one "Name: value" a line; NULL: none */
+        const char *ca_file;              /* NULL: the system's CAs */
         const char *cert_file, *key_file; /* client certificate; NULL: none */
         const char *user_agent;
-        int queries; /* at once, 1 .. 20 */
+        int queries; /* most concurrent queries, 1 .. 20 */
 };
 
 struct prometheus;
@@ -41,13 +50,16 @@ struct prometheus;
 int prometheus_new(struct loop *l, const struct prometheus_options *o, struct prometheus **ret, struct err *err);
 void prometheus_free(struct prometheus *p); /* after its fetches have ended or were cancelled */
 
-/* Points at from, from + step, … up to and with to. */
+enum prometheus_of { PROMETHEUS_USAGE, PROMETHEUS_THROTTLING };
+
+/* The span to fetch: points at from, from + step, … up to and including to. */
 struct prometheus_slice {
+        enum prometheus_of of;
         const char *ns; /* NULL: all namespaces */
         struct wall from, to;
-        int64_t step_ms; /* >= 1 s, a whole number of them */
-        int64_t deadline_ms;
-        size_t points_most; /* of both resources together; more ends it with ERR_TOOBIG */
+        int64_t step_ms;     /* whole seconds, at least one */
+        int64_t deadline_ms; /* for each query */
+        size_t points_most;  /* of both resources together; more end the fetch with ERR_TOOBIG */
 };
 
 struct prometheus_series {
@@ -55,26 +67,30 @@ struct prometheus_series {
 };
 struct prometheus_point {
         struct wall at;
-        uint32_t series; /* its place in the answer's */
+        uint32_t series; /* index in prometheus_answer.series */
         bool has[RESOURCES];
         double value[RESOURCES]; /* cores, bytes: finite */
 };
-/* Series by (namespace, pod, container), points by (time, series): lives until done returns. */
+/* Series are sorted by (namespace, pod, container), points by (time, series). The answer lives until done returns. */
 struct prometheus_answer {
         const struct prometheus_series *series;
         size_t series_count;
         const struct prometheus_point *point;
         size_t points;
-        uint64_t refused; /* values that are no finite number (NaN, +Inf), and series without one of the labels */
+        uint64_t refused; /* values that are negative or not finite (NaN, +Inf), and series that lack a label */
         struct wall date; /* the Date header; ms 0: none */
-        /* code 0: both queries were answered whole. ERR_RETRY: not reached, or overloaded. ERR_DENIED: it wants other
-         * credentials. ERR_TOOBIG: a smaller slice may do. ERR_INVALID: it does not take the query, or is none. */
+        /* code 0: both answers are complete. ERR_RETRY: unreachable, overloaded, or parts of the answer are missing.
+         * ERR_DENIED: the credentials are refused. ERR_TOOBIG: a smaller slice may succeed. ERR_INVALID: the query is
+         * refused, or the URL is not a Prometheus. */
         struct err err;
         int64_t retry_after_ms; /* -1: none given */
 };
 
+enum { PROMETHEUS_THROTTLED_LEAST = 125 };
+
 struct prometheus_fetch;
-/* done once, never from within; the handle is valid until then, or until prometheus_cancel (which calls nobody). */
+/* Start a fetch. done is called once, never before this function returns. The handle is valid until then, or until
+ * prometheus_cancel, after which done is not called. */
 struct prometheus_fetch *prometheus_fetch(struct prometheus *p, const struct prometheus_slice *s,
                                           void (*done)(void *arg, const struct prometheus_answer *a), void *arg);
 void prometheus_cancel(struct prometheus_fetch *f);

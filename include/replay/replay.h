@@ -1,31 +1,31 @@
 /*
- * A usage trace through the core, and what each policy would have requested scored against what was used.
+ * Replay a usage trace through the core, and score the request that each policy would have set against the usage.
  *
- * An entity is deployed at every multiple of deploy_every_ms after its first row. A deploy at T knows the rows up to T;
- * its request stands for the rows behind T, until the next deploy. The first request stands from the first deploy at
- * which the state is Ready; rows up to it are learned and not scored. There is no original, so requests may rise. A
- * request changes at a deploy where the policy's minChange says so. Both resources are scored, whether the profile
- * enables them or not: enabled decides about an owner's request, and there is none. The last policy is always `peak`:
- * the highest value yet seen, exactly, at the deploys of the first policy.
+ * An entity is deployed at every multiple of deploy_every_ms after its first row. A deploy at T knows the rows up to T,
+ * and its request holds for the rows after T, until the next deploy. Requests begin at the first deploy in state Ready;
+ * earlier rows are learned but not scored. There is no original, so nothing bounds a rise. At a deploy a request
+ * changes only by at least the policy's minChange. Both resources are scored even if the profile disables them, because
+ * `enabled` only protects an owner's request, and a trace has none. One more policy, `peak`, is always scored last: the
+ * exact highest value so far, set at the deploys of the first policy.
  *
- * With raise each policy is scored a second time: a row is scored against the request that stands and then shown to
- * core/raise.h; what that asks for stands for the rows behind it, until a deploy sets another.
+ * With raise, each policy is scored a second time. A row is first scored against the current request and then given to
+ * core/raise_stretch.h; a raised request holds for the rows after it, until a deploy sets another.
  */
 #ifndef HALFLIFE_REPLAY_REPLAY_H
 #define HALFLIFE_REPLAY_REPLAY_H
 
 #include "base/map.h"
 #include "base/mem.h"
-#include "core/raise.h"
+#include "core/raise_stretch.h"
 #include "core/recommend.h"
-#include "core/score.h"
-#include "objects/profile_read.h"
+#include "core/replay_score.h"
+#include "objects/decode_profile.h"
 #include "replay/trace.h"
 
 enum { REPLAY_POLICIES = 16, REPLAY_ENTITIES = 1000000 };
-enum { REPLAY_SPAN_MAX_MS = 600 * SECOND_MS }; /* a row stands for no longer */
+enum { REPLAY_SPAN_MAX_MS = 600 * SECOND_MS }; /* the longest time that one row represents */
 
-/* How a policy is scored: as deploys set it, or raised in between as well. */
+/* How a policy is scored: with requests from deploys only, or with raises between deploys as well. */
 enum replay_way { REPLAY_AS_SET, REPLAY_RAISED, REPLAY_WAYS };
 
 struct replay_scores {
@@ -37,15 +37,15 @@ struct replay_policy {
         struct resource_policy of[RESOURCES];
         int64_t min_history_ms;
         int min_change_percent;
-        bool memory_only; /* of CPU it is what the first policy is */
+        bool memory_only; /* for CPU it equals the first policy */
         struct replay_scores scores;
 };
 
 struct replay_request {
-        bool stands;
+        bool stands;                  /* there is a request */
         double amount;                /* cores, bytes */
         int64_t units;                /* the same in millicores, bytes, rounded up */
-        struct raise_stretch stretch; /* of usage above it */
+        struct raise_stretch stretch; /* the current stretch of usage above the request */
 };
 
 struct replay_requests {
@@ -61,11 +61,11 @@ struct replay_track {
 
 struct replay_entity {
         char *name;
-        int64_t rows, first_ms, last_ms, deploy_ms; /* deploy_ms: the next one */
+        int64_t rows, first_ms, last_ms, deploy_ms; /* deploy_ms: time of the next deploy */
         int64_t samples[RESOURCES];
         double highest[RESOURCES];
         struct replay_requests peak;
-        struct replay_track track[]; /* one a policy */
+        struct replay_track track[]; /* one for each policy */
 };
 
 struct replay {
@@ -73,31 +73,32 @@ struct replay {
         int policies;
         struct replay_scores peak;
         int64_t deploy_every_ms;
-        struct raise_policy raise; /* off: REPLAY_RAISED is not scored */
+        struct raise_policy raise; /* if not enabled, REPLAY_RAISED is not scored */
         int64_t rows, refused;
         struct map by_name;
-        struct replay_entity **entity; /* in the order in which they came */
+        struct replay_entity **entity; /* in the order of their first rows */
         size_t entities, entities_cap;
-        struct replay_entity *last; /* of the row before: rows of one entity mostly come together */
-        struct slab *slab;          /* the histograms' memory */
+        struct replay_entity *last; /* entity of the previous row, which saves look-ups for consecutive rows */
+        struct slab *slab;          /* owns the histograms' memory */
 };
 
-/* raise NULL: off. */
+/* raise NULL: requests are not raised between deploys. */
 void replay_init(struct replay *r, int64_t deploy_every_ms, const struct raise_policy *raise);
 void replay_release(struct replay *r);
-/* Before the first row. ERR_TOOBIG: REPLAY_POLICIES are there already. */
+/* Add a policy, before the first row. ERR_TOOBIG: there are REPLAY_POLICIES already. */
 int replay_add_policy(struct replay *r, const char *name, const struct profile_spec *spec);
 
 /*
- * Learn and score one row. Returns 0; ERR_INVALID for a row that is refused and counted, with the reason; ERR_TOOBIG
- * when there are more entities than REPLAY_ENTITIES. Of a row refused for a memory of zero the CPU counts.
+ * Learn and score one row. Returns 0. ERR_INVALID: the row is refused and counted, *ret_why says why; if only its
+ * memory is refused, for being zero, its CPU is used all the same. ERR_TOOBIG: there are more than REPLAY_ENTITIES
+ * entities.
  */
 int replay_row(struct replay *r, const struct trace_row *row, const char **ret_why);
 
-/* What a policy knows of an entity at its last row. */
+/* What a policy recommends for an entity after its last row. */
 void replay_estimate(const struct replay *r, const struct replay_entity *e, int policy, struct recommendation *ret);
 
-/* The answer, to stdout; trace: its name, where there are several, else NULL. */
+/* Print the result to stdout. trace is the trace's name if there are several, else NULL. */
 void replay_print_table(const struct replay *r, const char *trace, bool entities);
 void replay_print_json(const struct replay *r, const char *trace, bool entities);
 

@@ -1,6 +1,6 @@
 /*
- * Whether this process may write: it holds the Lease, or needs none, and has read everything again since it held none.
- * And the one way to ask for a pass: something changed.
+ * May this process write? It must hold the Lease, or need none. After it lost and regained the Lease, it must also have
+ * read everything again. Other modules schedule a pass of the control loop here as well, when something changed.
  */
 #ifndef HALFLIFE_REPORT_LEADERSHIP_H
 #define HALFLIFE_REPORT_LEADERSHIP_H
@@ -10,28 +10,30 @@
 #include "kube/lease.h"
 
 struct leadership;
-/* elects: a Lease is needed, and is given by leadership_set_lease. changed: decide afresh soon; not called once it
- * stops. */
+/* elects: a Lease is needed; leadership_set_lease provides it. changed: called by schedule_pass, to decide again soon;
+ * not called after leadership_stop. */
 struct leadership *leadership_new(bool elects, void (*changed)(void *arg), void *arg);
 void leadership_free(struct leadership *l);
-void leadership_set_lease(struct leadership *l, const struct lease *lease); /* the caller's, until leadership_free */
+/* the caller keeps it until leadership_free */
+void leadership_set_lease(struct leadership *l, const struct lease *lease);
 
-bool leads(const struct leadership *l);     /* holds the Lease, or needs none; not once it stops */
-bool may_write(const struct leadership *l); /* leads, and has read everything again since it held no Lease */
-void nudge(struct leadership *l);           /* decide afresh soon, because something changed */
+bool leads(const struct leadership *l);     /* holds the Lease, or needs none; false after leadership_stop */
+bool may_write(const struct leadership *l); /* leads, and has read everything again if the Lease had been lost */
+void schedule_pass(struct leadership *l);   /* decide again soon, because something changed */
 
-/* The Lease was gained; true: it had been lost, and everything is to be read again before leadership_read_again. */
+/* The Lease was gained. True: it had been lost before, so read everything again and then call leadership_read_again. */
 bool leadership_gained(struct leadership *l);
 void leadership_lost(struct leadership *l);
 bool leadership_reads_again(const struct leadership *l);
-void leadership_read_again(struct leadership *l); /* it was */
+void leadership_read_again(struct leadership *l); /* everything was read again */
 
-/* Writes under way: so many may be at once, and a stop waits for them. */
+/* Count the writes to the API server that are under way. The write queue limits their number, and the process ends only
+ * once there is none. */
 void leadership_write_begun(struct leadership *l);
 void leadership_write_ended(struct leadership *l);
 int leadership_writes(const struct leadership *l);
 
-void leadership_stop(struct leadership *l); /* it writes no more, and asks for no pass */
+void leadership_stop(struct leadership *l); /* no more writes or passes */
 bool leadership_stops(const struct leadership *l);
 
 #endif

@@ -1,27 +1,20 @@
 /*
- * The REST doors under /api/v1, as pure functions: a request and a view in, an answer out. Sockets, TLS, threads and
- * who may ask are the server's business (http/server.h), so everything here is tested without a socket.
+ * The REST API under /api/v1, as pure functions: they take a request and a view (the snapshot of a pass), and return an
+ * answer. The server (http/server.h) has the sockets, TLS, threads and authorization, so tests need no socket.
  *
- *   GET  /api/v1/namespaces/{ns}/workloads/{kind}/{name}             the recommendation, and what to deploy with;
- *                                                                    ?container, original=cpu:2,memory:4Gi, labels
- *   GET  /api/v1/namespaces/{ns}/workloads                           a page; ?labelSelector, state, limit, continue,
- *                                                                    fields
- *   GET  /api/v1/workloads                                           the same of all namespaces
- *   GET  /api/v1/namespaces/{ns}/workloads/{kind}/{name}/histogram   ?resource, container
- *   GET  /api/v1/namespaces/{ns}/workloads/{kind}/{name}/history     what was learned, bit by bit
- *   GET  /api/v1/namespaces/{ns}/workloads/{kind}/{name}/explain     ?container, resource, percentile, halfLife,
- *                                                                    multiplier
- *   POST /api/v1/namespaces/{ns}/render                              manifests in, manifests out; ?dryRun
- *   GET  /openapi.yaml                                               all of this, in full (src/rest/openapi.yaml)
+ * The paths are the rows of the table in src/rest/routes.c; src/rest/openapi.yaml describes each with its parameters.
  *
- * {kind} is what kubectl takes ("deploy", "deployments.apps", "Deployment"), kinds of others with their group
- * ("widgets.example.com"). HEAD is as GET; whoever sends the answer leaves the body out. Every answer of 200 has a
- * strong ETag, and If-None-Match makes it a 304. Errors are problem details (RFC 9457, application/problem+json) whose
- * type is one of the closed list of enum problem. A parameter that a door does not know, or one given twice, is an
- * error that names it.
+ * {kind} is any name of a kind that kubectl takes ("deploy", "deployments.apps", "Deployment"). A kind that is not
+ * built into Kubernetes needs its group ("widgets.example.com"). HEAD is answered as GET is, and the server drops the
+ * body.
  *
- * A page goes by key: `continue` is the last key looked at, so what is there throughout is neither skipped nor
- * repeated. Cost is bounded, so with a selector a page may be short, even empty, and still have a `continue`.
+ * Every answer with status 200 has a strong ETag; a matching If-None-Match turns the answer into a 304. Errors are
+ * problem details (RFC 9457, application/problem+json), whose type is one of the closed list of enum problem. A
+ * parameter that is unknown to the endpoint, or given twice, is an error that names the parameter.
+ *
+ * `continue` names the last workload that a page looked at, and the next page starts after it. A workload that exists
+ * throughout is therefore neither skipped nor repeated. The work for a page is bounded: where a selector matches few
+ * workloads, a page may be short or empty and still have a `continue`.
  */
 #ifndef HALFLIFE_REST_ROUTES_H
 #define HALFLIFE_REST_ROUTES_H
@@ -32,22 +25,24 @@
 #include "snapshot/snapshot.h"
 
 enum problem {
-        PROBLEM_NOT_FOUND,          /* 404 no such path, or nothing known by that name */
-        PROBLEM_METHOD_NOT_ALLOWED, /* 405, with Allow */
-        PROBLEM_INVALID_PARAMETER,  /* 400 names the parameter and the cure */
-        PROBLEM_INVALID_BODY,       /* 400 line, column and reason */
+        PROBLEM_NOT_FOUND,          /* 404: the path does not exist, or no workload is known by that name */
+        PROBLEM_METHOD_NOT_ALLOWED, /* 405, with the header Allow */
+        PROBLEM_INVALID_PARAMETER,  /* 400; the detail names the parameter and the remedy */
+        PROBLEM_INVALID_HEADER,     /* 400; the detail names the header and the remedy */
+        PROBLEM_INVALID_BODY,       /* 400; the detail has line, column and reason */
         PROBLEM_UNSUPPORTED_TYPE,   /* 415 */
         PROBLEM_TOO_LARGE,          /* 413 */
         PROBLEM_UNAUTHENTICATED,    /* 401, with WWW-Authenticate */
-        PROBLEM_FORBIDDEN,          /* 403: the same whether the object is there or not */
-        PROBLEM_EXPIRED,            /* 410 a continue token that cannot be read */
+        PROBLEM_FORBIDDEN,          /* 403; the same answer whether the object exists or not */
+        PROBLEM_EXPIRED,            /* 410: the continue token cannot be read */
+        PROBLEM_SHARE_USED,         /* 429, with Retry-After: the caller's requests hold its share of the memory */
         PROBLEM_OVERLOADED,         /* 503, with Retry-After */
-        PROBLEM_UNAVAILABLE,        /* 503, with Retry-After: what only the learner knows, and it cannot be asked; or
-                                       who is asking */
+        PROBLEM_UNAVAILABLE,        /* 503, with Retry-After: the halflife that learns, or the API server that checks
+                                       the token, cannot be asked now */
         PROBLEM_TIMEOUT,            /* 408 */
         PROBLEMS
 };
-/* "https://halflife.dev/problems/not-found", …: stable. */
+/* "https://halflife.dev/problems/not-found", …; these URIs never change. */
 const char *problem_type(enum problem p);
 
 enum route_name {
@@ -61,33 +56,35 @@ enum route_name {
         ROUTES
 };
 
-/* A request cut down to what doors look at. Texts are not NUL-terminated and are as they came (percent-encoded). */
+/* The parts of an HTTP request that endpoints read. Texts are not NUL-terminated, and still percent-encoded. */
 struct request {
         struct text method, path, query; /* query without its '?' */
         struct text content_type, if_none_match;
         struct text body;
-        struct wall at; /* when it came */
+        struct wall at; /* when the request came */
 };
 
-/* What matched: which door, what it wants, and what the caller must be allowed for it. */
+/* The endpoint that matches a request, the data it needs, and the permission that the caller needs. */
 struct route {
         enum route_name name;
-        const char *verb;            /* "get" or "list" on recommendations.halflife.dev; NULL: anybody */
-        char ns[64];                 /* "" : all namespaces */
-        const char *group;           /* of the kind, "" is core; constants, in the arena or in the view */
-        const char *kind, *workload; /* as group; NULL where the door has none */
-        const char *recommendation;  /* its name for the access review, in the arena; NULL: none */
-        bool wants_body;             /* render */
-        bool wants_learned; /* histogram, history and explain: the learner's copies of this workload's containers */
-        bool dry_run;       /* of render */
-        const struct query *query; /* its parameters, in the arena */
+        const struct endpoint *endpoint; /* its row in the table */
+        const char *verb;                /* "get" or "list" on recommendations.halflife.dev; NULL: open to everybody */
+        char ns[64];                     /* "": all namespaces */
+        const char *group;               /* of the kind; "": the core group. A constant, in the arena or in the view */
+        const char *kind, *workload;     /* stored as group is; NULL: the path names none */
+        const char *recommendation;      /* the Recommendation's name for the access review, in the arena; NULL: none */
+        bool wants_body;                 /* the endpoint reads the request's body */
+        bool wants_learned;              /* the endpoint reads learned copies of the workload's containers */
+        bool wants_worker;               /* the answer is long: a thread of its own makes it */
+        bool dry_run;                    /* render only: ?dryRun was given */
+        const struct query *query;       /* the parameters, in the arena */
 };
 
 struct answer_header {
         const char *name, *value; /* constants or in the arena */
 };
 enum { ANSWER_HEADERS = 12 };
-/* {0} to begin with. */
+/* Begin with {0}. */
 struct answer {
         unsigned status;
         const char *type; /* media type */
@@ -96,32 +93,35 @@ struct answer {
         int headers;
 };
 void answer_header(struct answer *a, const char *name, const char *value);
-/* A strong ETag of what the body holds; 304 without a body where the caller has it. */
+/* Add a strong ETag, a digest of the body. Where if_none_match has the tag, the answer becomes a 304 without a body. */
 void answer_tag(struct answer *a, struct text if_none_match, struct arena *arena);
-/* One problem as the whole answer, whatever stood there before. detail says what, why and what to do; what is no UTF-8
- * in it becomes '?'. */
+/* Make a problem the whole answer, and discard what the answer held. The detail states what is wrong, why, and what to
+ * do. Bytes of the detail that are not UTF-8 become '?'. */
 void answer_problem(struct answer *a, enum problem p, const char *detail_fmt, ...)
         __attribute__((format(printf, 3, 4)));
 
 /*
- * 0, or ERR_INVALID and *ret_answer is a problem (404, 405, 400). v, which may be NULL, only tells how a kind is
- * spelled that is in no table of ours; the same view goes to route_answer. Texts of r need not outlive the call.
+ * Find the endpoint of a request. Returns 0, or ERR_INVALID with a problem (404, 405, 400) in *ret_answer. v may be
+ * NULL; it supplies only the spelling of kinds that core/kind.h does not list. Pass the same view to route_answer.
+ * Texts of r need not outlive the call.
  */
 int route_match(const struct request *r, const struct snapshot *v, struct arena *a, struct route *ret,
                 struct answer *ret_answer);
 
 /*
- * Answer from the view and, for doors with wants_learned, from the copies: learned NULL says that the learner cannot be
- * asked (503), no copies that nothing was learned. ROUTE_RENDER is not answered here (asserted) but by route_render,
- * because it has a thread of its own. While the API server is away the answer says so by Warning and Age.
+ * Answer from the view and, for endpoints with wants_learned, from the copies. learned NULL means that the halflife
+ * that learns cannot be asked (503); copies 0 means that nothing was learned. The route must not be ROUTE_RENDER
+ * (asserted): route_render answers it, on a thread of its own. While the API server or its metrics cannot be asked, the
+ * headers Warning and Age state how old the answer's data is.
  */
 void route_answer(const struct route *route, const struct request *r, const struct snapshot *v,
                   const struct learned_copy *learned, size_t copies, struct arena *a, struct answer *ret);
 
 /*
- * POST …/render by deploy/render.h: the manifests in the type that they came in or, with ?dryRun, its report. Takes
- * application/yaml, application/x-yaml, text/yaml, text/plain, application/json, and what tells no type. Headers:
- * X-Halflife-Changed and X-Halflife-Left count objects, X-Halflife-Reason lists, where something was left, why.
+ * Answer POST …/render by deploy/render.h: the manifests in the media type of the request or, with ?dryRun, the report
+ * of render as JSON. The request's type is application/yaml, application/x-yaml, text/yaml, text/plain or
+ * application/json; a request without a type is read as YAML. The headers X-Halflife-Changed and X-Halflife-Left count
+ * the objects changed and the objects left as they were; X-Halflife-Reason lists why objects were left.
  */
 void route_render(const struct route *route, const struct request *r, const struct snapshot *v, struct arena *a,
                   struct answer *ret);

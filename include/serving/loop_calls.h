@@ -1,6 +1,6 @@
 /*
- * What the server's threads ask of the loop: who may, what was learned, who owns a pod's owner. They leave their calls
- * in a box; the loop empties it and answers, at once or when the API server has.
+ * Questions from the server's threads to the loop: a caller's permissions, what was learned, the owner above a pod's
+ * controller. A thread posts a call to a mailbox; the loop answers at once, or when the API server or upstream has.
  */
 #ifndef HALFLIFE_SERVING_LOOP_CALLS_H
 #define HALFLIFE_SERVING_LOOP_CALLS_H
@@ -8,21 +8,26 @@
 #include "cache/cache.h"
 #include "http/server.h"
 #include "kube/client.h"
+#include "serving/owner_lookup.h"
 #include "serving/upstream.h"
 
 struct loop_calls;
-struct loop_calls_options { /* all is the caller's and stays */
+struct loop_calls_options { /* borrowed until loop_calls_free */
         struct loop *loop;
         struct client *client;
-        struct cache *cache;
-        struct upstream *upstream;  /* of a replica; NULL: none is known */
-        const char *token_audience; /* of callers; NULL: the API server's own */
-        bool replica;               /* what was learned is asked of upstream */
+        const struct cache *cache;
+        struct upstream *upstream;  /* replica only: the halflife that learns; NULL: not configured */
+        const char *token_audience; /* the audience of callers' tokens; NULL: the API server's own */
+        bool replica;               /* requests about learned data are forwarded to upstream */
 };
 struct loop_calls *loop_calls_new(const struct loop_calls_options *o);
-struct server_calls loop_calls_table(struct loop_calls *all);         /* for the server's options */
-void loop_calls_begin(struct loop_calls *all, struct server *server); /* once the server is there; no call before */
+struct server_calls loop_calls_table(struct loop_calls *all); /* the functions for the server's options */
+void loop_calls_begin(struct loop_calls *all,
+                      struct server *server); /* call once the server runs, before any call comes */
+/* How many admissions had this result. */
 uint64_t loop_calls_admitted(const struct loop_calls *all, enum admission_result r);
-void loop_calls_free(struct loop_calls *all); /* after the server's end, before the client's; NULL: nothing */
+/* How many owner look-ups ended so. On the loop's thread. */
+uint64_t loop_calls_owner_lookups(const struct loop_calls *all, enum owner_lookup_result r);
+void loop_calls_free(struct loop_calls *all); /* after server_stop and before client_free; all may be NULL */
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * What others may read of a pass: each plan becomes a row of the snapshot that is published when the pass ends.
+ * Makes the snapshot of a pass, which other threads read: each plan becomes a row. It is published when the pass ends.
  */
 #ifndef HALFLIFE_SERVING_SNAPSHOT_FROM_PLANS_H
 #define HALFLIFE_SERVING_SNAPSHOT_FROM_PLANS_H
@@ -12,7 +12,7 @@
 #include "snapshot/snapshot.h"
 
 struct snapshot_writer;
-struct snapshot_writer_options { /* all is the caller's and stays */
+struct snapshot_writer_options { /* borrowed until snapshot_writer_free */
         struct loop *loop;
         struct cache *cache;
         const struct live_settings *live;
@@ -21,13 +21,14 @@ struct snapshot_writer_options { /* all is the caller's and stays */
         struct safety *safety;
 };
 struct snapshot_writer *snapshot_writer_new(const struct snapshot_writer_options *o);
-void snapshot_writer_free(struct snapshot_writer *w); /* NULL: nothing */
+void snapshot_writer_free(struct snapshot_writer *w); /* w may be NULL */
 
-void snapshot_begin(struct snapshot_writer *w, bool read); /* read: somebody will; else nothing is kept */
+/* Begin a pass. read false: nobody reads snapshots, so the calls up to snapshot_end keep nothing. */
+void snapshot_begin(struct snapshot_writer *w, bool read);
 void snapshot_show_target(struct snapshot_writer *w, const struct plan *p);
 void snapshot_show_gone(struct snapshot_writer *w, const struct target *t);
-/* A row for each Recommendation, where nothing else is known. What was added. */
+/* Add a row for each Recommendation, where there are no plans. Returns the snapshot with the rows. */
 const struct snapshot *snapshot_show_published(struct snapshot_writer *w, struct arena *scratch);
-struct snapshot *snapshot_end(struct snapshot_writer *w); /* the caller's; empty before the first begin */
+struct snapshot *snapshot_end(struct snapshot_writer *w); /* the caller owns it; empty before the first begin */
 
 #endif

@@ -1,6 +1,5 @@
 /*
- * A look at the cluster, once, for a command that answers from it: what render and others need to know, through the
- * API server alone.
+ * Reads the cluster once through the API server, and makes the snapshot that a command such as render answers from.
  */
 #ifndef HALFLIFE_SERVING_SNAPSHOT_ONCE_H
 #define HALFLIFE_SERVING_SNAPSHOT_ONCE_H
@@ -11,16 +10,17 @@
 enum { GLANCE_NAMESPACES = 16 };
 
 struct snapshot_once_options {
-        const char *own_ns;    /* halflife's own namespace: reached only by name; NULL: none */
-        const char *const *ns; /* those that matter: what is in them is asked for, by whoever may ask there only */
-        size_t namespaces;     /* more than GLANCE_NAMESPACES: all of the cluster is asked for at once */
+        const char *own_ns;    /* halflife's own namespace: only profiles that name it select there; NULL: none */
+        const char *const *ns; /* the namespaces to list objects in; a user may have permissions in these only */
+        size_t namespaces;     /* their number; above GLANCE_NAMESPACES, one list covers the whole cluster */
 };
 
 /*
- * Lists Recommendations, Profiles, ClusterProfiles, LimitRanges, HorizontalPodAutoscalers and, where their CRDs are
- * installed, VerticalPodAutoscalers and ScaledObjects, and reads Namespaces, one after the other; turns the client's
- * loop meanwhile. A namespace that is not there yet is none. *ret_unread objects could not be read, and *ret_why says
- * why the last of them. The view has one reference. < 0: what the client says, with what was asked for.
+ * List Recommendations, Profiles, ClusterProfiles, LimitRanges and HorizontalPodAutoscalers, and, where their CRDs are
+ * installed, VerticalPodAutoscalers and ScaledObjects. Namespaces are read one after the other; a missing namespace is
+ * no error. The call runs the client's loop until it is done. *ret is one reference. *ret_unread counts the objects
+ * that could not be decoded; *ret_why is the error of the last of them. Returns 0, or the client's error, which names
+ * the failed request.
  */
 int snapshot_once(struct client *c, const struct snapshot_once_options *o, struct snapshot **ret, size_t *ret_unread,
                   struct err *ret_why, struct err *err);

@@ -1,5 +1,6 @@
 /*
- * What only the learner's loop knows of one container, copied for one answer.
+ * A copy of what halflife has learned about one container. Only the event loop of the halflife that learns holds the
+ * original, so a server thread gets such a copy for each answer.
  */
 #ifndef HALFLIFE_SNAPSHOT_LEARNED_COPY_H
 #define HALFLIFE_SNAPSHOT_LEARNED_COPY_H
@@ -9,10 +10,12 @@
 enum { LEARNED_SOURCES = 32 };
 struct learned_copy {
         const char *container;
-        uint64_t source[LEARNED_SOURCES]; /* whose samples it holds (store/transfer.h), itself first */
+        uint64_t source[LEARNED_SOURCES]; /* sources of the samples in usage (store/transfer.h), this halflife's own
+                                             first */
         int sources;
-        struct usage usage; /* its buckets are in room: a copy stays where it was made */
-        double room[2 * HISTOGRAM_BUCKETS];
+        struct usage usage; /* its buckets point into room, so the struct must not be moved */
+        double room[RESOURCES * HISTOGRAM_SUM_BUCKETS];
+        struct usage_starts starts; /* usage.starts points here, or is NULL */
 };
 
 #endif

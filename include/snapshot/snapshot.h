@@ -1,45 +1,17 @@
 /*
- * What others may read of us: immutable once published, and counted. The controller makes one after each pass and swaps
- * it in; whoever answers holds the one he began with, so that an answer is of one moment.
+ * A snapshot of the controller's state, for the threads that answer requests. It is immutable once published and counts
+ * its references. The controller makes a snapshot after each pass and publishes it (snapshot_ref.h). A thread keeps the
+ * same snapshot for its whole answer, so that the answer shows one moment.
  *
- * Everything a view points to lies in its arena, is a constant, or is kept for it (snapshot_keep).
+ * Everything that a snapshot points to lies in its arena, is a constant, or lives as long by snapshot_keep.
  */
 #ifndef HALFLIFE_SNAPSHOT_SNAPSHOT_H
 #define HALFLIFE_SNAPSHOT_SNAPSHOT_H
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "core/profile.h"
-#include "core/rules.h"
-
-/* Millicores or bytes; negative: there is none. */
-typedef int64_t snapshot_amount;
-static inline snapshot_amount snapshot_amount_of(struct amount a)
-{
-        return a.set ? a.value : -1;
-}
-static inline struct amount amount_of_view(snapshot_amount a)
-{
-        return a >= 0 ? (struct amount){true, a} : (struct amount){0};
-}
-
-/* One resource of one container, as in a Recommendation's status. */
-struct snapshot_numbers {
-        snapshot_amount original, current, model, target, lower, upper;
-        snapshot_amount
-                applied; /* what stands in the template as ours (at Pod: in the newest pod; InPlace: what is set) */
-        int64_t limit;   /* 0: none */
-        uint8_t reason;  /* enum reason */
-        bool learned;    /* the target stands on usage, now or once: it is a last good value */
-        bool by_kill;    /* a kill, not the percentile, made the model */
-};
-
-struct snapshot_container {
-        const char *name;
-        uint8_t role, state; /* enum container_role, enum state */
-        bool ignored;
-        struct snapshot_numbers of[RESOURCES];
-};
+#include "core/profile_spec.h"
+#include "objects/recommendation_status.h"
 
 struct snapshot_condition {
         const char *type, *reason;
@@ -50,71 +22,67 @@ struct snapshot_profile {
         const char *ns; /* NULL: a ClusterProfile */
         const char *name;
         int64_t created_ms;
-        bool canary_closed; /* all but the canaries among its workloads wait */
-        bool unreadable;    /* spec is the last good one: nothing is changed by it */
+        bool canary_closed;       /* only the profile's canary workloads are changed; the others wait */
+        const char *const *fused; /* namespaces for which its own fuse is blown; "": for all; [fused_count] */
+        size_t fused_count;
+        bool unreadable; /* the current spec is invalid; spec is the last valid one and changes nothing */
         const struct profile_spec *spec;
-};
-
-/* What a namespace's ResourceQuota allows its pods to request, and what it counts. */
-struct snapshot_quota {
-        snapshot_amount hard, used; /* negative hard: it bounds nothing of it */
 };
 
 struct snapshot_target {
         const char *ns, *group, *version, *kind, *name;
-        const char *recommendation; /* metadata.name of its Recommendation: with ns the key, and the order */
-        const char *labels;         /* of the workload itself: "key\0value\0" of each */
+        const char *recommendation; /* metadata.name of its Recommendation; (ns, recommendation) is the key */
+        const char *labels;         /* of the workload object: "key\0value\0" for each label */
         uint32_t labels_size;
         uint8_t state; /* enum state */
-        bool contested, orphaned, apply_never;
-        bool pod_asks[RESOURCES];               /* its pods ask for it as a whole (spec.resources) */
-        bool other_autoscaler;                  /* one that sets requests itself has it for its target */
-        bool in_place_only;                     /* a change of its template's requests would stick there */
-        bool waits;                             /* for canaries of its profile */
-        bool never_written;                     /* a namespace, or a pod of a workload: it is only recommended for */
-        bool hpa_holds[RESOURCES];              /* an HPA that scales it by utilization would not go along */
-        const char *hold;                       /* why a person holds it; NULL */
-        const struct snapshot_profile *profile; /* NULL: orphaned */
+        uint8_t mode;  /* enum apply_mode, as it is in force; APPLY_MODES: no profile */
+        struct status_decision decision;
+        bool hpa_holds[RESOURCES]; /* an HPA scales the target by utilization, so its requests are not changed */
+        const char *hold;          /* reason of a person's hold; NULL: no hold */
+        const struct snapshot_profile *profile; /* NULL: no profile selects the target any more */
         int64_t replicas, saving[RESOURCES];
         int64_t samples, since_ms, last_ms;
-        int64_t applied_ms; /* our last change; 0: never */
-        int confidence_percent;
-        const struct snapshot_quota *quota; /* [RESOURCES], of a namespace; NULL: none */
+        int64_t applied_ms;               /* halflife's last change; 0: never */
+        const struct status_quota *quota; /* [RESOURCES], for a namespace; NULL: none */
+        const status_amount
+                *so_far; /* [RESOURCES]: a pod's target if learning ended now; NULL: not known, or it has ended */
+        const struct status_limits *limits; /* NULL: none is advised */
+        int16_t confidence_percent;
         uint16_t containers, conditions;
-        const struct snapshot_container *container;
+        const struct status_container *container;
         const struct snapshot_condition *condition;
 };
 
-/* What its history is kept for, by its kind. */
+/* The target's dimension (workload, pod or namespace), by its kind. */
 enum dimension snapshot_dimension(const struct snapshot_target *t);
 
 struct snapshot_ns {
         const char *name;
-        const char *labels; /* as a target's */
+        const char *labels; /* "key\0value\0" for each label */
         uint32_t labels_size;
-        bool system;      /* reached only by naming kubernetes.io/metadata.name */
-        bool apply_never; /* its annotation halflife.dev/apply */
+        bool system;      /* a system namespace: a selector must name kubernetes.io/metadata.name to select it */
+        bool apply_never; /* it is exempt, or its annotation halflife.dev/apply forbids changes */
         struct amount default_request[RESOURCES], default_limit[RESOURCES];
         struct amount range_min[RESOURCES], range_ratio[RESOURCES], pod_min[RESOURCES], pod_ratio[RESOURCES];
 };
 
-/* An autoscaler by utilization: a workload that it names may not have been seen yet. */
+/* An autoscaler that scales by utilization. The cache may not have its workload yet. */
 struct snapshot_hpa {
-        const char *ns, *group, *kind, *name; /* of its target */
+        const char *ns, *group, *kind, *name; /* of the workload that it scales */
         bool utilization[RESOURCES];
-        bool retunes; /* nothing keeps its targets from being moved */
+        bool retunes; /* halflife may change its utilization targets */
 };
 
-/* A pod whose utilization an autoscaler may go by: its profile's apply.hpa is LimitBasis. */
+/* A pod for the custom metrics API, whose utilization an autoscaler may use: its profile's apply.hpa is LimitBasis. */
 struct snapshot_pod {
         const char *ns, *name;
-        const char *labels; /* as a target's; where somebody selects by them */
+        const char *labels; /* "key\0value\0" for each label, where an autoscaler selects by labels */
         uint32_t labels_size;
-        int64_t at_ms;                          /* when it was sampled */
-        snapshot_amount utilization[RESOURCES]; /* thousandths of its limit, or of the original request */
+        int64_t at_ms;                        /* time of the sample */
+        status_amount utilization[RESOURCES]; /* in thousandths of the limit, or of the original request */
 };
 
-/* What an autoscaler that sets requests itself points to: it may not have been seen yet. */
+/* The target of an autoscaler that sets requests itself (a VerticalPodAutoscaler). The cache may not have it yet. */
 struct snapshot_other_autoscaler {
         const char *ns, *group, *kind, *name;
 };
@@ -124,63 +92,67 @@ struct snapshot {
         struct arena arena;
         struct wall at;
         bool ready;
-        const char *waiting_for; /* what keeps it from being ready; NULL */
-        const char *metrics;     /* Prometheus' text; NULL: none yet */
+        const char *waiting_for; /* what must happen before halflife is ready; NULL: it is ready */
+        const char *metrics;     /* the metrics in Prometheus' text format; NULL: none yet */
         size_t metrics_len;
-        bool apply_never;         /* the setting */
-        bool fuse_blown;          /* too many changes went wrong: nothing new is given */
-        const char *source_error; /* why the API server cannot be asked; NULL: it can */
+        bool apply_never;         /* halflife's own setting apply: never */
+        bool fuse_blown;          /* too many changes were taken back: no new values are applied */
+        const char *source_error; /* why the API server or its metrics cannot be reached; NULL: they can */
         int64_t source_since_ms;
         const struct snapshot_target **target; /* by (ns, recommendation) */
         size_t targets;
-        const struct snapshot_profile **profile; /* the one that wins first */
+        const struct snapshot_profile **profile; /* by ns, ClusterProfiles last; then in the order in which they win */
         size_t profiles;
         const struct snapshot_ns **ns; /* by name */
         size_t namespaces;
-        const struct snapshot_hpa *hpa; /* in any order: there are few */
+        const struct snapshot_hpa *hpa; /* unsorted: there are few */
         size_t hpas;
         const struct snapshot_pod *pod; /* by (ns, name) */
         size_t pods;
-        const struct snapshot_other_autoscaler *rival; /* in any order */
+        const struct snapshot_other_autoscaler *other_autoscaler; /* unsorted */
         size_t other_autoscalers;
         struct snapshot_kept *kept;
-        const char **names;                          /* those copied lately, by their hash; NULL once it is finished */
-        const struct snapshot_condition *conditions; /* those of the target before */
+        const char **names;                          /* names copied last, by hash; NULL after snapshot_finish */
+        const struct snapshot_condition *conditions; /* conditions copied last */
         size_t conditions_count;
 };
 
-/* Making one: fill it in, in any order, everything in its arena, then snapshot_finish puts things in their order. */
-struct snapshot *snapshot_new(void); /* with one reference */
+/* To make a snapshot, add its parts in any order, with all their memory in its arena. snapshot_finish then sorts them.
+ */
+struct snapshot *snapshot_new(void); /* the caller owns its one reference */
 void snapshot_add_target(struct snapshot *v, const struct snapshot_target *t);
 void snapshot_add_profile(struct snapshot *v, const struct snapshot_profile *p);
 void snapshot_add_ns(struct snapshot *v, const struct snapshot_ns *ns);
-/* drop(p) is called with the last reference, by whichever thread gives it up. */
+/* Make p live as long as the snapshot. The thread that drops the last reference calls drop(p). */
 void snapshot_keep(struct snapshot *v, void *p, void (*drop)(void *p));
 void snapshot_finish(struct snapshot *v);
-/* A name that occurs often (a namespace, a kind, a container): a copy in the arena, mostly one for all. NULL gives
- * NULL. */
+/* A copy of a frequent name (a namespace, a kind, a container) in the arena. Equal names mostly share one copy. NULL
+ * returns NULL. */
 const char *snapshot_name(struct snapshot *v, const char *name);
-/* A copy in the arena, one for all that come one after another and are the same. Texts are compared by address: they
- * are constants, or of snapshot_name. */
+/* A copy of a target's conditions in the arena. Consecutive targets with the same conditions share one copy. Texts are
+ * compared by address: they must be constants or results of snapshot_name. */
 const struct snapshot_condition *snapshot_conditions(struct snapshot *v, const struct snapshot_condition *c,
                                                      size_t count);
-/* Labels as a view keeps them. Copies into the arena. */
+/* Labels packed as "key\0value\0" for each, as a snapshot keeps them. Copies into the arena. */
 const char *snapshot_labels(struct snapshot *v, const struct label_pair *label, size_t labels, uint32_t *ret_size);
 
 struct snapshot *snapshot_hold(struct snapshot *v);
-void snapshot_drop(struct snapshot *v); /* NULL is fine */
+void snapshot_drop(struct snapshot *v); /* accepts NULL */
 
-/* NULL: unknown. */
+/* The target or namespace of that name; NULL: unknown. */
 const struct snapshot_target *snapshot_find(const struct snapshot *v, struct text ns, struct text group,
                                             struct text kind, struct text name);
 const struct snapshot_ns *snapshot_find_ns(const struct snapshot *v, struct text ns);
-/* The first target behind (ns, recommendation), for pages; ns "" and recommendation "" is the beginning. */
+/* The index of the first target after the key (ns, recommendation), to continue a list. Both "": the first target. */
 size_t snapshot_after(const struct snapshot *v, struct text ns, struct text recommendation);
-/* Unpacks at most max labels, which point into the view. Returns how many. */
+/* Unpack at most max labels; their texts point into the snapshot. Returns how many. */
 enum { VIEW_LABELS_MAX = 256 };
 size_t snapshot_unpack_labels(const char *labels, uint32_t size, struct label_pair *ret, size_t max);
-/* The profile that a workload with these labels gets, or a pod without owner, or a namespace, each by those of its
- * dimension; NULL: none selects it. */
+/* The Profiles of a namespace, or with ns {NULL, 0} the ClusterProfiles. Returns how many of v->profile they are, from
+ * *ret_first on. */
+size_t snapshot_profiles_of(const struct snapshot *v, struct text ns, size_t *ret_first);
+/* The profile that selects a workload, a pod without owner, or a namespace with these labels. Only profiles of its
+ * dimension count, and the first in their order wins. NULL: no profile selects it. */
 const struct snapshot_profile *snapshot_choose(const struct snapshot *v, struct text ns, struct text group,
                                                struct text kind, const struct label_pair *label, size_t labels);
 

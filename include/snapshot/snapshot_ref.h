@@ -1,4 +1,4 @@
-/* The one place where the loop puts a view and the server's threads take it. */
+/* The place where the event loop publishes the current snapshot and server threads take a reference to it. */
 #ifndef HALFLIFE_SNAPSHOT_SNAPSHOT_REF_H
 #define HALFLIFE_SNAPSHOT_SNAPSHOT_REF_H
 
@@ -7,7 +7,7 @@
 #include "snapshot/snapshot.h"
 
 struct snapshot_ref {
-        pthread_mutex_t lock; /* held for a swap or a hold only */
+        pthread_mutex_t lock; /* held only while view is swapped or referenced */
         struct snapshot *view;
 };
 

@@ -1,23 +1,25 @@
 /*
- * The checkpoint: one SQLite file (WAL, synchronous=FULL), owned by one process (flock on FILE.lock) and, in it, by one
- * thread.
+ * The checkpoint: one SQLite file (WAL, synchronous=FULL), owned by one process (flock on FILE.lock) and, within it, by
+ * one thread.
  *
- * The caller packs rows into a batch and hands the batch over; the store's thread writes it in one transaction, so that
- * a kill at any write leaves the old state or the new one, whole. A row that does not check out at load is refused
- * alone and told. What happens to a file:
+ * The caller fills a batch with rows and hands it over. The store's thread writes it in one transaction, so a crash at
+ * any write leaves the old state or the new one, never a mix. At load each row is checked; a bad row alone is refused
+ * and reported. What the store does with a file:
  *
- *   missing                    made new
- *   unclean stop               WAL recovered by SQLite, quick_check, rows checked by their CRC
- *   damaged or truncated       set aside as FILE.damaged-<time>, readable rows carried over to a new file: when it is
- *                              opened or loaded, or else before the first batch (after a clean stop the start does not
- *                              wait for quick_check), or when a write meets it; then told (ERR_DAMAGED, batch 0)
- *   its schema is not ours     the same, when it is opened; its rows are read by our own schema
- *   whole, but refuses writes  the same, once in a life
- *   not ours, newer schema     left untouched; refused: the controller goes on in memory (ERR_INVALID)
- *   read-only, no directory    refused likewise (ERR_DENIED, ERR_IO)
- *   held by another process    ERR_CONFLICT, naming the other's process id (after a tenth of a second: who only looks,
- *                              store_inspect, has the lock for less)
- *   disk full at a write       the batch is kept and tried again with the next one; told once (ERR_NOSPACE)
+ *   missing                     create it
+ *   closed uncleanly            SQLite recovers the WAL; then quick_check, and a check of each row's CRC
+ *   damaged or truncated        set the file aside as FILE.damaged-<time> and carry readable rows over to a new one, as
+ *                               soon as the damage is found: at open or load, before the first batch (quick_check is
+ *                               left to then after a clean stop, so the start does not wait for it), or at a write.
+ *                               From the store's thread the replacement is reported (ERR_DAMAGED, batch 0)
+ *   schema differs from ours    the same, at open; rows are read by halflife's own schema
+ *   intact, but refuses writes  the same, once in the store's life
+ *   another program's, or of a  leave the file untouched and refuse it; the controller goes on in memory (ERR_INVALID)
+ *   newer halflife
+ *   read-only, no directory     refuse likewise (ERR_DENIED, ERR_IO)
+ *   held by another process     ERR_CONFLICT with the other's process id, after a tenth of a second, since
+ *                               store_inspect holds the lock for less
+ *   disk full at a write        keep the batch and retry it with the next one; report it once (ERR_NOSPACE)
  */
 #ifndef HALFLIFE_STORE_STORE_H
 #define HALFLIFE_STORE_STORE_H
@@ -41,99 +43,102 @@ struct store_watermark { /* the sample watermark of one pod's container */
         int64_t last_ms;
 };
 
-struct store_kill { /* once per (uid, container, restarts): told again, the first one stays */
+struct store_kill { /* an OOM kill; of several with the same uid, container and restarts the first stays */
         uint8_t uid[STORE_UID_BYTES];
         int64_t restarts;
         struct wall at;
         double bytes;
 };
 
-/* What the store tells, on its own thread: keep it short, hand it on (loop_post). */
+/* What the store reports after a batch, a recall, or the replacement of a damaged file. */
 struct store_result {
         struct err err; /* code 0: the batch is on disk */
-        uint64_t batch; /* which one */
+        uint64_t batch; /* the number from store_submit; 0: the file was replaced */
         int64_t rows, took_ms, file_bytes;
-        bool recall; /* the answer of store_recall follows */
+        bool recall; /* this answers store_recall, by the fields below */
         const void *recall_tag;
-        uint8_t packed[USAGE_PACK_MAX];
-        size_t packed_len; /* 0: no earlier generation */
+        uint8_t packed[USAGE_PACK_MAX]; /* the history, by usage_pack */
+        size_t packed_len;              /* bytes; 0: there is no earlier generation */
 };
 
 struct store_options {
         const char *path;
         struct wall now;
-        void (*told)(void *arg, const struct store_result *r); /* from the store's thread */
+        /* Called on the store's thread, which waits until it returns: copy the result and pass it to the loop
+         * (loop_post). */
+        void (*told)(void *arg, const struct store_result *r);
         void *arg;
 };
 
 struct store;
-/* Open, check, migrate. *ret_note: what was found and done, for one log line ("" when all was well); at least 512
- * bytes. */
+/* Open a file, check it, and bring its schema up to date. ret_note holds at least 512 bytes; it gets what was found and
+ * done, as text for one log line, or "" if all was well. */
 int store_open(const struct store_options *o, struct store **ret, char *ret_note, struct err *err);
 
 /*
- * Read everything back, before the first batch; on the caller's thread. Texts live until the callback returns. Each
- * target is told once, before what is of it; what its callback returns (not NULL) names it from then on.
+ * Callbacks of store_load. Texts live until the callback returns. target is called once per target, before the target's
+ * record, histories and kills. It returns a handle (not NULL), which the other callbacks get as their argument target.
  */
 struct store_reader {
         void *(*target)(void *arg, const struct store_key *key);                       /* container is empty */
-        void (*record)(void *arg, void *target, struct text record, struct wall gone); /* of those that have one */
+        void (*record)(void *arg, void *target, struct text record, struct wall gone); /* if the target has a record */
         void (*usage)(void *arg, void *target, struct text container, const struct usage *u,
                       const struct store_watermark *watermark, size_t watermarks);
         void (*kill)(void *arg, void *target, struct text container, const struct store_kill *kill);
         void (*note)(void *arg, struct text name, struct text value); /* controller-wide notes (the budget's ledger) */
-        /* A row that does not check out; its text tells whether the generation before it is used instead (then usage is
-         * called as well). target NULL: of one that is not readable itself, or of the file as a whole. */
+        /* A row is bad; why->text says whether the generation before it is used instead (then usage is called as well).
+         * target is NULL if the target itself is unreadable, or if this concerns the file as a whole. */
         void (*refused)(void *arg, void *target, struct text container, const struct err *why);
         void *arg;
 };
-/* Returns 0, or < 0 where the file could not be read to its end. What was not read is not known, so nothing is written
- * in its place: every batch is told of with that error. */
+/* Read everything back on the caller's thread, before the first batch. Returns 0, or < 0 if the file could not be read
+ * to its end. Later writes might then overwrite rows that were never read, so every batch fails with that error. */
 int store_load(struct store *s, const struct store_reader *r, struct err *err);
 
-/* A batch: rows by value. A name longer than 253 bytes is none of Kubernetes': such a row is left out. */
+/* A batch holds copies of rows. A row with a name longer than 253 bytes is left out, as Kubernetes has no such names.
+ */
 struct store_batch;
 struct store_batch *store_batch_new(void);
-void store_batch_free(struct store_batch *b); /* one not handed over */
+void store_batch_free(struct store_batch *b); /* for a batch that was not handed over */
 size_t store_batch_rows(const struct store_batch *b);
-/* watermark NULL: those stored before stay; not NULL with watermarks 0: there are none any more. */
+/* Write a history. watermark NULL keeps the stored watermarks; not NULL with watermarks 0 removes them. */
 void store_batch_usage(struct store_batch *b, const struct store_key *key, const struct usage *u,
                        const struct store_watermark *watermark, size_t watermarks);
-/* record: the caller's own text about a target (JSON, at most STORE_RECORD_MAX bytes, asserted); gone: when its
- * workload vanished (ms 0: it lives). */
+/* Write a target. record is the caller's own text about it (JSON, at most STORE_RECORD_MAX bytes, asserted). gone is
+ * when its workload vanished (ms 0: it exists). */
 void store_batch_target(struct store_batch *b, const struct store_key *key, struct text record, struct wall gone);
 void store_batch_kill(struct store_batch *b, const struct store_key *key, const struct store_kill *kill);
-/* value: at most STORE_NOTE_MAX bytes (asserted). */
+/* Write a controller-wide note; value has at most STORE_NOTE_MAX bytes (asserted). */
 void store_batch_note(struct store_batch *b, const char *name, struct text value);
-/* Forget a target with everything of it (retention over). */
+/* Delete a target with its record, histories and kills, once its retention is over. */
 void store_batch_forget(struct store_batch *b, const struct store_key *key);
-/* Kills older than before are dropped. */
+/* Delete kills older than before. */
 void store_batch_forget_kills(struct store_batch *b, struct wall before);
 
-/* Hand a batch over: the store's from now on. Returns its number. At most 64 wait; then the newest are joined into one.
- */
+/* Hand a batch over; the store then owns it. Returns its number. At most 64 batches wait; beyond that, the newest are
+ * joined into one. Only one thread may call store_submit and store_recall. */
 uint64_t store_submit(struct store *s, struct store_batch *b);
-/* Ask for a history as it was one checkpoint before the newest: answered by told with recall and this tag. At most 1024
- * wait; what is beyond is not answered. */
+/* Request a history's previous generation, from the last checkpoint but one. The callback told gets the answer, with
+ * recall and this tag. At most 1024 requests wait; further ones get no answer. */
 void store_recall(struct store *s, const struct store_key *key, const void *tag);
 
-/* Write what waits, close cleanly (marks the file so), end the thread. Returns the last error, 0 when all is on disk.
- */
+/* Write the batches that wait, mark the file as closed cleanly, end the thread and free s. Returns 0 if all is on disk,
+ * else the last error. */
 int store_close(struct store *s, struct err *err);
 
-/* Open for reading only (replay, tools): no lock, no thread. */
+/* Open a file for reading only (replay, tools), without lock and thread. */
 int store_open_reader(const char *path, struct store **ret, struct err *err);
 
 /*
- * Look at a file without opening it for good: every row is read, nothing written. ERR_INVALID: not ours, or newer;
- * ERR_DAMAGED; ERR_DENIED, ERR_IO. The holder is told whatever is returned, the rest as far as it was seen.
+ * Inspect a file from outside: read every row and write nothing. ERR_INVALID: another program's file, or a newer
+ * schema; ERR_DAMAGED; ERR_DENIED, ERR_IO. On an error, holder is set all the same, the rest as far as it was read.
  */
 struct store_facts {
         bool exists;
-        bool clean;                          /* it was closed cleanly */
-        long holder;                         /* process id of who holds it; 0: nobody, -1: it does not say */
-        int64_t schema, bytes;               /* bytes: its log included */
-        int64_t targets, histories, refused; /* refused: rows that do not check out */
+        bool clean;                          /* the file was closed cleanly */
+        long holder;                         /* process that holds the lock; 0: none, -1: held, process id unknown */
+        int64_t schema, bytes;               /* bytes: size of the file and its WAL */
+        int64_t targets, histories, refused; /* refused: bad rows */
 };
 int store_inspect(const char *path, struct store_facts *ret, struct err *err);
 

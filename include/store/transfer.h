@@ -1,14 +1,14 @@
 /*
- * Histories as text, for another database: a file of lines, each a history, or a few of those lines alone.
+ * Histories as text, to move them to another database: a file with one history a line, or single lines of that form.
  *
  *   halflife-histories <tab> 1 <tab> bucket model <tab> time
  *   CRC-32C <tab> namespace <tab> group <tab> kind <tab> name <tab> container <tab> sources <tab> history
  *   end <tab> count <tab> SHA-256
  *
- * The CRC is of what follows its tab, in hexadecimal as the sources and the SHA-256, which is of all before its line. A
- * history is base64 of usage_pack's bytes, so that nothing of it changes on the way. Sources say whose samples it
- * holds, so that none counts twice. Read and written line by line; nobody reads one that is longer than
- * TRANSFER_LINE_MAX.
+ * CRC, sources and SHA-256 are in hexadecimal. The CRC covers the rest of its line after the tab, the SHA-256 all lines
+ * before its own. A history is the base64 of usage_pack's bytes, so it arrives bit by bit as it was. Sources identify
+ * the histories whose samples it holds, so that no sample counts twice. Files are read and written line by line; a
+ * line longer than TRANSFER_LINE_MAX bytes is refused.
  */
 #ifndef HALFLIFE_STORE_TRANSFER_H
 #define HALFLIFE_STORE_TRANSFER_H
@@ -18,32 +18,35 @@
 #include "core/sha256.h"
 #include "store/store.h"
 
-enum { TRANSFER_LINE_MAX = 8 << 10, TRANSFER_SOURCES = 32 };
+enum { TRANSFER_LINE_MAX = 16 << 10, TRANSFER_SOURCES = 32 };
 
 struct transfer_row {
-        struct store_key key; /* of the container */
+        struct store_key key; /* of the container, so with all names */
         uint64_t source[TRANSFER_SOURCES];
-        int sources; /* at least 1 */
+        int sources; /* number of sources, at least 1 */
         struct usage usage;
 };
 
-/* The source that a history of ours is itself, which begins with its first sample. */
+/* The source of the samples that halflife itself learned: a hash of the key and the time of the first sample. */
 uint64_t transfer_source(const struct store_key *key, const struct usage *u);
-/* One that is not ours, by a name that is its own: "vpa/UID". */
+/* The source for samples that another program learned, by a unique name: "vpa/UID". */
 uint64_t transfer_source_named(const char *name);
 
-/* Does it name what can be a container of a workload? Names of 1 to 253 bytes of printable ASCII without '/'; the group
- * may be empty. */
+/* Can the key name a container of a workload? Each name must have 1 to 253 bytes of printable ASCII without space and
+ * '/'; only the group may be empty. */
 bool transfer_key_fits(const struct store_key *key);
 
-/* A row's line with its newline; its length. Its key fits (lengths are asserted). */
+/* Print a row as a line with its newline; returns its length. The row's key must fit (lengths are asserted). */
 size_t transfer_print(const struct transfer_row *row, char out[static TRANSFER_LINE_MAX]);
-/* Of a line without its newline. *ret lends from room, its texts point into scratch. Returns 0; ERR_DAMAGED: the CRC or
- * the history's own does not hold; ERR_INVALID: it is none of these lines, or its history is of a newer version. */
+/* Parse a line without its newline. The usage in *ret points into memory, the texts into scratch. Returns 0.
+ * ERR_DAMAGED: the line's CRC or the history's own is wrong. ERR_INVALID: not a line of an export, or a history of a
+ * newer version.
+ */
 int transfer_parse(struct text line, char scratch[static TRANSFER_LINE_MAX], struct transfer_row *ret,
-                   double room[static 2 * HISTOGRAM_BUCKETS], struct err *err);
+                   struct usage_memory *memory, struct err *err);
 
-/* Write a file: begin, put each, end; what is there after any error is no such file. 0, or the file's error. */
+/* Write a file: begin, put each row, end. After an error the file is incomplete, and transfer_read refuses it. Each
+ * returns 0, ERR_NOSPACE or ERR_IO. */
 struct transfer_writer {
         FILE *to;
         struct sha256 sum;
@@ -54,10 +57,10 @@ int transfer_put(struct transfer_writer *w, const struct transfer_row *row, stru
 int transfer_end(struct transfer_writer *w, struct err *err);
 
 /*
- * Read a file from where it stands: each is called for row after row, and < 0 from it ends the reading. Only when all
- * is read is it known that the file is whole, so who must not do things by halves reads it twice. 0, what each
- * returned, or ERR_INVALID (no such file, or of a newer version, or other buckets), ERR_DAMAGED (torn or changed),
- * ERR_IO; the text says what to do.
+ * Read a file from its current position; each is called for one row after the other, and ends the reading by returning
+ * < 0. Only the last line proves that the file is complete, so a caller that must take all or nothing reads it twice.
+ * Returns 0 or what each returned. ERR_INVALID: not an export, a newer version, or other histogram buckets.
+ * ERR_DAMAGED: truncated or changed. ERR_IO. The error's text says what to do.
  */
 struct transfer_reader {
         int (*each)(void *arg, const struct transfer_row *row, struct err *err);

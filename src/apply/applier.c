@@ -1,5 +1,11 @@
 #include "applier_private.h"
 
+/* In the queue of writes, namespaces take turns. */
+static const void *target_tenant(const void *target)
+{
+        return ((const struct target *)target)->ns;
+}
+
 struct applier *applier_new(const struct applier_options *o)
 {
         enum { WORK_MAX = 1 << 20, BACK_OFF_LEAST_MS = SECOND_MS, BACK_OFF_MOST_MS = 5 * MINUTE_MS };
@@ -15,7 +21,7 @@ struct applier *applier_new(const struct applier_options *o)
                 .report = o->report,
                 .safety = o->safety,
                 .options = *o,
-                .work = queue_new(WORK_MAX, BACK_OFF_LEAST_MS, BACK_OFF_MOST_MS),
+                .work = queue_new(WORK_MAX, BACK_OFF_LEAST_MS, BACK_OFF_MOST_MS, target_tenant),
         };
         return applier;
 }
@@ -25,25 +31,27 @@ void applier_free(struct applier *applier)
         if (!applier)
                 return;
         queue_free(applier->work);
+        profile_turns_release(&applier->statuses);
         arena_release(&applier->plans);
         mem_free(applier);
 }
 
-static struct plan_facts applier_facts_of(const struct applier *applier)
+static struct plan_facts applier_facts_of(const struct applier *applier, const struct target *t)
 {
         const struct applier_options *o = &applier->options;
+        bool blind = o->blind(o->arg) != NULL || (t->profile && profile_is_blind(t->profile));
         return (struct plan_facts){
                 .now = loop_now(applier->loop),
                 .interval_ms = applier->live->interval_ms,
-                .apply_never = applier->live->apply_never,
-                .source_away = report_usage_source(applier->report)->away || o->blind(o->arg) != NULL,
+                .apply_never = applier->live->apply_never || ns_find(applier->cache, t->ns)->exempt,
+                .source_away = report_usage_source(applier->report)->away || blind,
                 .fuse_blown = fuse_blown(applier->safety) != NULL,
         };
 }
 
-void decide(struct applier *applier, struct target *t, struct plan *ret)
+void applier_decide(struct applier *applier, struct target *t, struct plan *ret)
 {
-        const struct plan_facts facts = applier_facts_of(applier);
+        const struct plan_facts facts = applier_facts_of(applier, t);
         plan_judge(applier->cache, t, &facts, &applier->plans, ret);
         budget_gate(applier->safety, ret);
         plan_finish(applier->cache, &facts, &applier->plans, ret);

@@ -6,9 +6,18 @@
 #include "base/queue.h"
 #include "kube/patch.h"
 #include "plan/autoscaler_plan.h"
-#include "recommendation_status.h"
 
-enum { WRITES_AT_ONCE = 16 };
+enum { WRITES_AT_ONCE = 16, PROFILE_WRITES_AT_ONCE = 4 };
+
+/* The profiles whose status is due, in the order in which it is written (profile_status_write.c). */
+struct profile_turns {
+        struct profile_turn {
+                uint32_t round, at; /* round: how many of its namespace come before it */
+                char *key;          /* its own; of one whose turn is over it is freed */
+        } * of;
+        size_t count, cap, next;
+        int writing; /* writes under way */
+};
 
 struct applier {
         struct loop *loop;
@@ -21,29 +30,49 @@ struct applier {
         struct report *report;
         struct safety *safety;
         struct applier_options options;
-        struct arena plans; /* of the target at hand */
+        struct arena plans; /* memory for the decision and write of one target, reset after it */
         struct queue *work;
-        bool resize_asking; /* whether the server can resize pods */
-        struct mono resize_asked;
+        int writing; /* of the queue, under way */
+        struct profile_turns statuses;
+        bool resize_asking;       /* the question whether the server can resize pods is under way */
+        struct mono resize_asked; /* when it was last asked; 0: never */
         struct applier_counts count;
 };
 
-/* write_queue.c */
+/* write_queue.c: a write has ended. On an error it is tried again after a back-off; an object that is gone is left. */
 void work_done(struct applier *applier, struct target *t, const struct err *err, int64_t retry_after_ms);
 
+/* Whether halflife's policy refused the write. Then the target is left alone as a contested one, and an Event tells so.
+ */
+bool work_contested(struct applier *applier, struct target *t, const struct err *err);
+
+/* profile_status_write.c */
+void profile_turns_release(struct profile_turns *turns);
+
+/* recommendation_head.c */
+/* Build the Recommendation without status: its spec and the workload's labels. The caller owns the reference. */
+json_t *publish_build_head(const struct target *t);
+uint64_t publish_labels_digest(struct labels own); /* digest of the labels that halflife sets */
+/* Whether the published head is up to date. Labels that others set on the object are ignored. */
+bool publish_head_stands(const struct target *t);
+
 /* recommendation_write.c */
-/* The head first where it has to be; ends in work_done. */
+enum publish_need { PUBLISH_NOTHING, PUBLISH_STATUS, PUBLISH_HEAD };
+/* What must be written now. PUBLISH_HEAD: the object is missing, or its labels or spec differ. PUBLISH_STATUS: the
+ * status changed, or only its target values did, by more than one bucket since the last write status_ms ago. */
+enum publish_need publish_needs(struct applier *applier, const struct plan *p);
+/* Write the status, and before it the head where that is needed; ends in work_done. */
 void publish_status(struct applier *applier, const struct plan *p);
 void publish_delete(struct applier *applier, struct target *t);
 
-/* template_patch.c */
+/* template_write.c */
 void apply_plan(struct applier *applier, const struct plan *p); /* ends in work_done */
 
-/* autoscaler_patch.c */
-void retune_plan(struct applier *applier, const struct plan *p); /* the first that is due; ends in work_done */
+/* autoscaler_write.c */
+void retune_plan(struct applier *applier, const struct plan *p); /* patch the first due autoscaler; ends in work_done */
 
 /* pod_resize.c */
-void resize_set(struct applier *applier, const struct plan *p); /* what the gates let pass is set from now on */
-void resize_pod(struct applier *applier, const struct plan *p); /* the next pod that differs; ends in work_done */
+void resize_set(struct applier *applier, const struct plan *p); /* store the new requests that all pods are to get */
+void resize_pod(struct applier *applier, const struct plan *p); /* resize the plan's next pod; ends in work_done */
 
 #endif

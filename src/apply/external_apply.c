@@ -1,7 +1,7 @@
 /*
- * A change that the template tells of and we do not remember: deployed so by admission or render, made by a life of
- * ours that was killed before it heard the answer or stored it, or brought back by an undo. It counts from when it is
- * seen, so that cooldown holds.
+ * Changes that a template's annotations record but the apply state does not. Admission or render made them in a deploy,
+ * or a rollback brought them back. Or an earlier process of halflife was killed before it stored them. They count as
+ * made when they are seen, so that the cooldown holds.
  */
 #include <string.h>
 
@@ -34,7 +34,7 @@ static bool external_apply_carries(const struct workload *wl)
         return false;
 }
 
-/* As status.applied.containers has it. */
+/* The template's record in the form of status.applied.containers. */
 static json_t *applied_rows(const struct workload *wl)
 {
         json_t *list = json_array();
@@ -56,7 +56,7 @@ static bool holds_row(const json_t *list, const json_t *row)
         return false;
 }
 
-/* In whatever order. */
+/* The order of rows does not matter. */
 static bool same_rows(const json_t *a, const json_t *b)
 {
         size_t i;
@@ -74,7 +74,7 @@ void external_apply_adopt(struct applier *applier, struct target *t)
         if (t->busy || t->apply_state_generation == wl->generation)
                 return;
         target_template_compared(t);
-        if (!external_apply_carries(wl) || in_place(t)) /* what pods are set to goes by no template */
+        if (!external_apply_carries(wl) || in_place(t)) /* InPlace sets pods, whatever the template records */
                 return;
         AUTO(json_decref) json_t *known = d->changed_ms && d->containers ? json_loads(d->containers, 0, NULL) : NULL;
         AUTO(json_decref) json_t *seen = applied_rows(wl);
@@ -83,8 +83,8 @@ void external_apply_adopt(struct applier *applier, struct target *t)
         guard_deployed(t, loop_now(applier->loop).wall);
         apply_state_changed(t, loop_now(applier->loop).wall, wl->digest);
         target_set_applied(applier->cache, t, json_dumps(seen, JSON_SORT_KEYS | JSON_COMPACT), false);
-        target_set_rolling(t, true); /* until it is seen to be done */
-        log_info("requests of ours are seen that this process did not write", KV("namespace", t->ns),
+        target_set_rolling(t, true); /* until the workload's status shows the rollout complete */
+        log_info("found requests set by halflife that this process did not write", KV("namespace", t->ns),
                  KV("kind", t->kind), KV("name", t->name), KV("requests", d->containers));
         checkpointer_apply_state(applier->checkpointer, t);
         report_deployed(applier->report, t);

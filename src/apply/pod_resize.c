@@ -1,6 +1,7 @@
 /*
- * InPlace, the doing: what is set for a workload is decided by the gates and remembered at once; then each running pod
- * that differs is read afresh, annotated with its original, and resized. The kubelet's verdict comes by the watch.
+ * Resizing running pods (mode InPlace). Once the gates pass, the requests for all of a workload's pods are stored. Then
+ * each running pod that differs is read, annotated with its original requests, and resized. Whether the kubelet could
+ * do it shows later in the pod's status, through the watch.
  */
 #include <stdio.h>
 #include <string.h>
@@ -9,24 +10,12 @@
 #include "base/yaml.h"
 #include "cache/apply_state.h"
 #include "cache/pod_canary.h"
+#include "kube/known_resource.h"
+#include "kube/resource_list.h"
 
 enum { AGAIN_LEAST_MS = 10 * SECOND_MS, AGAIN_MOST_MS = HOUR_MS, ASK_AGAIN_MS = HOUR_MS, STEPS_MOST = 6 };
 
-/* --- does the server have it? --- */
-
-static bool lists_resize(struct text body)
-{
-        AUTO(json_decref) json_t *list = json_loadb(body.p, body.len, 0, NULL);
-        size_t i;
-        json_t *row;
-        json_array_foreach(json_object_get(list, "resources"), i, row)
-        {
-                const char *name = json_string_value(json_object_get(row, "name"));
-                if (name && strcmp(name, "pods/resize") == 0)
-                        return true;
-        }
-        return false;
-}
+/* --- whether the server can resize --- */
 
 static void resize_discovered(void *arg, const struct client_answer *answer)
 {
@@ -34,21 +23,25 @@ static void resize_discovered(void *arg, const struct client_answer *answer)
         applier->resize_asking = false;
         if (answer->err.code != 0)
                 return; /* the next cycle asks again */
-        bool served = lists_resize(answer->body);
+        AUTO(json_decref) json_t *list = json_loadb(answer->body.p, answer->body.len, 0, NULL);
+        bool served = resource_list_find(list, "pods/resize", NULL) != NULL;
         if (!served && applier->cache->resize != RESIZE_ABSENT)
-                log_warn("this server cannot resize pods: under InPlace only new pods get what is set; asking again "
-                         "each hour");
-        applier->cache->resize = served ? RESIZE_SERVED : RESIZE_ABSENT;
-        nudge(applier->leadership);
+                log_warn("this API server cannot resize pods: in mode InPlace only new pods get new requests; asking "
+                         "again each hour");
+        cache_set_resize(applier->cache, served ? RESIZE_SERVED : RESIZE_ABSENT);
+        schedule_pass(applier->leadership);
 }
 
-/* Under OnDeploy what is taken back is resized as well. */
+/* Whether a profile may resize pods: mode InPlace, or OnDeploy with the guard, which gives running pods their originals
+ * back, or with pods that start with their originals. */
 static bool any_resizes(struct applier *applier)
 {
-        struct profile *p;
+        const struct profile *p;
         for (size_t at = 0; (p = map_each(&applier->cache->profiles, &at));)
-                if (p->valid && (p->spec->apply.mode == APPLY_IN_PLACE ||
-                                 (p->spec->apply.mode == APPLY_ON_DEPLOY && p->spec->apply.guard.enabled)))
+                if (p->valid &&
+                    (p->spec->apply.mode == APPLY_IN_PLACE ||
+                     (p->spec->apply.mode == APPLY_ON_DEPLOY &&
+                      (p->spec->apply.guard.enabled || p->spec->apply.startup.request == STARTUP_ORIGINAL))))
                         return true;
         return false;
 }
@@ -60,13 +53,14 @@ void resize_settle(struct applier *applier)
         if (applier->resize_asking || applier->cache->resize == RESIZE_SERVED ||
             (fresh && applier->cache->resize == RESIZE_ABSENT) || !any_resizes(applier))
                 return;
-        struct call call = {.method = HTTP_GET, .path = "/api/v1", .body_max = 1 << 20};
+        AUTO(mem_free) char *path = known_resource_version_path(KNOWN_PODS);
+        struct call call = {.method = HTTP_GET, .path = path, .body_max = 1 << 20};
         applier->resize_asking = true;
         applier->resize_asked = now;
         client_start(applier->client, &call, resize_discovered, applier);
 }
 
-/* --- what is set --- */
+/* --- the requests for all pods --- */
 
 static void resize_note_change(char *note, size_t size, const char *container, enum resource r, int64_t from,
                                int64_t to)
@@ -77,7 +71,8 @@ static void resize_note_change(char *note, size_t size, const char *container, e
                  amount_print(r, from, before), amount_print(r, to, after));
 }
 
-/* What stands of a container from now on: the step, or what stood before; the original is no setting. */
+/* The request that a container gets from now on: the new step, else the present request. Not set if it is the original,
+ * because that needs no change. */
 static struct amount setting_of(const struct plan_container *c, enum resource r)
 {
         const struct gate_verdict *g = &c->advice.gate[r];
@@ -138,15 +133,16 @@ struct wanted {
 struct resize {
         struct applier *applier;
         struct target *target;
-        char *key, *path; /* of the pod */
+        char *key, *path; /* the pod's key, and its path at the API server */
         uint8_t uid[UID_BYTES];
         struct wanted *wanted;
         int wants, steps;
         bool raises, resized, told;
-        bool stays_raised;   /* until the next setting, though nothing of it may be ours */
-        bool by_subresource; /* what is under way */
-        int64_t raised_ms;   /* when; 0: never */
-        int64_t set_ms;      /* of the setting */
+        bool starts;         /* the target's pods start with their originals, so their record stays */
+        bool stays_raised;   /* record the raise even if it reached the original, so that it is not lowered again */
+        bool by_subresource; /* the request under way uses the resize subresource */
+        int64_t raised_ms;   /* when the pod was raised; 0: never */
+        int64_t set_ms;      /* when the requests to write were decided */
         char note[512];
 };
 
@@ -166,7 +162,7 @@ static struct pod *pod_of(const struct resize *z)
         return p && memcmp(p->uid, z->uid, UID_BYTES) == 0 ? p : NULL;
 }
 
-/* The target goes on with its other pods, unless the server is away. */
+/* End the write of one pod. Without an error the target goes on with its next pod. */
 static void resize_end(struct resize *z, const struct err *err, int64_t retry_after_ms)
 {
         struct applier *applier = z->applier;
@@ -175,7 +171,7 @@ static void resize_end(struct resize *z, const struct err *err, int64_t retry_af
         work_done(applier, t, err, retry_after_ms);
 }
 
-/* What is kept of the pod, about this setting; NULL: it is gone. */
+/* The pod's resize state for these requests; NULL: the pod is gone. */
 static struct resizing *kept_of(const struct resize *z)
 {
         struct pod *p = pod_of(z);
@@ -208,7 +204,7 @@ static void resize_deny(struct applier *applier, struct target *t, const char *t
                 report_event(applier->report, t, true, "Denied", text);
 }
 
-/* It is going, or gone: until the watch tells it, it is not asked for again and again. */
+/* The pod is ending or gone: put it off, so that it is not read again and again until the watch reports that. */
 static void resize_missed(struct resize *z)
 {
         struct pod *p = pod_of(z);
@@ -223,33 +219,35 @@ static void resize_put_off(struct resize *z, struct resizing *kept, const char *
         resizing_refused(kept, mono_after(loop_now(z->applier->loop).mono, again_ms(kept->failures)), why);
 }
 
-/* A server that went back to a version without it; of a pod that is gone it says the name. */
+/* Whether a 404 means that the server no longer has the resize subresource. A 404 for a missing pod names the pod. */
 static bool is_unserved(const struct resize *z, struct text body)
 {
         AUTO(json_decref) json_t *said = z->by_subresource ? json_loadb(body.p, body.len, 0, NULL) : NULL;
         return z->by_subresource && !json_object_get(json_object_get(said, "details"), "name");
 }
 
-/* It was taken, and is not there: somebody changes it as it comes. Or it is written all the time. */
+/* Give up after STEPS_MOST requests: the accepted requests do not stay, or the pod is written again and again. */
 static void resize_stands_not(struct resize *z)
 {
         struct err err = {0};
         struct resizing *kept = z->resized ? kept_of(z) : NULL;
         if (kept)
-                resize_put_off(z, kept, "what is written does not stand: somebody changes it as it comes");
+                resize_put_off(z, kept, "the requests do not stay: somebody changes them at once");
         else
-                err_set(&err, ERR_STALE, "pod '%s' changes all the time", z->key);
+                err_set(&err, ERR_STALE, "pod '%s' is changed again and again", z->key);
         resize_end(z, &err, 0);
 }
 
-/* Refused is the pod, by a quota, a LimitRange, an admission or a rule that is missing: the others have their turn. */
+/* The server refused the request. A quota, LimitRange, admission or missing permission concerns this pod only: it is
+ * put off, and the target goes on with its other pods. */
 static void resize_refused(struct resize *z, const struct client_answer *answer)
 {
         struct applier *applier = z->applier;
         struct target *t = z->target;
         struct resizing *kept = kept_of(z);
         const struct err *err = &answer->err;
-        if (err->code == ERR_STALE && z->steps < STEPS_MOST) { /* its kubelet wrote meanwhile */
+        if (err->code == ERR_STALE &&
+            z->steps < STEPS_MOST) { /* somebody wrote the pod meanwhile, mostly its kubelet: read it again */
                 resize_read(z);
                 return;
         }
@@ -259,12 +257,13 @@ static void resize_refused(struct resize *z, const struct client_answer *answer)
         }
         if (err->code == ERR_NOTFOUND) {
                 if (is_unserved(z, answer->body))
-                        applier->cache->resize = RESIZE_UNASKED;
+                        cache_set_resize(applier->cache, RESIZE_UNASKED);
                 resize_missed(z);
                 return;
         }
-        if (kept) {
-                const char *said = strstr(err->text, "HTTP "); /* which pod and how is told beside it */
+        if (kept && !work_contested(applier, t, err)) {
+                const char *said =
+                        strstr(err->text, "HTTP "); /* leave the method and path out: the pod is named beside it */
                 resize_put_off(z, kept, said ? said : err->text);
                 applier->count.resizes_refused++;
                 report_refusal(applier->report,
@@ -275,9 +274,9 @@ static void resize_refused(struct resize *z, const struct client_answer *answer)
         resize_end(z, &(struct err){0}, 0);
 }
 
-/* --- what the pod itself says --- */
+/* --- the pod as read --- */
 
-/* Was the request written through the subresource by somebody else? */
+/* Whether somebody else wrote this request through the resize subresource. */
 static bool is_foreign(const json_t *pod, const char *container, enum resource r)
 {
         AUTO(mem_free) char *key = mem_printf("k:{\"name\":\"%s\"}", container);
@@ -310,7 +309,7 @@ static const struct wanted *wanted_of(const struct resize *z, struct text contai
         return NULL;
 }
 
-/* What is wanted of the pod as it was read, less what somebody else set; *ret_foreign: there is such. */
+/* The wanted requests for the pod as read, without those that somebody else resized; *ret_foreign: there are such. */
 static struct resize_container *resize_containers_of(const struct resize *z, const struct pod_view *v, struct text body,
                                                      bool *ret_foreign)
 {
@@ -334,9 +333,9 @@ static struct resize_container *resize_containers_of(const struct resize *z, con
         return c;
 }
 
-/* --- what is recorded on the pod --- */
+/* --- the pod's annotations --- */
 
-struct remembered { /* by the pod's own annotation */
+struct remembered { /* originals in the pod's annotation */
         struct recorded row[VIEW_CONTAINERS];
         size_t rows;
 };
@@ -357,7 +356,8 @@ static const struct recorded *resize_recorded_of(const struct remembered *all, s
         return NULL;
 }
 
-/* The request before ours, as the pod records it, else as it is: it was its template's until now. */
+/* A container's original requests: those that the pod records, else its present ones, as halflife has not changed them.
+ */
 static struct recorded resize_original_of(const struct remembered *originals, const struct container_view *v)
 {
         const struct recorded *known = resize_recorded_of(originals, v->name);
@@ -376,7 +376,7 @@ static bool resize_is_lowered(const struct recorded *original, enum resource r, 
 }
 
 struct notes {
-        const char *original, *applied, *raised; /* in the arena; NULL: none */
+        const char *original, *applied, *raised; /* values of the annotations, in the arena; NULL: no annotation */
 };
 
 static const char *resize_printed(struct arena *a, const struct recorded *row, size_t rows)
@@ -390,8 +390,8 @@ static const char *resize_kept(struct arena *a, struct text annotation)
         return annotation.len ? arena_text(a, annotation) : NULL;
 }
 
-/* That it was raised is recorded also where the raise reached the original and nothing of it is ours any more: else the
- * next pass would lower it again. */
+/* The time of the raise for the annotation. It is recorded also for a raise that reached the original requests, where
+ * no request is halflife's any more: else the next pass would lower the pod again. NULL: none. */
 static const char *raised_note(const struct resize *z, bool ours)
 {
         char time[WALL_TEXT_MAX];
@@ -400,7 +400,8 @@ static const char *raised_note(const struct resize *z, bool ours)
         return arena_text(&z->applier->plans, text_of(wall_print((struct wall){z->raised_ms}, time)));
 }
 
-/* Of what the pod asks for once it is resized, what is ours. ERR_INVALID: a record of ours cannot be read. */
+/* The annotations that record halflife's requests once the pod is resized. ERR_INVALID: halflife's own annotation on
+ * the pod cannot be read. */
 static int notes_after(const struct resize *z, const struct pod_view *v, const struct resize_container *c,
                        struct notes *ret, struct err *err)
 {
@@ -426,10 +427,12 @@ static int notes_after(const struct resize *z, const struct pod_view *v, const s
         }
         *ret = (struct notes){resize_printed(a, original, rows), resize_printed(a, applied, rows),
                               raised_note(z, rows > 0)};
+        if (z->starts && rows == 0)
+                ret->original = resize_kept(a, ours->original); /* by it, the pod goes down once it has started */
         return 0;
 }
 
-/* What is to be recorded before the requests are written: never less than what is ours as long as it is. */
+/* The annotations to write before the requests. They stay as long as a request of halflife's is still on the pod. */
 static struct notes notes_before(const struct resize *z, const struct our_annotations *ours, const struct notes *after)
 {
         struct arena *a = &z->applier->plans;
@@ -459,26 +462,26 @@ static struct patch_resources patch_of(const struct resize *z, const struct pod_
                 .version = arena_text(&z->applier->plans, v->meta.version),
                 .original = n->original,
                 .applied = n->applied,
-                .basis = n->applied ? BASIS_REQUEST : NULL,
+                .basis = n->original ? BASIS_REQUEST : NULL,
                 .basis_stands = profile && apply_policy_owns_no_basis(&profile->spec->apply),
                 .raised = n->raised,
                 .deploys = true,
         };
 }
 
-/* The annotations alone; NULL: they say so already. */
+/* A patch of the annotations only; NULL: they are right already. */
 static json_t *resize_annotations(const struct resize *z, const struct pod_view *v, struct text body,
                                   const struct notes *n, struct err *err)
 {
         struct patch_resources want = patch_of(z, v, body, n);
         json_t *patch = patch_build(&want, err);
-        if (patch && json_array_size(patch) > 1) /* more than the test of the version */
+        if (patch && json_array_size(patch) > 1) /* the first operation only tests the version */
                 return patch;
         json_decref(patch);
         return NULL;
 }
 
-/* The requests alone. */
+/* A patch of the requests only, for the resize subresource; the annotations stay. */
 static json_t *resize_requests(struct resize *z, const struct pod_view *v, struct text body,
                                const struct resize_container *c, struct err *err)
 {
@@ -507,7 +510,7 @@ static json_t *resize_requests(struct resize *z, const struct pod_view *v, struc
         return patch_build(&want, err);
 }
 
-/* As soon as the server has it: what is still to be recorded may take another pass. */
+/* Report the resize once the server has the requests, as the annotations may need another request. */
 static void tell_resized(struct resize *z)
 {
         struct applier *applier = z->applier;
@@ -515,31 +518,34 @@ static void tell_resized(struct resize *z)
         z->told = true;
         applier->count.resizes++;
         applier->count.raises += z->raises;
+        budget_goes_on(applier->safety, t);
         (void)target_set_denied(t, NULL);
         log_info(z->raises ? "pod raised" : "pod resized", KV("pod", z->key), KV("change", z->note),
                  KV_INT("cycle", report_cycle(applier->report)));
         if (!z->raises)
                 return;
         AUTO(mem_free)
-        char *note = mem_printf("pod %s uses more than it asks for: %s", strchr(z->key, '/') + 1, z->note);
+        char *note = mem_printf("pod %s uses more than it requests: %s", strchr(z->key, '/') + 1, z->note);
         report_event(applier->report, t, false, "Raised", note);
 }
 
-/* The pod has what it is to have, or (why not NULL) stays as it is until the next setting. */
+/* The pod has its requests. why not NULL: the pod cannot be resized, and stays as it is until new requests are decided.
+ */
 static void resize_done(struct resize *z, const char *why)
 {
         struct pod *p = pod_of(z);
-        struct resizing *kept = p && (why || p->resizing) ? kept_of(z) : NULL;
+        const struct resizing *kept = p && (why || p->resizing) ? kept_of(z) : NULL;
         if (kept) {
                 resizing_done(p, why != NULL);
                 resizing_raised(p);
         }
         if (why)
-                log_info("a pod is left as it is", KV("pod", z->key), KV("why", why));
+                log_info("a pod is not resized", KV("pod", z->key), KV("why", why));
         resize_end(z, &(struct err){0}, 0);
 }
 
-/* A pod of its own is its own template: what it asks for and what it records are taken in together, by the watch. */
+/* Take the pod's requests and annotations into the cache at once. Not for a pod without workload: it is its own
+ * template, and the watch must deliver both together. */
 static void pod_knows(struct resize *z, const struct pod_view *v)
 {
         struct pod *p = z->target->dimension == DIMENSION_WORKLOAD ? pod_of(z) : NULL;
@@ -550,7 +556,8 @@ static void pod_knows(struct resize *z, const struct pod_view *v)
         pod_remember(z->applier->cache, p, v->meta.annotation.original);
 }
 
-/* One step: annotations before what they record, requests, and no annotations once nothing is ours. */
+/* Send the next request for the pod as read: first the annotations, then the requests that they record. Once no request
+ * is halflife's, remove the annotations. */
 static void resize_step(struct resize *z, const struct pod_view *v, struct text body)
 {
         struct err err = {0};
@@ -561,7 +568,8 @@ static void resize_step(struct resize *z, const struct pod_view *v, struct text 
         if (z->resized && !z->told && verdict == RESIZE_STANDS && !foreign)
                 tell_resized(z);
         if (verdict == RESIZE_QOS || verdict == RESIZE_RESTARTS || (foreign && verdict == RESIZE_STANDS)) {
-                resize_done(z, foreign ? "somebody else resized it" : "its class or a restart is in the way");
+                resize_done(z, foreign ? "somebody else resized it"
+                                       : "a resize would change its QoS class or restart a container");
                 return;
         }
         if (notes_after(z, v, c, &after, &err) < 0) {
@@ -643,8 +651,9 @@ void resize_pod(struct applier *applier, const struct plan *p)
                 .applier = applier,
                 .target = p->target,
                 .key = mem_string(pod_key(pod)),
-                .path = path_of("", "v1", pod->ns, "pods", pod->name, NULL),
+                .path = known_resource_path(KNOWN_PODS, pod->ns, pod->name, NULL),
                 .raises = p->resize.raises,
+                .starts = p->starts,
                 .stays_raised = p->resize.raises || (!p->guarded && resize_is_raised(p, pod)),
                 .raised_ms = p->resize.raises ? loop_now(applier->loop).wall.ms
                              : pod->resizing  ? pod->resizing->raised_ms

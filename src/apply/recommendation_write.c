@@ -1,31 +1,90 @@
 /*
- * Writing Recommendations: head first where it has to be, then the status. Both by server-side apply: the object is
- * ours.
+ * Writes Recommendations: the head where it is not up to date, then the status. Both use server-side apply, because
+ * the object is halflife's own.
  */
 #include <stdio.h>
 #include <string.h>
 
 #include "applier_private.h"
 #include "base/yaml.h"
+#include "kube/known_resource.h"
 
-/* What a write under way needs at its end; targets are not freed while busy. */
+/* A write under way. The pointer to the target stays valid, because a busy target is not freed. */
 struct publishing {
         struct applier *applier;
         struct target *target;
-        json_t *status; /* to be written after the head; NULL: the status is what is under way */
+        struct buf body; /* the JSON of the status write, not yet closed */
+        struct writer writer;
         uint64_t labels;
 };
 
+/* --- when to write --- */
+
+static int status_bucket_of(enum resource r, int64_t value)
+{
+        return histogram_sum_bucket(r, r == CPU ? (double)value / 1000.0 : (double)value);
+}
+
+/* Is a value more than one bucket away from the written one, or known where the other is not? */
+static bool amount_left(enum resource r, status_amount now, status_amount before)
+{
+        if ((now < 0) != (before < 0))
+                return true;
+        int apart = now < 0 ? 0 : status_bucket_of(r, now) - status_bucket_of(r, before);
+        return apart > 1 || apart < -1;
+}
+
+static bool so_far_left(const struct recommendation_status *now, const struct recommendation_status *before)
+{
+        for (enum resource r = CPU; r < RESOURCES; r++)
+                if (amount_left(r, now->so_far ? now->so_far[r] : -1, before->so_far ? before->so_far[r] : -1))
+                        return true;
+        return false;
+}
+
+/* Whether a target value differs from the published one by more than one histogram bucket. */
+static bool target_left(const struct recommendation_status *now, const struct recommendation_status *before)
+{
+        for (int i = 0; i < now->containers; i++)
+                for (enum resource r = CPU; r < RESOURCES; r++) {
+                        status_amount target = now->container[i].of[r].target, then = -1;
+                        for (int k = 0; k < before->containers; k++)
+                                if (before->container[k].name == now->container[i].name)
+                                        then = before->container[k].of[r].target;
+                        if (amount_left(r, target, then))
+                                return true;
+                }
+        return false;
+}
+
+enum publish_need publish_needs(struct applier *applier, const struct plan *p)
+{
+        const struct target *t = p->target;
+        struct recommendation_status status;
+        if (!publish_head_stands(t))
+                return PUBLISH_HEAD;
+        plan_status(p, &applier->plans, &status);
+        if (t->published->digest != recommendation_status_digest(&status))
+                return PUBLISH_STATUS;
+        int64_t age_ms = p->now.ms - t->status_ms;
+        bool due = age_ms >= applier->live->status_ms || age_ms < 0;
+        const struct recommendation_status *written = &t->published->status;
+        return due && (target_left(&status, written) || so_far_left(&status, written)) ? PUBLISH_STATUS
+                                                                                       : PUBLISH_NOTHING;
+}
+
+/* --- writing --- */
+
 static char *path_of_recommendation(const struct target *t, const char *subresource)
 {
-        return path_of("halflife.dev", "v1alpha1", t->ns, "recommendations", t->recommendation, subresource);
+        return known_resource_path(KNOWN_RECOMMENDATIONS, t->ns, t->recommendation, subresource);
 }
 
 static void publishing_end(struct publishing *p, const struct client_answer *a)
 {
         struct applier *applier = p->applier;
         struct target *t = p->target;
-        json_decref(p->status);
+        buf_release(&p->body);
         mem_free(p);
         work_done(applier, t, &a->err, a->retry_after_ms);
 }
@@ -35,24 +94,38 @@ static void status_written(void *arg, const struct client_answer *a)
         struct publishing *p = arg;
         struct target *t = p->target;
         if (a->err.code == 0) {
-                if (t->published) /* else it was deleted meanwhile */
-                        published_set_status(p->applier->cache, t->published, p->status);
+                AUTO(json_decref) json_t *body = json_loadb(p->body.data, p->body.len, 0, NULL);
+                if (t->published) /* NULL: deleted while the write was under way */
+                        published_set_status(p->applier->cache, t->published, json_object_get(body, "status"));
                 target_status_written(t, loop_now(p->applier->loop).wall);
         }
         publishing_end(p, a);
 }
 
+static void body_begin(struct publishing *p, const struct recommendation_status *status)
+{
+        enum { BODY_MOST = 4 << 20 };
+        buf_init(&p->body, BODY_MOST);
+        p->writer = (struct writer){.b = &p->body};
+        writer_open(&p->writer, NULL, '{');
+        writer_text(&p->writer, "apiVersion", TEXT("halflife.dev/v1alpha1"));
+        writer_text(&p->writer, "kind", TEXT("Recommendation"));
+        writer_open(&p->writer, "metadata", '{');
+        writer_text(&p->writer, "name", text_of(p->target->recommendation));
+        writer_text(&p->writer, "namespace", text_of(p->target->ns));
+        writer_close(&p->writer, '}');
+        writer_open(&p->writer, "status", '{');
+        recommendation_status_write(&p->writer, status);
+}
+
 static void send_status(struct publishing *p)
 {
         struct target *t = p->target;
-        json_object_set_new(p->status, "observedGeneration", json_integer(t->published ? t->published->generation : 0));
-        json_t *body = json_pack("{s:s, s:s, s:{s:s, s:s}, s:O}", "apiVersion", "halflife.dev/v1alpha1", "kind",
-                                 "Recommendation", "metadata", "name", t->recommendation, "namespace", t->ns, "status",
-                                 p->status);
-        char *path = path_of_recommendation(t, "status");
-        apply_send(p->applier->client, path, body, status_written, p);
-        json_decref(body);
-        mem_free(path);
+        AUTO(mem_free) char *path = path_of_recommendation(t, "status");
+        writer_int(&p->writer, "observedGeneration", t->published ? t->published->generation : 0);
+        writer_close(&p->writer, '}');
+        writer_close(&p->writer, '}');
+        apply_send_text(p->applier->client, path, buf_text(&p->body), status_written, p);
 }
 
 static void head_written(void *arg, const struct client_answer *a)
@@ -71,7 +144,7 @@ static void head_written(void *arg, const struct client_answer *a)
                 return;
         }
         target_set_published(t, published_get(w, text_of(key)), p->labels);
-        if (may_write(p->applier->leadership)) /* the Lease may have gone meanwhile */
+        if (may_write(p->applier->leadership)) /* the Lease may be lost by now */
                 send_status(p);
         else
                 publishing_end(p, a);
@@ -87,28 +160,19 @@ static void send_head(struct publishing *p)
         mem_free(path);
 }
 
-/* --- what holds a change back, as an Event --- */
+/* --- the Event about a held change --- */
 
-/* What an owner wants to hear of. A young history, a small change, a cooldown are the way of the thing; they are in the
- * status. */
-static bool publish_worth_telling(enum reason hold)
-{
-        return hold == REASON_HPA_HOLD || hold == REASON_ROLLOUT_BLOCKED || hold == REASON_ORPHANED ||
-               hold == REASON_MANAGED || hold == REASON_QUOTA || hold == REASON_OTHER_AUTOSCALER ||
-               hold == REASON_CONTESTED || hold == REASON_BUDGET;
-}
-
-/* Once, when it begins: when the condition that is about to be written says another reason than the one that stands. */
+/* Report once that a change is held: if the reason about to be written differs from the published condition's. */
 static void publish_tell_hold(struct applier *applier, const struct target *t, const struct plan *p)
 {
         const struct plan_condition *applied = plan_condition(p, "Applied");
         enum reason hold = p->orphaned ? REASON_ORPHANED : p->hold;
         const struct published *before = t->published;
-        if (!applied || applied->status || !(publish_worth_telling(hold) || p->resize.stuck))
+        if (!applied || applied->status || !(reason_worth_event(hold) || p->resize.stuck))
                 return;
-        for (int i = 0; before && i < before->conditions; i++)
-                if (strcmp(before->condition[i].type, "Applied") == 0 &&
-                    strcmp(before->condition[i].reason, applied->reason) == 0)
+        for (int i = 0; before && i < before->status.conditions; i++)
+                if (strcmp(before->status.condition[i].type, "Applied") == 0 &&
+                    strcmp(before->status.condition[i].reason, applied->reason) == 0)
                         return;
         bool fails = p->resize.stuck && (p->resize.refused || p->resize.worst == RESIZE_INFEASIBLE);
         report_event(applier->report, t, fails || hold == REASON_CONTESTED || hold == REASON_ORPHANED, applied->reason,
@@ -117,13 +181,16 @@ static void publish_tell_hold(struct applier *applier, const struct target *t, c
 
 void publish_status(struct applier *applier, const struct plan *plan)
 {
-        publish_tell_hold(applier, plan->target, plan);
+        struct recommendation_status status;
         struct publishing *p = MEM_NEW(struct publishing);
-        *p = (struct publishing){.applier = applier, .target = plan->target, .status = publish_build_status(plan)};
-        if (publish_needs(plan, applier->live->status_ms) == PUBLISH_HEAD)
-                send_head(p);
-        else
+        *p = (struct publishing){.applier = applier, .target = plan->target};
+        publish_tell_hold(applier, plan->target, plan);
+        plan_status(plan, &applier->plans, &status);
+        body_begin(p, &status);
+        if (publish_head_stands(plan->target))
                 send_status(p);
+        else
+                send_head(p);
 }
 
 static void publish_deleted(void *arg, const struct client_answer *a)
@@ -131,9 +198,10 @@ static void publish_deleted(void *arg, const struct client_answer *a)
         struct publishing *p = arg;
         struct client_answer said = *a;
         if (said.err.code == ERR_NOTFOUND)
-                said.err.code = 0; /* somebody was faster */
+                said.err.code = 0; /* deleted already */
         if (said.err.code == 0 && p->target->published)
-                published_deleted(p->target->published); /* until the watch tells, so that it is not deleted twice */
+                published_deleted(
+                        p->target->published); /* so that it is not deleted again before the watch reports it */
         publishing_end(p, &said);
 }
 

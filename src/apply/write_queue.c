@@ -1,20 +1,21 @@
 /*
- * The queue of writes: targets that need one, a few at a time. Each is decided afresh when its turn comes, because what
- * queued it may be long past; a write that fails is tried again with back-off, as a new decision.
+ * The queue of targets that need a write; a few are written at a time, and namespaces take turns. A namespace has as
+ * many writes under way as it leaves to others, or all but one while no other waits, so one whose webhook is slow does
+ * not hold all. A target is decided again when its turn comes, because the reason why it was queued may be past. A
+ * failed write is tried again after a back-off, with a new decision.
  */
 #include "applier_private.h"
 
 void work_add(struct applier *applier, struct target *t)
 {
-        if (t->failures == 0)                      /* else it waits for its back-off */
-                (void)queue_add(applier->work, t); /* full: the next cycle finds it again */
+        if (t->failures == 0)                      /* a target that failed waits for its back-off */
+                (void)queue_add(applier->work, t); /* if the queue is full, the next cycle adds it */
 }
 
 void work_consider(struct applier *applier, const struct plan *p)
 {
         struct target *t = p->target;
-        if (!t->busy && (p->apply || plan_retunes(p) || p->resize.next ||
-                         publish_needs(p, applier->live->status_ms) != PUBLISH_NOTHING))
+        if (!t->busy && (p->apply || plan_retunes(p) || p->resize.next || publish_needs(applier, p) != PUBLISH_NOTHING))
                 work_add(applier, t);
 }
 
@@ -28,19 +29,20 @@ size_t work_waiting(const struct applier *applier)
         return queue_count(applier->work);
 }
 
-/* A Recommendation whose target has lost workload or profile: gone at once without a profile, with its workload after
- * the retention time. */
+/* A Recommendation is deleted at once if no profile selects its workload. If the workload is gone, it is deleted when
+ * the target is over. */
 bool work_delete_due(const struct applier *applier, const struct target *t)
 {
         if (!t->published || !t->published->known)
                 return false;
         if (t->workload)
                 return !t->profile && !profile_unread(applier->cache, t);
-        return t->gone_ms && target_is_seen(applier->cache, t) &&
-               clock_skew_earlier(applier->skew) - t->gone_ms >= applier->live->retention_ms;
+        return target_is_seen(applier->cache, t) &&
+               target_is_over(t, clock_skew_earlier(applier->skew), applier->live->retention_ms);
 }
 
-/* Until its autoscalers' own targets are back it is seen to. */
+/* Whether an autoscaler of the workload still has targets that halflife changed. Until they are back, the
+ * Recommendation stays. */
 static bool is_retuned(const struct workload *wl)
 {
         const struct autoscaler *s = wl->autoscaler;
@@ -53,19 +55,20 @@ static bool start_write(struct applier *applier, struct target *t)
 {
         struct plan plan;
         if (namespace_going(applier->cache, t->ns))
-                return false; /* all in it goes with it, and nothing new is let in */
+                return false; /* the server deletes all in the namespace and accepts nothing new */
         if (t->workload && (t->profile || t->published)) {
-                decide(applier, t, &plan);
+                applier_decide(applier, t, &plan);
                 if (plan.apply && in_place(t)) {
                         resize_set(applier, &plan);
-                        decide(applier, t, &plan);
+                        applier_decide(applier, t, &plan);
                 }
                 if (t->profile || plan.orphaned || plan_retunes(&plan)) {
                         bool told = t->profile || plan.orphaned;
-                        if (told && publish_needs(&plan, applier->live->status_ms) != PUBLISH_NOTHING)
+                        if (told && publish_needs(applier, &plan) != PUBLISH_NOTHING)
                                 publish_status(applier, &plan);
                         else if (plan_retunes(&plan))
-                                retune_plan(applier, &plan); /* a target that falls does so before a request rises */
+                                retune_plan(applier, &plan); /* before the template, because a target must fall before
+                                                                its request rises */
                         else if (plan.apply)
                                 apply_plan(applier, &plan);
                         else if (plan.resize.next)
@@ -81,22 +84,40 @@ static bool start_write(struct applier *applier, struct target *t)
         return true;
 }
 
+/* No more than requests may run at once: the slow writes of one namespace would take all of those. */
+static int writes_at_once(const struct applier *applier)
+{
+        int requests = applier->live->api_concurrency;
+        return requests < WRITES_AT_ONCE ? requests : WRITES_AT_ONCE;
+}
+
 void work_pump(struct applier *applier)
 {
         struct target *t;
         struct now now = loop_now(applier->loop);
-        while (may_write(applier->leadership) && leadership_writes(applier->leadership) < WRITES_AT_ONCE &&
-               (t = queue_take(applier->work, now.mono))) {
+        int most = writes_at_once(applier);
+        queue_set_places(applier->work, (size_t)most);
+        while (may_write(applier->leadership) && applier->writing < most && (t = queue_take(applier->work, now.mono))) {
                 target_set_busy(t, true);
                 leadership_write_begun(applier->leadership);
+                applier->writing++;
                 if (!start_write(applier, t)) {
                         target_set_busy(t, false);
                         target_write_ended(t, false);
                         leadership_write_ended(applier->leadership);
+                        applier->writing--;
                         queue_done(applier->work, t);
                 }
                 arena_reset(&applier->plans);
         }
+}
+
+bool work_contested(struct applier *applier, struct target *t, const struct err *err)
+{
+        if (!conflict_refused(applier->safety, t, err))
+                return false;
+        report_event(applier->report, t, true, "Contested", t->apply_state.contest);
+        return true;
 }
 
 void work_done(struct applier *applier, struct target *t, const struct err *err, int64_t retry_after_ms)
@@ -104,13 +125,14 @@ void work_done(struct applier *applier, struct target *t, const struct err *err,
         struct now now = loop_now(applier->loop);
         target_set_busy(t, false);
         leadership_write_ended(applier->leadership);
+        applier->writing--;
         if (err->code == 0) {
                 target_write_ended(t, false);
                 queue_done(applier->work, t);
-                queue_add(applier->work, t); /* once more: a patch wants its status told, a status may free a patch */
+                queue_add(applier->work, t); /* again: after a patch the status is due, after a status maybe a patch */
         } else if (err->code == ERR_NOTFOUND) {
                 target_write_ended(t, false);
-                queue_done(applier->work, t); /* the object or its namespace is going: the watch will tell */
+                queue_done(applier->work, t); /* the object is being deleted; the watch will report it */
         } else {
                 target_write_ended(t, true);
                 report_refusal(applier->report, &(struct refused){t->kind, t->ns, t->name, t->recommendation}, err);

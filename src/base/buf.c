@@ -29,7 +29,7 @@ void buf_reset(struct buf *b)
                 b->data[0] = '\0';
 }
 
-/* Room for more bytes and the NUL. */
+/* Makes room for `more` further bytes and the NUL. */
 static int buf_reserve(struct buf *b, size_t more)
 {
         if (more > b->max - b->len)

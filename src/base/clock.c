@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/calendar.h"
 #include "base/err.h"
 
 static int64_t clock_read_ns(clockid_t id)
@@ -31,48 +32,9 @@ struct mono mono_after(struct mono now, int64_t ms)
         return (struct mono){!beyond ? due : ms < 0 ? INT64_MIN : INT64_MAX};
 }
 
-/* --- calendar: the Gregorian one, endless both ways. Years begin in March inside, so that the leap day comes last. ---
- */
-
-enum { DAYS_400_YEARS = 146097, DAYS_TO_1970 = 719468 /* from 0000-03-01 */ };
-
-static int64_t floor_div(int64_t a, int64_t b)
-{
-        return a / b - (a % b < 0);
-}
-
-int64_t day_of_date(struct date d)
-{
-        int64_t year = d.year - (d.month <= 2);
-        int64_t era = floor_div(year, 400), of_era = year - era * 400;
-        int64_t of_year = (153 * (d.month + (d.month > 2 ? -3 : 9)) + 2) / 5 + d.day - 1;
-        return era * DAYS_400_YEARS + of_era * 365 + of_era / 4 - of_era / 100 + of_year - DAYS_TO_1970;
-}
-
-struct date date_of_day(int64_t day)
-{
-        day += DAYS_TO_1970;
-        int64_t era = floor_div(day, DAYS_400_YEARS), left = day - era * DAYS_400_YEARS;
-        int64_t of_era = (left - left / 1460 + left / 36524 - left / 146096) / 365;
-        int64_t of_year = left - (of_era * 365 + of_era / 4 - of_era / 100);
-        int64_t month = (5 * of_year + 2) / 153; /* 0: March */
-        return (struct date){
-                .year = era * 400 + of_era + (month >= 10),
-                .month = (int)(month < 10 ? month + 3 : month - 9),
-                .day = (int)(of_year - (153 * month + 2) / 5 + 1),
-        };
-}
-
-int days_in_month(int64_t year, int month)
-{
-        static const int days[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
-        bool leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
-        return days[month - 1] + (month == 2 && leap);
-}
-
 /* --- reading and printing instants --- */
 
-/* What is left of a text that is being read. */
+/* The unread rest of a text. */
 struct scan {
         const char *p, *end;
 };
@@ -85,7 +47,7 @@ static bool scan_char(struct scan *s, char c)
         return true;
 }
 
-/* Exactly count digits, of a value from least to most. */
+/* Reads exactly count digits, whose value must lie from least to most. */
 static bool clock_scan_digits(struct scan *s, int count, int least, int most, int *ret)
 {
         int value = 0;
@@ -153,7 +115,7 @@ int wall_parse(const char *p, size_t len, struct wall *ret)
         return 0;
 }
 
-/* The place of the three letters in a list of such, from 0; -1 when they are none of them. */
+/* The index of a three-letter name in a list of names; -1: not in the list. */
 static int clock_scan_name(struct scan *s, const char *names)
 {
         if (s->end - s->p < 3)
@@ -183,7 +145,7 @@ int wall_parse_http(const char *text, struct wall *ret)
         return 0;
 }
 
-/* value, in that many digits and with a character behind them. Returns what follows. */
+/* Writes value with a fixed number of digits and one character after them. Returns the place after that character. */
 static char *print_digits(char *out, int64_t value, int digits, char then)
 {
         for (int i = digits - 1; i >= 0; i--, value /= 10)
@@ -197,7 +159,7 @@ static int print_second(struct wall t, char out[static WALL_TEXT_MAX], int *ret_
 {
         static const int64_t least = -62167219200000, most = 253402300799999; /* the years 0 and 9999 */
         int64_t ms = t.ms < least ? least : t.ms > most ? most : t.ms;
-        int64_t second = floor_div(ms, SECOND_MS), day = floor_div(second, 86400);
+        int64_t second = divide_down(ms, SECOND_MS), day = divide_down(second, 86400);
         struct date d = date_of_day(day);
         int of_day = (int)(second - day * 86400);
         char *at = print_digits(out, d.year, 4, '-');
@@ -234,7 +196,8 @@ char *wall_print_micro(struct wall t, char out[static WALL_TEXT_MAX])
 
 /* --- durations --- */
 
-/* Longer names first, where one begins another. Both letters that look like a micro sign are one, as in Go. */
+/* "ms" stands before "m", of which it is a longer form. Both Unicode micro signs (U+00B5, U+03BC) are accepted, as in
+ * Go. */
 static const struct {
         const char *name;
         int64_t ns;
@@ -254,9 +217,9 @@ static bool scan_unit(struct scan *s, int64_t *ret_ns)
         return false;
 }
 
-enum { FRACTION_DIGITS = 15 }; /* what follows is below a nanosecond even of hours */
+enum { FRACTION_DIGITS = 15 }; /* further digits are less than a nanosecond, even with the unit hour */
 
-/* "1.5h" and the like, added to *ns. */
+/* Reads one number with its unit ("1.5h") and adds the duration to *ns. */
 static bool scan_part(struct scan *s, uint64_t *ns)
 {
         uint64_t whole = 0, part = 0, scale = 1;

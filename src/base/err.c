@@ -6,27 +6,50 @@
 
 #include "base/utf8.h"
 
-/* Copy s to out, which holds cap bytes, whole characters only. */
-static void err_copy(char *out, size_t cap, const char *s)
+/* Copies s to out, which holds cap bytes; a text that is too long is cut between two characters. */
+static void err_copy_text(char *out, size_t cap, const char *s)
 {
         size_t len = utf8_cut(s, strlen(s), cap - 1);
         memcpy(out, s, len);
         out[len] = '\0';
 }
 
-int err_set(struct err *err, int code, const char *fmt, ...)
+__attribute__((format(printf, 4, 0))) static void err_set_args(struct err *err, int code, int http_status,
+                                                               const char *fmt, va_list args)
 {
         if (!err)
-                return code;
-        char text[ERR_TEXT_MAX + 4]; /* room for the rest of a character that the cut falls into */
+                return;
+        char text[ERR_TEXT_MAX + 4]; /* 4 more, so that err_copy sees the whole character at the cut */
+        int len = vsnprintf(text, sizeof text, fmt, args);
+        err->code = code;
+        err->http_status = http_status;
+        err_copy_text(err->text, sizeof err->text, len < 0 ? "unknown error" : text);
+        utf8_repair(err->text);
+}
+
+int err_set(struct err *err, int code, const char *fmt, ...)
+{
         va_list args;
         va_start(args, fmt);
-        int len = vsnprintf(text, sizeof text, fmt, args);
+        err_set_args(err, code, 0, fmt, args);
         va_end(args);
-        err->code = code;
-        err_copy(err->text, sizeof err->text, len < 0 ? "unknown error" : text);
-        utf8_mend(err->text);
         return code;
+}
+
+int err_set_http(struct err *err, int code, int http_status, const char *fmt, ...)
+{
+        va_list args;
+        va_start(args, fmt);
+        err_set_args(err, code, http_status, fmt, args);
+        va_end(args);
+        return code;
+}
+
+int err_copy(struct err *err, const struct err *from)
+{
+        if (err)
+                *err = *from;
+        return from->code;
 }
 
 int err_wrap(struct err *err, const char *fmt, ...)
@@ -41,8 +64,8 @@ int err_wrap(struct err *err, const char *fmt, ...)
         size_t used = len < 0 ? 0 : strlen(text);
         memcpy(text + used, ": ", 2);
         strcpy(text + used + 2, err->text);
-        err_copy(err->text, sizeof err->text, text);
-        utf8_mend(err->text);
+        err_copy_text(err->text, sizeof err->text, text);
+        utf8_repair(err->text);
         return err->code;
 }
 

@@ -13,7 +13,7 @@ void json_init(struct json *j, const char *p, size_t len)
         j->end = j->p + len;
 }
 
-/* Errors stick; the place is where reading stopped. */
+/* Keeps the first error only. j->p stays where parsing stopped, which gives the place for the message. */
 static bool json_fail(struct json *j, const char *why)
 {
         if (!j->error)
@@ -33,7 +33,7 @@ static char byte_behind_space(struct json *j)
         return j->p < j->end ? *j->p : '\0';
 }
 
-/* The first byte of what comes next, not consumed; '\0' at the end of the input or after an error. */
+/* The first byte of the next token, not consumed; '\0' at the end of the input or after an error. */
 static inline char next_byte(struct json *j)
 {
         if (j->error)
@@ -48,7 +48,7 @@ static bool json_is_digit(char c)
 
 /* --- strings --- */
 
-/* The first byte from p that needs a look: a quote, a backslash, a control character or one of a longer character. */
+/* The first byte from p that needs checking: a quote, a backslash, a control character or a non-ASCII byte. */
 static const char *skip_plain(const char *p, const char *end)
 {
         for (; (size_t)(end - p) >= sizeof(uint64_t); p += sizeof(uint64_t)) {
@@ -79,7 +79,7 @@ static int32_t json_hex4(const char *p, const char *end)
         return value;
 }
 
-/* The escape at p, which is behind a backslash: the code point, or -1. *ret_len: bytes behind the backslash. */
+/* The code point of the escape whose backslash stands just before p, or -1. *ret_len: the escape's bytes from p on. */
 static int32_t json_escape(const char *p, const char *end, size_t *ret_len)
 {
         static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
@@ -101,8 +101,8 @@ static int32_t json_escape(const char *p, const char *end, size_t *ret_len)
         return low >= 0xdc00 && low <= 0xdfff ? 0x10000 + ((high - 0xd800) << 10) + (low - 0xdc00) : -1;
 }
 
-/* Go past what skip_plain stopped at, other than the closing quote: false where no string may hold it. Apart, so that
- * take_string is short: most strings hold none. */
+/* Skips the escape or non-ASCII character at which skip_plain stopped; false: a string may not hold it. A function of
+ * its own keeps take_string short, because most strings hold neither. */
 static __attribute__((noinline)) bool take_special(struct json *j, bool *ret_escaped)
 {
         size_t step;
@@ -124,7 +124,7 @@ static __attribute__((noinline)) bool take_special(struct json *j, bool *ret_esc
         return true;
 }
 
-/* Consume a string, checked; ret points between its quotes. */
+/* Consumes and checks a string. *ret is the raw text between its quotes. */
 static bool take_string(struct json *j, struct text *ret, bool *ret_escaped)
 {
         const char *begin = ++j->p;
@@ -137,7 +137,7 @@ static bool take_string(struct json *j, struct text *ret, bool *ret_escaped)
         return true;
 }
 
-/* raw has passed take_string, and no escape is shorter than what it stands for. */
+/* Unescapes raw, which take_string has checked. The result is never longer than raw. */
 static struct text json_unescape(struct text raw, struct arena *a)
 {
         assert(a);
@@ -203,7 +203,7 @@ static bool take_word(struct json *j, const char *word)
         return true;
 }
 
-/* Consume null, if that is next. */
+/* Consumes a null; false: the next value is something else. */
 static bool take_null(struct json *j)
 {
         return next_byte(j) == 'n' && take_word(j, "null");
@@ -211,7 +211,7 @@ static bool take_null(struct json *j)
 
 static const int64_t exponent_most = 1000000000000000;
 
-/* The exponent's value, cut where no text that fits in memory could bring its number back. */
+/* The exponent's value, clamped at a size that no number of digits in memory could compensate. */
 static int64_t exponent_of(const char *p, const char *end)
 {
         bool negative = *p == '-';
@@ -221,7 +221,7 @@ static int64_t exponent_of(const char *p, const char *end)
         return negative ? -value : value;
 }
 
-/* magnitude * 10^zeros, which must not pass 64 bits. */
+/* Multiplies the magnitude by 10^zeros; false: the product is over 64 bits. */
 static bool json_scale(uint64_t *magnitude, int64_t zeros)
 {
         for (; zeros > 0 && *magnitude; zeros--)
@@ -231,8 +231,8 @@ static bool json_scale(uint64_t *magnitude, int64_t zeros)
 }
 
 /*
- * The magnitude of a whole number. Digits gather with their trailing zeros held back, so that only what matters can
- * pass 64 bits and "1000e-3" is 1.
+ * The magnitude of a whole number. Trailing zeros are counted apart from the other digits. A negative exponent can so
+ * cancel them ("1000e-3" is 1), and they cannot overflow 64 bits on the way.
  */
 static const char *whole_of(struct text t, uint64_t *ret)
 {
@@ -423,7 +423,7 @@ bool json_item(struct json *j)
         return true;
 }
 
-/* Consume a value that holds no other, or enter one that does. */
+/* Consumes a string, number or word, or enters an object or array. */
 static void skip_or_enter(struct json *j)
 {
         struct text t;
@@ -480,7 +480,7 @@ int json_done(struct json *j, struct err *err)
         if (!j->error && j->depth > 0)
                 json_fail(j, "a value was not read to its end");
         if (!j->error && j->p < j->end)
-                json_fail(j, "more follows the value");
+                json_fail(j, "more bytes follow the value");
         if (!j->error)
                 return 0;
         if (j->p == j->end)

@@ -14,7 +14,7 @@
 #include "base/clock.h"
 #include "base/utf8.h"
 
-/* A line's bound is more than any list of values comes to: a value is at most six bytes for each of its own. */
+/* The bound of a line is above what any call logs. Escaping makes a value at most six times as long. */
 enum { LOG_VALUE_MAX = 1024, LOG_LINE_MAX = 4 * 1024 * 1024 };
 
 static _Atomic int least_level = LOG_INFO;
@@ -37,21 +37,24 @@ static void log_add_text(struct buf *b, const char *s)
         log_add(b, s, strlen(s));
 }
 
-/* Control characters, C1 among them (terminals obey those too), become escapes that JSON and people both read. */
+/* Writes invisible characters as \u escapes, which JSON parsers and people both understand. */
 static void add_escaped_char(struct buf *b, const char *p, size_t len)
 {
         static const char shorts[] = "\"\"\\\\\nn\rr\tt";
-        uint32_t code = len == 2 ? (uint32_t)(p[0] & 0x1f) << 6 | (p[1] & 0x3f) : (unsigned char)p[0];
+        uint32_t code = utf8_code(p, len);
         for (const char *s = shorts; len == 1 && *s; s += 2) {
                 if (*s == *p) {
                         log_add(b, (const char[]){'\\', s[1]}, 2);
                         return;
                 }
         }
-        if (len > 2 || (code >= 0x20 && code != 0x7f && (code < 0x80 || code > 0x9f)))
+        if (!utf8_is_invisible(code))
                 log_add(b, p, len);
-        else
+        else if (code < 0x10000)
                 (void)buf_printf(b, "\\u%04x", (unsigned)code);
+        else /* JSON writes these as a surrogate pair */
+                (void)buf_printf(b, "\\u%04x\\u%04x", (unsigned)(0xd7c0 + (code >> 10)),
+                                 (unsigned)(0xdc00 | (code & 0x3ff)));
 }
 
 static void log_add_escaped(struct buf *b, const char *s)
@@ -77,7 +80,7 @@ static void log_add_quoted(struct buf *b, const char *s)
         log_add_text(b, "\"");
 }
 
-/* What reads unmistakably without quotes. */
+/* Whether a text value is unambiguous without quotes. */
 static bool log_is_plain(const char *s)
 {
         for (const char *p = s; *p; p++)
@@ -86,7 +89,7 @@ static bool log_is_plain(const char *s)
         return *s != '\0';
 }
 
-/* JSON has no words for what is not a number: there they are strings. */
+/* JSON has no infinities and no NaN, so they are written as strings there. */
 static void add_real(struct buf *b, double value, bool json)
 {
         const char *quote = json && !isfinite(value) ? "\"" : "";
@@ -145,7 +148,8 @@ static void json_line(struct buf *b, enum log_level level, const char *at, const
         log_add_text(b, "}");
 }
 
-/* All of it, however slow the reader is; a reader that is gone loses its line, not ours. */
+/* Writes the whole line, however slow the reader of stderr is. When that reader is gone, the line is lost and halflife
+ * goes on. */
 static void write_whole(const char *p, size_t len)
 {
         while (len > 0) {

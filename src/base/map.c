@@ -7,7 +7,7 @@
 
 #include "base/mem.h"
 
-/* --- hashing: SipHash-1-3 with a seed of the process --- */
+/* --- hashing: SipHash-1-3 with a random seed per process --- */
 
 static uint64_t seed[2];
 static pthread_once_t seed_once = PTHREAD_ONCE_INIT;
@@ -15,7 +15,7 @@ static pthread_once_t seed_once = PTHREAD_ONCE_INIT;
 static void seed_draw(void)
 {
         if (getentropy(seed, sizeof seed) < 0)
-                abort(); /* no kernel that this program runs on is without it */
+                abort(); /* every supported kernel has getentropy */
 }
 
 struct sip {
@@ -68,11 +68,20 @@ uint64_t map_hash(struct text key)
         return s.v0 ^ s.v1 ^ s.v2 ^ s.v3;
 }
 
-/* --- map: open addressing, linear probing; a drop moves later entries back, so there are no graves --- */
+uint64_t digest_bytes(uint64_t digest, const void *p, size_t len)
+{
+        const unsigned char *byte = p;
+        uint64_t hash = digest ? digest : UINT64_C(14695981039346656037);
+        for (size_t i = 0; i < len; i++)
+                hash = (hash ^ byte[i]) * UINT64_C(1099511628211);
+        return hash;
+}
+
+/* --- map: open addressing, linear probing; a drop moves later entries back, so there are no tombstones --- */
 
 enum { MAP_LEAST = 8 };
 
-struct map_slot { /* three words: a map of a million pods has some two million */
+struct map_slot { /* kept to three words: a map of a million pods has some two million slots */
         const char *key;
         void *value; /* NULL: empty */
         uint32_t len, hash;
@@ -94,7 +103,7 @@ void map_release(struct map *m)
         *m = (struct map){0};
 }
 
-/* The slot of the key, or the empty one where it belongs. */
+/* The slot that holds the key, or the empty slot where the key belongs. */
 static size_t map_find(const struct map *m, struct text key, uint32_t hash)
 {
         size_t mask = m->cap - 1, i = hash & mask;
@@ -148,7 +157,7 @@ void *map_drop(struct map *m, struct text key)
         for (size_t i = (hole + 1) & mask; m->slot[i].value; i = (i + 1) & mask) {
                 size_t home = m->slot[i].hash & mask;
                 if (((i - home) & mask) < ((i - hole) & mask))
-                        continue; /* it would stand before its home */
+                        continue; /* in the hole, the entry would stand before the slot of its hash */
                 m->slot[hole] = m->slot[i];
                 hole = i;
         }
@@ -158,9 +167,9 @@ void *map_drop(struct map *m, struct text key)
 }
 
 /*
- * Backwards from an empty slot: what a drop of the entry just seen moves back has been seen already, and no run of
- * entries spans the place where the walk began. *at holds that place + 1 in its upper half and the steps made in its
- * lower one.
+ * Walks backwards from an empty slot. Dropping the entry just returned moves only entries back that the walk has
+ * already returned, and no run of entries spans the start. The upper half of *at holds the start slot + 1, the lower
+ * half the steps made.
  */
 bool map_next(const struct map *m, size_t *at, struct text *ret_key, void **ret_value)
 {

@@ -6,10 +6,12 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* Says so by write(2): stdio may itself want memory. */
+#include "base/list.h"
+
+/* Writes the message with write(2), because stdio may itself allocate memory. */
 static _Noreturn void out_of_memory(void)
 {
-        static const char text[] = "halflife: out of memory; the last checkpoint stands\n";
+        static const char text[] = "halflife: out of memory; the database keeps the last checkpoint\n";
         ssize_t ignored = write(STDERR_FILENO, text, sizeof text - 1);
         (void)ignored;
         abort();
@@ -86,7 +88,7 @@ void mem_trim(void)
 #endif
 }
 
-/* --- arena: blocks in a chain, the current one first; a reset makes one block of them --- */
+/* --- arena: a chain of blocks, the current one first; arena_reset replaces them by one block --- */
 
 enum { ARENA_LEAST = 4096, ARENA_MOST = 256 * 1024 };
 
@@ -167,7 +169,7 @@ void arena_release(struct arena *a)
         *a = (struct arena){0};
 }
 
-/* --- slab: chunks cut into blocks of one class; freed blocks are a list through their own first bytes --- */
+/* --- slab: each chunk is cut into blocks of one class; a freed block's first bytes link it into a list --- */
 
 enum {
         SLAB_CHUNK = 32 * 1024,
@@ -177,7 +179,7 @@ enum {
         SLAB_CLASSES = SLAB_FINE / SLAB_STEP + 16
 };
 
-/* Above SLAB_FINE: four classes to a doubling, in whole steps. */
+/* Class sizes above SLAB_FINE: four to a doubling, each a multiple of SLAB_STEP. */
 static const uint16_t coarse[] = {304,  368,  432,  512,  608,  720,  864,  1024,
                                   1216, 1440, 1728, 2048, 2432, 2896, 3440, 4096};
 
@@ -185,12 +187,9 @@ struct slab_block {
         struct slab_block *next;
 };
 
-/* A block beyond the classes, in a ring of such so that slab_free finds it. */
-struct ring {
-        struct ring *prev, *next;
-};
+/* A block larger than SLAB_MOST, from malloc. The list lets slab_free find it. */
 struct slab_large {
-        struct ring ring; /* first: a ring that is not the head is a block */
+        LIST_ENTRY(slab_large) link;
         _Alignas(max_align_t) char data[];
 };
 
@@ -201,10 +200,10 @@ struct slab_chunk {
 
 struct slab {
         struct slab_block *idle[SLAB_CLASSES];
-        char *fresh[SLAB_CLASSES]; /* where the newest chunk of a class is not cut yet, */
-        size_t left[SLAB_CLASSES]; /* and the bytes left there */
+        char *fresh[SLAB_CLASSES]; /* the uncut end of a class's newest chunk */
+        size_t left[SLAB_CLASSES]; /* bytes left in fresh */
         struct slab_chunk *chunk;
-        struct ring large; /* the head */
+        LIST_HEAD(, slab_large) large;
         size_t bytes;
 };
 
@@ -231,7 +230,6 @@ size_t slab_round(size_t size)
 struct slab *slab_new(void)
 {
         struct slab *s = mem_new(sizeof *s);
-        s->large.prev = s->large.next = &s->large;
         s->bytes = sizeof *s;
         return s;
 }
@@ -244,10 +242,9 @@ void slab_free(struct slab *s)
                 next = c->next;
                 free(c);
         }
-        for (struct ring *r = s->large.next, *next; r != &s->large; r = next) {
-                next = r->next;
-                free(r);
-        }
+        struct slab_large *l, *next;
+        LIST_FOREACH_SAFE (l, &s->large, link, next)
+                free(l);
         free(s);
 }
 
@@ -255,8 +252,7 @@ static void *large_take(struct slab *s, size_t size)
 {
         struct slab_large *l = size > SIZE_MAX / 2 ? NULL : malloc(sizeof *l + size);
         l = mem_checked(l);
-        l->ring = (struct ring){.prev = &s->large, .next = s->large.next};
-        l->ring.next->prev = l->ring.prev->next = &l->ring;
+        LIST_INSERT_HEAD(&s->large, l, link);
         s->bytes += sizeof *l + size;
         return l->data;
 }
@@ -264,8 +260,7 @@ static void *large_take(struct slab *s, size_t size)
 static void large_give(struct slab *s, void *p, size_t size)
 {
         struct slab_large *l = (struct slab_large *)(void *)((char *)p - offsetof(struct slab_large, data));
-        l->ring.prev->next = l->ring.next;
-        l->ring.next->prev = l->ring.prev;
+        LIST_REMOVE(l, link);
         s->bytes -= sizeof *l + size;
         free(l);
 }
@@ -315,4 +310,16 @@ void slab_give(struct slab *s, void *p, size_t size)
 size_t slab_bytes(const struct slab *s)
 {
         return s->bytes;
+}
+
+size_t mem_resident(void)
+{
+        size_t pages = 0;
+        FILE *f = fopen("/proc/self/statm", "re");
+        if (!f)
+                return 0;
+        if (fscanf(f, "%*s %zu", &pages) != 1)
+                pages = 0;
+        fclose(f);
+        return pages * (size_t)sysconf(_SC_PAGESIZE);
 }

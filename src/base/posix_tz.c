@@ -3,14 +3,14 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "base/clock.h"
+#include "base/calendar.h"
 #include "base/err.h"
 
 enum { DAY_S = 86400, HOUR_S = 3600, OFFSET_HOURS_MOST = 24, TIME_HOURS_MOST = 167 };
 
 /* --- reading --- */
 
-/* An abbreviation: three letters or more, or anything of letters, digits and signs in <>. Its text is not kept. */
+/* Skips a zone's abbreviation: three letters or more, or letters, digits and signs within <>. */
 static bool tz_scan_name(const char **p)
 {
         const char *begin = *p;
@@ -33,7 +33,7 @@ static bool scan_number(const char **p, int least, int most, int *ret)
         return digits > 0 && value >= least && value <= most;
 }
 
-/* [+-]hh[:mm[:ss]] in seconds */
+/* Reads [+-]hh[:mm[:ss]] as seconds. */
 static bool scan_time(const char **p, int hours_most, int32_t *ret)
 {
         int sign = **p == '-' ? -1 : 1, hours, part;
@@ -112,25 +112,25 @@ static int64_t day_of_rule(const struct rule_day *d, int64_t year)
         if (d->kind == RULE_JULIAN)
                 return first + d->day - 1 + (d->day >= 60 && days_in_month(year, 2) == 29);
         first = day_of_date((struct date){year, d->month, 1});
-        int64_t weekday = ((first + 4) % 7 + 7) % 7; /* 1970-01-01 was a Thursday */
-        int64_t day = first + (d->day - weekday + 7) % 7 + 7 * (d->week - 1);
+        int64_t day = first + (d->day - weekday_of_day(first) + 7) % 7 + 7 * (d->week - 1);
         return day < first + days_in_month(year, d->month) ? day : day - 7; /* week 5 is the last one */
 }
 
-/* The two changes of a year, start of summer time first. */
+/* The two changes of the clock in a year: first the start of summer time, then its end. */
 static void changes_of(const struct rule *r, int64_t year, struct rule_change ret[static 2])
 {
         ret[0] = (struct rule_change){day_of_rule(&r->start, year) * DAY_S + r->start.time_s - r->std_s, r->dst_s};
         ret[1] = (struct rule_change){day_of_rule(&r->end, year) * DAY_S + r->end.time_s - r->dst_s, r->std_s};
 }
 
-/* UTC's year is the local one or beside it, and a rule's time may reach a week into another: so one year either way. */
+/* The search covers the year before and the year after, too: the local year may differ from UTC's, and a rule's time
+ * may reach a week into a neighbouring year. */
 static int64_t year_of(int64_t at_s)
 {
-        return date_of_day(at_s / DAY_S - (at_s % DAY_S < 0)).year;
+        return date_of_day(divide_down(at_s, DAY_S)).year;
 }
 
-/* Of a start and an end that fall together, the start counts: that is how files say that summer never ends. */
+/* Where an end and the next start coincide, the start counts: time zone files express endless summer time so. */
 int32_t rule_offset(const struct rule *r, int64_t at_s)
 {
         if (!r->has_dst)

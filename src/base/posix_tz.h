@@ -1,6 +1,6 @@
 /*
- * POSIX TZ rules ("CET-1CEST,M3.5.0,M10.5.0/3"), as the footer of a time zone file has them for what comes after its
- * table.
+ * POSIX TZ rules ("CET-1CEST,M3.5.0,M10.5.0/3"). The footer of a time zone file holds such a rule for the times after
+ * the last row of its table.
  */
 #ifndef HALFLIFE_SRC_BASE_POSIX_TZ_H
 #define HALFLIFE_SRC_BASE_POSIX_TZ_H
@@ -12,19 +12,19 @@ struct rule_day {
         enum { RULE_JULIAN /* 1 to 365, never 29 February */, RULE_ORDINAL /* 0 to 365 */, RULE_MONTHLY } kind;
         int day; /* of the year, or of the week (0: Sunday) */
         int month, week;
-        int32_t time_s; /* of the day, by the clock before the change; may lie in another day */
+        int32_t time_s; /* seconds after midnight, by the clock before the change; may be negative or beyond 24 h */
 };
 
 struct rule {
-        int32_t std_s, dst_s; /* seconds east of UTC */
+        int32_t std_s, dst_s; /* offsets of standard and summer time, in seconds east of UTC */
         bool has_dst;
         struct rule_day start, end; /* of summer time */
 };
 
-/* Returns 0 or ERR_INVALID. A rule with summer time must say when it is. */
+/* Returns 0 or ERR_INVALID. A rule with summer time must give its start and end. */
 int rule_parse(const char *text, struct rule *ret);
 
-/* A change of the clock: from at_s on it is offset_s east of UTC. */
+/* A change of the clock: from at_s (seconds since 1970) on, local time is offset_s seconds east of UTC. */
 struct rule_change {
         int64_t at_s;
         int32_t offset_s;
@@ -32,7 +32,7 @@ struct rule_change {
 
 int32_t rule_offset(const struct rule *r, int64_t at_s);
 
-/* The first change after an instant; false: there is none, ever. */
+/* The first change after an instant; false: the rule has no summer time, so the clock never changes. */
 bool rule_next(const struct rule *r, int64_t after_s, struct rule_change *ret);
 
 #endif

@@ -3,48 +3,68 @@
 #include <assert.h>
 
 #include "base/err.h"
+#include "base/list.h"
 #include "base/map.h"
 #include "base/mem.h"
 
 static const int64_t ns_per_ms = 1000000;
 
 /*
- * A key that is held in some way: ready, in work, waiting for its time. Ready and waiting exclude each other; either
- * may go with work, where ready means "once more after it".
+ * A key that the queue holds. A key is ready, in work, or waiting for its time. A key in work may also be ready (it is
+ * then processed once more) or waiting, but no key is both ready and waiting.
  */
 struct entry {
         void *key;
         bool ready, in_work;
-        size_t place; /* in the heap + 1; 0: does not wait */
+        size_t place; /* index in the heap + 1; 0: the key does not wait */
         int64_t due_ns;
         int failures;
-        struct entry *prev, *next; /* in the line of the ready that are not in work */
+        struct line *line;       /* of its tenant, while the key is ready in it or in work; NULL otherwise */
+        TAILQ_ENTRY(entry) link; /* in line, while the key is ready and not in work */
+};
+
+/* The ready keys of a tenant, the longest ready first; there is one while there is such a key, or one in work. */
+struct line {
+        const void *tenant;
+        TAILQ_HEAD(, entry) keys;
+        size_t in_work;
+        TAILQ_ENTRY(line) link; /* in queue.turns, while it has keys */
 };
 
 struct queue {
         struct map held;
-        struct entry line; /* head of the ring: next is the oldest */
+        struct map lines;         /* by tenant */
+        TAILQ_HEAD(, line) turns; /* the next line first */
         struct entry **heap;
         size_t waiting, heap_cap;
-        size_t max;
+        size_t max, places, in_work;
         int64_t least_ms, most_ms;
+        const void *(*tenant_of)(const void *key);
         uint64_t draws;
 };
 
-static struct text name_of(void *const *key)
+/* The name of a pointer in a map: its bytes, which the pointer's place keeps. */
+static struct text name_of(const void *key)
 {
-        return (struct text){(const char *)key, sizeof *key};
+        return (struct text){key, sizeof(void *)};
 }
 
-struct queue *queue_new(size_t max, int64_t back_off_least_ms, int64_t back_off_most_ms)
+struct queue *queue_new(size_t max, int64_t back_off_least_ms, int64_t back_off_most_ms,
+                        const void *(*tenant_of)(const void *key))
 {
         assert(max > 0 && back_off_least_ms > 0 && back_off_least_ms <= back_off_most_ms);
         struct queue *q = MEM_NEW(struct queue);
-        q->line.prev = q->line.next = &q->line;
+        TAILQ_INIT(&q->turns);
         q->max = max;
         q->least_ms = back_off_least_ms;
         q->most_ms = back_off_most_ms;
+        q->tenant_of = tenant_of;
         return q;
+}
+
+void queue_set_places(struct queue *q, size_t places)
+{
+        q->places = places;
 }
 
 void queue_free(struct queue *q)
@@ -55,12 +75,15 @@ void queue_free(struct queue *q)
         void *value;
         for (size_t at = 0; map_next(&q->held, &at, &key, &value);)
                 mem_free(value);
+        for (size_t at = 0; map_next(&q->lines, &at, &key, &value);)
+                mem_free(value);
         map_release(&q->held);
+        map_release(&q->lines);
         mem_free(q->heap);
         mem_free(q);
 }
 
-/* --- the heap of those that wait, soonest first --- */
+/* --- the heap of waiting keys, the soonest due first --- */
 
 static void heap_set(struct queue *q, size_t i, struct entry *e)
 {
@@ -105,22 +128,87 @@ static void heap_remove(struct queue *q, struct entry *e)
                 heap_settle(q, hole, last);
 }
 
-/* --- the line of those that are ready --- */
+/* --- lines: tenants take turns --- */
 
-static void line_add(struct queue *q, struct entry *e)
+static struct line *line_of(struct queue *q, const struct entry *e)
 {
-        e->prev = q->line.prev;
-        e->next = &q->line;
-        e->prev->next = e->next->prev = e;
+        const void *tenant = q->tenant_of ? q->tenant_of(e->key) : NULL;
+        struct line *line = map_get(&q->lines, name_of(&tenant));
+        if (line)
+                return line;
+        line = MEM_NEW(struct line);
+        line->tenant = tenant;
+        TAILQ_INIT(&line->keys);
+        map_put(&q->lines, name_of(&line->tenant), line);
+        return line;
 }
 
-static void line_remove(struct entry *e)
+static void line_join(struct queue *q, struct entry *e)
 {
-        e->prev->next = e->next;
-        e->next->prev = e->prev;
+        e->line = line_of(q, e);
+        if (TAILQ_EMPTY(&e->line->keys))
+                TAILQ_INSERT_TAIL(&q->turns, e->line, link);
+        TAILQ_INSERT_TAIL(&e->line->keys, e, link);
 }
 
-/* Ready now: a delay is overtaken. What is in work stands in line only after it. */
+/* The key leaves its tenant's line, where it is ready, or ends its work. */
+static void line_leave(struct queue *q, struct entry *e)
+{
+        struct line *line = e->line;
+        if (!line)
+                return;
+        e->line = NULL;
+        if (e->in_work) {
+                line->in_work--;
+                q->in_work--;
+        } else {
+                TAILQ_REMOVE(&line->keys, e, link);
+                if (TAILQ_EMPTY(&line->keys))
+                        TAILQ_REMOVE(&q->turns, line, link);
+        }
+        if (!TAILQ_EMPTY(&line->keys) || line->in_work)
+                return;
+        map_drop(&q->lines, name_of(&line->tenant));
+        mem_free(line);
+}
+
+/* Whether the tenant leaves to others as many places as it has. One that is alone leaves one place, so that the next
+ * that comes gets it at once. */
+static bool line_has_place(const struct queue *q, const struct line *line)
+{
+        bool alone = q->lines.count == 1 && q->places > 1;
+        return q->places == 0 || (alone ? q->in_work + 1 : line->in_work + q->in_work) < q->places;
+}
+
+/* The first key of the next line with a place, whose turn is over; NULL: no key is ready. */
+static struct entry *line_next(struct queue *q)
+{
+        struct line *line;
+        TAILQ_FOREACH (line, &q->turns, link)
+                if (line_has_place(q, line))
+                        break;
+        if (!line)
+                return NULL;
+        TAILQ_REMOVE(&q->turns, line, link);
+        TAILQ_INSERT_TAIL(&q->turns, line, link);
+        return TAILQ_FIRST(&line->keys);
+}
+
+/* The first key of a line goes into work. */
+static void line_work(struct queue *q, struct entry *e)
+{
+        struct line *line = e->line;
+        line->in_work++;
+        q->in_work++;
+        line_leave(q, e);
+        e->line = line;
+        e->ready = false;
+        e->in_work = true;
+}
+
+/* --- keys --- */
+
+/* Makes a key ready and ends its delay. A key in work enters the line only when its work ends. */
 static void make_ready(struct queue *q, struct entry *e)
 {
         heap_remove(q, e);
@@ -128,10 +216,8 @@ static void make_ready(struct queue *q, struct entry *e)
                 return;
         e->ready = true;
         if (!e->in_work)
-                line_add(q, e);
+                line_join(q, e);
 }
-
-/* --- keys --- */
 
 static struct entry *queue_find(const struct queue *q, void *key)
 {
@@ -193,21 +279,20 @@ static void queue_wake(struct queue *q, struct mono now)
 void *queue_take(struct queue *q, struct mono now)
 {
         queue_wake(q, now);
-        struct entry *e = q->line.next;
-        if (e == &q->line)
+        struct entry *e = line_next(q);
+        if (!e)
                 return NULL;
-        line_remove(e);
-        e->ready = false;
-        e->in_work = true;
+        line_work(q, e);
         return e->key;
 }
 
-/* Work has ended: stand in line when added meanwhile, stay when waiting, else leave. */
+/* A key that was added during its work enters the line; a waiting key stays; any other key leaves the queue. */
 static void end_work(struct queue *q, struct entry *e)
 {
+        line_leave(q, e);
         e->in_work = false;
         if (e->ready)
-                line_add(q, e);
+                line_join(q, e);
         else if (!e->place)
                 queue_drop(q, e);
 }
@@ -222,7 +307,7 @@ void queue_done(struct queue *q, void *key)
         end_work(q, e);
 }
 
-/* Somewhere in the upper half of the delay, so that keys which failed together do not come back together. */
+/* A random delay from the upper half of delay_ms, so that keys which failed together do not all retry together. */
 static int64_t queue_jitter(struct queue *q, int64_t delay_ms)
 {
         q->draws++;
@@ -247,7 +332,7 @@ void queue_retry(struct queue *q, void *key, struct mono now, int64_t at_least_m
                 return;
         assert(e->in_work);
         int64_t delay_ms = back_off(q, e);
-        heap_remove(q, e); /* a sooner delay asked for before the failure would undo the back-off */
+        heap_remove(q, e); /* an earlier, shorter delay would undo the back-off */
         wait_until(q, e, mono_after(now, delay_ms > at_least_ms ? delay_ms : at_least_ms).ns);
         end_work(q, e);
 }
@@ -258,19 +343,23 @@ void queue_forget(struct queue *q, void *key)
         if (!e)
                 return;
         heap_remove(q, e);
-        if (e->ready && !e->in_work)
-                line_remove(e);
+        line_leave(q, e);
         queue_drop(q, e);
 }
 
 int64_t queue_wait_ms(const struct queue *q, struct mono now)
 {
-        if (q->line.next != &q->line)
+        if (!TAILQ_EMPTY(&q->turns))
                 return 0;
         if (q->waiting == 0)
                 return -1;
         int64_t left = q->heap[0]->due_ns - now.ns;
         return left <= 0 ? 0 : (left - 1) / ns_per_ms + 1;
+}
+
+size_t queue_in_work(const struct queue *q)
+{
+        return q->in_work;
 }
 
 size_t queue_count(const struct queue *q)

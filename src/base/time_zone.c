@@ -8,7 +8,7 @@
 #include "base/yaml.h"
 #include "posix_tz.h"
 
-/* Files are some KiB; what is larger is something else. */
+/* Time zone files are a few KiB; a much larger file is something else. */
 enum {
         ZONE_BYTES_MAX = 256 * 1024,
         ZONE_NAME_MAX = 128,
@@ -19,10 +19,10 @@ enum {
 
 struct zone {
         int64_t *at_s;     /* ascending */
-        int32_t *offset_s; /* from there on */
+        int32_t *offset_s; /* the offset from at_s[i] on */
         size_t count;
-        int32_t first_s; /* before the first change */
-        bool has_rule;   /* for what comes after the last change */
+        int32_t first_s; /* the offset before the first change */
+        bool has_rule;   /* rule gives the times after the last change */
         struct rule rule;
 };
 
@@ -56,7 +56,7 @@ static const char *zone_header_read(const unsigned char *p, size_t len, struct h
         return NULL;
 }
 
-/* Bytes behind the header, of a block whose times are of time_bytes each. */
+/* Bytes after the header in a data block whose times have time_bytes each. */
 static size_t block_bytes(const struct header *h, size_t time_bytes)
 {
         return h->time * (time_bytes + 1) + h->type * 6 + h->chars + h->leap * (time_bytes + 4) + h->isstd + h->isut;
@@ -94,7 +94,7 @@ static const char *table_read(struct zone *z, const unsigned char *p, const stru
         return NULL;
 }
 
-/* "\n<rule>\n" to the end of the file; an empty one: the last offset stands for ever. */
+/* Reads "\n<rule>\n" up to the end of the file. With an empty rule the last offset holds for ever. */
 static const char *footer_read(struct zone *z, const char *p, size_t len)
 {
         if (len < 2 || p[0] != '\n' || p[len - 1] != '\n' || memchr(p + 1, '\n', len - 2) || memchr(p, '\0', len))
@@ -104,7 +104,7 @@ static const char *footer_read(struct zone *z, const char *p, size_t len)
         return z->has_rule && rule_parse(text, &z->rule) < 0 ? "its rule for later times is malformed" : NULL;
 }
 
-/* NULL, or what is wrong with the file. */
+/* Returns NULL, or a text that says what is wrong with the file. */
 static const char *file_decode(struct zone *z, const char *bytes, size_t len)
 {
         const unsigned char *p = (const unsigned char *)bytes;
@@ -184,7 +184,7 @@ void zone_free(struct zone *z)
 
 /* --- answering --- */
 
-/* How many changes of the table are at or before the instant. */
+/* The number of changes in the table at or before the instant. */
 static size_t changes_until(const struct zone *z, int64_t at_s)
 {
         size_t low = 0, high = z->count;
@@ -215,7 +215,7 @@ static bool zone_next_change(const struct zone *z, int64_t after_s, struct rule_
         return true;
 }
 
-/* Walk the stretches of one offset around the place: each shows a time at most once. */
+/* Walks the periods of constant offset around the time: within each period a local time occurs at most once. */
 int zone_instants(const struct zone *z, int64_t local_s, int64_t ret[static 2])
 {
         int found = 0;

@@ -7,7 +7,7 @@ static bool is_tail(char c)
         return ((unsigned char)c & 0xc0) == 0x80;
 }
 
-/* How many bytes a character has that begins with this one; 0: none does. */
+/* The length of a character that begins with this byte; 0: no character does. */
 static size_t length_by_lead(unsigned char lead)
 {
         if (lead < 0x80)
@@ -31,6 +31,31 @@ size_t utf8_length(const char *p, size_t len)
         bool surrogate = lead == 0xed && second >= 0xa0;
         bool beyond = lead == 0xf4 && second >= 0x90;
         return overlong || surrogate || beyond ? 0 : want;
+}
+
+uint32_t utf8_code(const char *p, size_t len)
+{
+        static const unsigned char mask[] = {0, 0x7f, 0x1f, 0x0f, 0x07};
+        uint32_t code = (unsigned char)p[0] & mask[len];
+        for (size_t i = 1; i < len; i++)
+                code = code << 6 | ((unsigned char)p[i] & 0x3f);
+        return code;
+}
+
+bool utf8_is_invisible(uint32_t code)
+{
+        static const struct {
+                uint32_t first, last;
+        } range[] = {
+                {0x00, 0x1f},     {0x7f, 0x9f},       {0xad, 0xad},       {0x34f, 0x34f},     {0x61c, 0x61c},
+                {0x115f, 0x1160}, {0x17b4, 0x17b5},   {0x180b, 0x180f},   {0x200b, 0x200f},   {0x2028, 0x202e},
+                {0x2060, 0x206f}, {0x3164, 0x3164},   {0xfe00, 0xfe0f},   {0xfeff, 0xfeff},   {0xffa0, 0xffa0},
+                {0xfff0, 0xfffb}, {0x1bca0, 0x1bca3}, {0x1d173, 0x1d17a}, {0xe0000, 0xe0fff},
+        };
+        for (size_t i = 0; i < sizeof range / sizeof range[0]; i++)
+                if (code >= range[i].first && code <= range[i].last)
+                        return true;
+        return false;
 }
 
 size_t utf8_put(uint32_t code, char out[static 4])
@@ -57,7 +82,7 @@ size_t utf8_cut(const char *p, size_t len, size_t max)
         return cut;
 }
 
-/* End it before the character that a cut went through. */
+/* Ends the text before a character that the end cuts. */
 static void utf8_trim(char *s)
 {
         size_t len = strlen(s);
@@ -71,7 +96,7 @@ static void utf8_trim(char *s)
         }
 }
 
-void utf8_mend(char *s)
+void utf8_repair(char *s)
 {
         utf8_trim(s);
         for (size_t len = strlen(s), step; len > 0; s += step, len -= step) {

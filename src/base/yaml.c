@@ -13,16 +13,16 @@
 
 enum { YAML_BYTES_MAX = 16 * 1024 * 1024, YAML_DEPTH_MAX = 64, YAML_ANCHORS_MAX = 1000, YAML_COPIED_MAX = 100000 };
 
-/* How much a value is, for the bounds on what aliases make of it. */
+/* The size of a value, for the bounds on the copies that aliases make. */
 struct extent {
         size_t nodes;
         int height; /* levels of collections: 0 for a scalar */
 };
 
-/* A collection that is being read. */
+/* A sequence or mapping that is not yet complete. */
 struct frame {
         json_t *value;
-        char *key; /* a mapping's key whose value comes next, or NULL */
+        char *key; /* in a mapping, the key whose value comes next; NULL: a key comes next */
         char *anchor;
         struct extent extent;
         yaml_mark_t begin;
@@ -102,7 +102,7 @@ static bool looks_real(const char *s)
         return *s == '\0';
 }
 
-/* Whole numbers: decimal, 0x, 0o, 0b, and octal where they begin with 0. */
+/* Reads a whole number: decimal, 0x, 0o, 0b, or octal after a leading 0. */
 static json_t *whole_number(const char *s)
 {
         const char *digits = s + (*s == '-' || *s == '+');
@@ -118,14 +118,14 @@ static json_t *whole_number(const char *s)
         bool hex = base == 16;
         if (len == 0 || len > 64 || (hex ? strspn(digits + prefix, all) : digits_at(digits + prefix)) != len)
                 return NULL;
-        char text[72], *end; /* strtoll knows no 0b and no 0o: sign and digits alone */
+        char text[72], *end; /* the sign and the digits without the prefix, because strtoll knows neither 0b nor 0o */
         snprintf(text, sizeof text, "%s%s", *s == '-' ? "-" : "", digits + prefix);
         errno = 0;
         long long value = strtoll(text, &end, base);
         return errno || *end ? NULL : json_integer(value);
 }
 
-/* Reals that are whole become integers, as they do on their way through JSON in the API server's reader. */
+/* A real with a whole value becomes an integer, because the API server's reader converts YAML through JSON. */
 static json_t *real_number(const char *s)
 {
         double value = strtod(s, NULL);
@@ -134,7 +134,7 @@ static json_t *real_number(const char *s)
         return value == floor(value) && fabs(value) < 0x1p53 ? json_integer((json_int_t)value) : json_real(value);
 }
 
-/* A number, or NULL. Underscores between digits are for people's eyes. */
+/* A number, or NULL. YAML 1.1 allows underscores between digits; they do not count. */
 static json_t *yaml_number(const char *s)
 {
         if (!strchr("+-.0123456789", *s))
@@ -160,7 +160,7 @@ json_t *yaml_plain(const char *s)
         return value ? value : json_string(s);
 }
 
-/* Does the value have the type that the tag names? NULL is no tag. */
+/* Whether the value has the type that the tag names; tag NULL: no tag, which allows any type. */
 static bool tag_fits(const char *tag, const json_t *value)
 {
         static const struct {
@@ -199,7 +199,7 @@ static void anchors_release(struct reader *r)
         }
 }
 
-/* Put a whole value where it belongs; takes the reference. */
+/* Adds a complete value to the collection that is being built, or makes it the root. Takes over the reference. */
 static int yaml_put(struct reader *r, json_t *value, struct extent extent, yaml_mark_t at)
 {
         if (r->depth == 0) {
@@ -253,7 +253,7 @@ static int yaml_on_scalar(struct reader *r, const yaml_event_t *e)
                               : take_key(r, s, plain, e->start_mark);
         bool text = tag && (strcmp(tag, YAML_STR_TAG) == 0 || strcmp(tag, "!") == 0);
         if (!text && plain && is_one_of(s, no_numbers))
-                return yaml_fail(r, e->start_mark, "'%s' is not a number that JSON has", s);
+                return yaml_fail(r, e->start_mark, "'%s' is not a number that JSON can hold", s);
         json_t *value = text || (!plain && !tag) ? json_string(s) : yaml_plain(s);
         if (!value || (!text && !tag_fits(tag, value))) {
                 json_decref(value);
@@ -294,7 +294,7 @@ static int yaml_on_begin(struct reader *r, const yaml_event_t *e, json_t *value,
         else if (yaml_wants_key(r))
                 rc = yaml_fail(r, e->start_mark, "a key must be a text, not a collection or an alias");
         else if (!tag_fits((const char *)tag, value))
-                rc = yaml_fail(r, e->start_mark, "tag '%.64s' is not known here", (const char *)tag);
+                rc = yaml_fail(r, e->start_mark, "tag '%.64s' is not supported", (const char *)tag);
         if (rc < 0) {
                 json_decref(value);
                 return rc;
@@ -344,14 +344,14 @@ static int yaml_on_event(struct reader *r, const yaml_event_t *e)
 static int yaml_parser_failed(struct reader *r)
 {
         const yaml_parser_t *p = &r->parser;
-        const char *what = p->problem ? p->problem : "unknown trouble";
+        const char *what = p->problem ? p->problem : "unknown error";
         if (p->error == YAML_READER_ERROR)
                 return err_set(r->err, ERR_INVALID, "byte %zu: %s", p->problem_offset, what);
         return p->context ? yaml_fail(r, p->problem_mark, "%s %s", what, p->context)
                           : yaml_fail(r, p->problem_mark, "%s", what);
 }
 
-/* The next document's value into r->root, which is NULL at the end of the stream. */
+/* Reads the next document into r->root, which is NULL at the end of the stream. */
 static int next_document(struct reader *r)
 {
         r->root = NULL;
@@ -391,7 +391,8 @@ static struct reader *reader_new(const char *text, size_t len, struct err *err)
                 err_set(err, ERR_TOOBIG, "the text is %zu bytes long: at most %d are read", len, YAML_BYTES_MAX);
                 return NULL;
         }
-        if (len >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) { /* libyaml would count it as an indentation */
+        if (len >= 3 &&
+            memcmp(text, "\xef\xbb\xbf", 3) == 0) { /* libyaml would count a byte order mark as indentation */
                 text += 3;
                 len -= 3;
         }
@@ -436,7 +437,7 @@ json_t *yaml_read(const char *text, size_t len, struct err *err)
         if (next_document(r) < 0)
                 return NULL;
         if (r->root) {
-                yaml_fail(r, at, "more than one document, where one is read");
+                yaml_fail(r, at, "more than one document, where only one is allowed");
                 return NULL;
         }
         return STEAL(&first);
@@ -463,7 +464,7 @@ static int read_rest(int fd, const char *path, struct buf *b, struct err *err)
                 if (n == 0)
                         return 0;
                 if (buf_add(b, part, (size_t)n) < 0)
-                        return err_set(err, ERR_TOOBIG, "read '%s': it is longer than %zu bytes", path, b->max);
+                        return err_set(err, ERR_TOOBIG, "read '%s': the file is longer than %zu bytes", path, b->max);
         }
 }
 

@@ -1,5 +1,5 @@
 /*
- * What the controller did to a target and saw done to it, as the store keeps it beside the target.
+ * The apply state of a target as JSON for the store.
  */
 #include "cache/apply_state.h"
 
@@ -8,8 +8,9 @@
 
 #include "base/yaml.h"
 #include "cache/guard_state.h"
-#include "cache/imported.h"
+#include "cache/imported_sources.h"
 #include "cache/pod_canary.h"
+#include "cache/usage_starts_json.h"
 
 static const int64_t apply_state_step_most_ms = 7 * (int64_t)DAY_MS;
 
@@ -18,7 +19,26 @@ int64_t apply_state_step_bound(int64_t ms)
         return ms < 0 ? 0 : ms > apply_state_step_most_ms ? apply_state_step_most_ms : ms;
 }
 
-char *apply_state_print(const struct target *t)
+/* --- what starts need --- */
+
+static json_t *starts_of_all(const struct target *t)
+{
+        json_t *all = NULL;
+        for (const struct history *h = t->histories; h; h = h->next) {
+                if (!h->usage.starts)
+                        continue;
+                all = all ? all : json_object();
+                json_t *starts = usage_starts_print(h->usage.starts);
+                if (!t->backfilled && h->usage.starts->live_since_ms > 0)
+                        json_object_set_new(starts, "since", json_integer(h->usage.starts->live_since_ms));
+                json_object_set_new(all, h->container, starts);
+        }
+        return all;
+}
+
+/* --- the record --- */
+
+char *apply_state_print(const struct target *t, bool starts)
 {
         const struct apply_state *d = &t->apply_state;
         char digest[20];
@@ -30,14 +50,11 @@ char *apply_state_print(const struct target *t)
                               "version", t->version ? t->version : "", "rolling", t->rolling, "inPlace", d->in_place);
         if (t->backfilled)
                 json_object_set_new(o, "backfilled", json_true());
-        if (t->limit_of) {
-                json_object_set_new(o, "killedByLimit", json_integer(t->limit_ms));
-                json_object_set_new(o, "limitOf", json_string(t->limit_of));
-        }
+        limit_harms_print(t, o);
         if (d->containers)
                 json_object_set_new(o, "containers", json_string(d->containers));
-        if (d->stood_ms)
-                json_object_set_new(o, "stood", json_integer(d->stood_ms));
+        if (d->passed_ms)
+                json_object_set_new(o, "stood", json_integer(d->passed_ms));
         if (d->followed_ms)
                 json_object_set_new(o, "followed", json_integer(d->followed_ms));
         if (d->pod_canary)
@@ -50,7 +67,10 @@ char *apply_state_print(const struct target *t)
                 json_object_set_new(o, "imported", imported_print(t));
         if (d->guard)
                 json_object_set_new(o, "guard", guard_state_print(d->guard));
-        char *text = json_dumps(o, JSON_COMPACT);
+        json_t *all = starts ? starts_of_all(t) : NULL;
+        if (all)
+                json_object_set_new(o, "starts", all);
+        char *text = json_dumps(o, JSON_COMPACT | JSON_REAL_PRECISION(9));
         json_decref(o);
         return text;
 }
@@ -69,7 +89,7 @@ void apply_state_read(struct cache *w, struct target *t, struct text record)
         d->contest_step_ms = apply_state_step_bound(time_kept(o, "contestStep"));
         target_set_applied(w, t, mem_string(json_string_value(json_object_get(o, "containers"))),
                            json_is_true(json_object_get(o, "inPlace")));
-        d->stood_ms = json_integer_value(json_object_get(o, "stood")) < 0 ? -1 : time_kept(o, "stood");
+        d->passed_ms = json_integer_value(json_object_get(o, "stood")) < 0 ? -1 : time_kept(o, "stood");
         d->followed_ms = time_kept(o, "followed");
         const char *rest = json_string_value(json_object_get(o, "trial"));
         if (rest && d->in_place)
@@ -78,10 +98,7 @@ void apply_state_read(struct cache *w, struct target *t, struct text record)
         target_set_admitted(w, t, json_string_value(json_object_get(o, "admitted")));
         guard_state_read(t, json_object_get(o, "guard"));
         t->kill_ms = time_kept(o, "killed");
-        t->limit_ms = time_kept(o, "killedByLimit");
-        const char *limit_of = json_string_value(json_object_get(o, "limitOf"));
-        if (limit_of)
-                t->limit_of = intern_text(w->names, text_of(limit_of));
+        limit_harms_read(w, t, o);
         t->rolling = json_is_true(json_object_get(o, "rolling"));
         t->backfilled = json_is_true(json_object_get(o, "backfilled"));
         imported_read(w, t, json_object_get(o, "imported"));

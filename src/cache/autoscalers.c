@@ -1,5 +1,5 @@
 /*
- * What scales workloads: HorizontalPodAutoscalers and ScaledObjects, and which workload each of them scales.
+ * Autoscalers: HorizontalPodAutoscalers and ScaledObjects, and which workload each of them scales.
  */
 #include <string.h>
 
@@ -49,7 +49,7 @@ static void autoscaler_free(struct cache *w, struct autoscaler *s)
         mem_free(s);
 }
 
-/* Names hold no '/'. */
+/* Names contain no '/', so keys of the two kinds cannot collide. */
 static struct text autoscaler_key_of(struct cache *w, const struct autoscaler_kind *k, struct text ns, struct text name)
 {
         bool hpa = k == &autoscaler_hpa;
@@ -75,7 +75,7 @@ static struct autoscaler *autoscaler_get(struct cache *w, const struct autoscale
         return s;
 }
 
-/* NULL where there is none. */
+/* NULL for an empty text. */
 static const char *autoscaler_interned(struct cache *w, struct text t)
 {
         return t.len ? intern_text(w->names, t) : NULL;
@@ -117,7 +117,7 @@ static struct autoscaler_metric *metric_of(struct autoscaler *s, const struct re
         return NULL;
 }
 
-/* What an annotation of ours records, each beside its metric. Returns how many it names. */
+/* Copy the targets in halflife's annotation to their metrics. Returns how many targets the annotation has. */
 static int set_records(struct cache *w, struct text annotation, struct autoscaler *s, bool original)
 {
         struct recorded_target *row = arena_new(&w->scratch, VIEW_METRICS * sizeof *row);
@@ -131,7 +131,7 @@ static int set_records(struct cache *w, struct text annotation, struct autoscale
         return rows < 0 ? 0 : rows;
 }
 
-/* Names are interned: equal ones are the same. */
+/* Interned names are compared by address. */
 static bool autoscaler_is_same(const struct autoscaler *a, const struct autoscaler *b)
 {
         bool same = a->target_group == b->target_group && a->target_kind == b->target_kind && a->target_name &&
@@ -147,7 +147,8 @@ static bool autoscaler_is_same(const struct autoscaler *a, const struct autoscal
         return same;
 }
 
-/* Its status changes every few seconds: only what it scales, and on what, counts as a change. */
+/* Only a change of the workload or of the metrics marks the cache as changed: an HPA's status changes every few
+ * seconds. */
 static void autoscaler_set(struct cache *w, const struct autoscaler_view *v, struct autoscaler *s)
 {
         struct text group, version;
@@ -274,7 +275,7 @@ void autoscalers_forget(struct workload *wl)
                 leave_workload(wl->autoscaler);
 }
 
-/* By name, so that the same is told after a restart. */
+/* Sorted by name, so that messages name the same autoscaler after a restart. */
 static void link_to(struct workload *wl, struct autoscaler *s)
 {
         struct autoscaler **link = &wl->autoscaler;
@@ -299,7 +300,7 @@ void autoscalers_settle(struct cache *w)
         for (size_t at = 0; (s = map_each(&w->autoscalers, &at));) {
                 struct workload *wl = workload_find(w, s->target_group, s->target_kind, s->ns, s->target_name);
                 if (wl && workload_more(wl)->refers.kind && wl->owner)
-                        wl = wl->owner; /* it scales whoever runs that one's template */
+                        wl = wl->owner; /* it scales a Rollout that runs the template of wl->owner */
                 if (autoscaler_spoken_for(w, s))
                         wl = NULL;
                 if (wl == s->workload)

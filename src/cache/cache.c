@@ -11,6 +11,7 @@ void cache_init(struct cache *w, const char *field_manager, const char *own_ns)
                 k->plural = intern_text(w->names, text_of(kinds[i].plural));
                 k->template_path = kinds[i].template_path;
                 k->flags = kinds[i].flags;
+                k->built_in = true;
         }
         dimension_init(w);
 }
@@ -18,7 +19,7 @@ void cache_init(struct cache *w, const char *field_manager, const char *own_ns)
 void cache_relink(struct cache *w, struct now now)
 {
         if (!w->changed)
-                return; /* all links stand */
+                return; /* all links are still right */
         workloads_settle(w);
         pods_settle(w);
         autoscalers_settle(w);
@@ -39,12 +40,59 @@ void cache_release(struct cache *w)
         nodes_release(w);
         autoscalers_release(w);
         namespaces_release(w);
-        while (w->kinds) {
-                struct watched_kind *k = w->kinds;
-                w->kinds = k->next;
-                mem_free(k->asking);
-                mem_free(k);
-        }
+        kind_share_release(&w->named);
+        watched_kinds_release(w);
         arena_release(&w->scratch);
         intern_free(w->names);
+}
+
+/* --- written by other modules --- */
+
+void cache_set_pod_labels(struct cache *w, bool kept)
+{
+        w->pod_labels = kept;
+}
+
+void cache_set_resize(struct cache *w, enum resize_support resize)
+{
+        w->resize = resize;
+}
+
+static bool take_flag(bool *flag)
+{
+        bool was = *flag;
+        *flag = false;
+        return was;
+}
+
+bool cache_take_changed(struct cache *w)
+{
+        return take_flag(&w->changed);
+}
+
+void cache_set_changed(struct cache *w)
+{
+        w->changed = true;
+}
+
+bool cache_take_turned(struct cache *w)
+{
+        return take_flag(&w->turned);
+}
+
+bool cache_take_kills(struct cache *w)
+{
+        return take_flag(&w->kills);
+}
+
+void cache_set_kills(struct cache *w)
+{
+        w->kills = true;
+}
+
+struct pod *cache_take_killed(struct cache *w)
+{
+        struct pod *p = w->killed;
+        w->killed = NULL;
+        return p;
 }

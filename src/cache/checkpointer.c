@@ -1,11 +1,12 @@
 /*
- * Checkpoints: what was learned and done, packed a slice at a time on the loop and written by the store's thread.
+ * Checkpoints of histories and apply states: packed in slices on the loop, written by the store's thread.
  */
 #include <stdio.h>
 #include <string.h>
 
 #include "base/log.h"
 #include "cache/apply_state.h"
+#include "cache/usage_starts_json.h"
 #include "checkpointer_private.h"
 
 enum { RECORD_MAX = 64 << 10, TRIM_ROWS = 100 };
@@ -18,28 +19,53 @@ static struct store_key checkpointer_key_of(const struct target *t, const char *
 
 /* --- loading --- */
 
+/* Of a history whose profile is not known yet. */
+static const struct resource_policy unknown_policy[RESOURCES] = {{.half_life_ms = DAY_MS}, {.half_life_ms = DAY_MS}};
+
 static void *load_target(void *arg, const struct store_key *key)
 {
         struct checkpointer *cp = arg;
         return target_get(cp->cache, key->ns, key->group, key->kind, key->name);
 }
 
+/* What containers need while they start. The histories themselves are loaded after the record. */
+static void load_starts(struct checkpointer *cp, struct target *t, struct text record)
+{
+        AUTO(json_decref) json_t *o = json_loadb(record.p, record.len, 0, NULL);
+        json_t *all = json_object_get(o, "starts");
+        for (void *at = json_object_iter(all); at; at = json_object_iter_next(all, at)) {
+                struct usage_starts starts;
+                const json_t *printed = json_object_iter_value(at);
+                if (!usage_starts_read(printed, &starts))
+                        continue;
+                const char *container = intern_text(cp->cache->names, text_of(json_object_iter_key(at)));
+                history_take_starts(history_get(t, container, unknown_policy), &starts,
+                                    json_integer_value(json_object_get(printed, "since")));
+                intern_drop(cp->cache->names, container);
+        }
+}
+
 static void load_record(void *arg, void *target, struct text record, struct wall gone)
 {
-        const struct checkpointer *cp = arg;
+        struct checkpointer *cp = arg;
         struct target *t = target;
         apply_state_read(cp->cache, t, record);
+        if (memmem(record.p, record.len, "\"starts\"", 8)) /* else it would be parsed for nothing */
+                load_starts(cp, t, record);
         t->gone_ms = gone.ms;
 }
 
 static void load_usage(void *arg, void *target, struct text name, const struct usage *u,
                        const struct store_watermark *watermark, size_t watermarks)
 {
-        static const struct resource_policy none[RESOURCES] = {{.half_life_ms = DAY_MS}, {.half_life_ms = DAY_MS}};
         struct checkpointer *cp = arg;
         const char *container = intern_text(cp->cache->names, name);
-        struct history *h = history_get(target, container, none);
-        h->usage = *u; /* its doubles are the reader's: copied into memory of our own */
+        struct history *h = history_get(target, container, unknown_policy);
+        struct usage_starts *starts = h->usage.starts; /* of the target's record */
+        h->usage = *u;                                 /* the reader owns its doubles: copy them */
+        h->usage.starts = starts;
+        if (target_is_sum(target))
+                usage_make_sum(&h->usage);
         for (int r = 0; r < RESOURCES; r++) {
                 int cap = h->usage.of[r].count;
                 histogram_lend(&h->usage.of[r], cap ? mem_new_array((size_t)cap, sizeof(double)) : NULL, cap);
@@ -75,7 +101,7 @@ static void load_refused(void *arg, void *target, struct text container, const s
         char name[768];
         (void)arg;
         snprintf(name, sizeof name, "%s/%.*s", t ? t->key : "", TEXT_ARG(container));
-        log_warn("a row of the database does not check out", KV("history", name), KV("error", why->text));
+        log_warn("the database has a damaged part", KV("history", name), KV("error", why->text));
 }
 
 /* --- the store's answers --- */
@@ -85,48 +111,51 @@ struct checkpoint_told {
         struct store_result result;
 };
 
-/* The watermarks of a pod's containers are those of its workload; histories of other dimensions are their own
- * watermarks. */
+/* The pods whose containers have the target's watermarks. For dimensions Pod and Namespace there are none: the newest
+ * sample of the history serves as watermark. */
 static struct pod *watermarked_pods(const struct target *t)
 {
         return t->dimension == DIMENSION_WORKLOAD ? t->pods : NULL;
 }
 
-/* Doors that closed ahead of the clock would refuse every sample until then. */
-static void watermarks_back(const struct history *h)
+/* Move watermarks after a time back to the history's newest sample. A watermark ahead of the clock would refuse all
+ * samples until then. */
+static void watermarks_back(const struct history *h, int64_t after_ms)
 {
         for (struct pod *p = watermarked_pods(h->target); p; p = p->next_of_target)
                 for (int i = 0; i < p->containers; i++)
-                        if (p->container[i].name == h->container &&
-                            p->container[i].watermark.last_ms > h->usage.newest_ms)
+                        if (p->container[i].name == h->container && p->container[i].watermark.last_ms > after_ms)
                                 p->container[i].watermark.last_ms = h->usage.newest_ms;
 }
 
 static void checkpointer_recalled(struct checkpointer *cp, const struct store_result *r)
 {
         struct target *t;
-        double room[2 * HISTOGRAM_BUCKETS];
+        struct usage_memory memory;
         struct usage u;
         for (size_t at = 0; (t = map_each(&cp->cache->targets, &at));)
                 for (struct history *h = t->histories; h; h = h->next) {
                         if (h != r->recall_tag)
                                 continue;
-                        if (r->packed_len == 0 || usage_unpack(r->packed, r->packed_len, &u, room) < 0)
+                        if (r->packed_len == 0 || usage_unpack(r->packed, r->packed_len, &u, &memory) < 0)
                                 return;
                         for (int k = 0; k < RESOURCES; k++) {
                                 int cap = u.of[k].count;
                                 histogram_lend(&u.of[k], cap ? mem_new_array((size_t)cap, sizeof(double)) : NULL, cap);
                                 mem_free(h->usage.of[k].w);
                         }
+                        u.starts = h->usage.starts;
                         h->usage = u;
+                        if (target_is_sum(t))
+                                usage_make_sum(&h->usage);
                         h->dirty = true;
-                        watermarks_back(h);
-                        log_warn("a history was ahead of every clock: taken back to the checkpoint before",
+                        watermarks_back(h, h->usage.newest_ms);
+                        log_warn("a history was ahead of every clock: restored from the checkpoint before",
                                  KV("namespace", t->ns), KV("name", t->name), KV("container", h->container));
                 }
 }
 
-/* To be stored with h: a kill that it holds. */
+/* Add a kill that h counted to the rows that are stored with h. */
 static void counted_add(struct checkpointer *cp, struct history *h, const uint8_t *uid, int64_t restarts, double bytes)
 {
         struct counted *all = &cp->counted;
@@ -146,8 +175,8 @@ static void counted_add(struct checkpointer *cp, struct history *h, const uint8_
         all->history[all->histories++] = h;
 }
 
-/* The kills that h holds: of pods that are there, and of those that have not come yet. What each was held at is known
- * no more; the store keeps the rows that were carried over. */
+/* Add all kills that h counted, of known pods and of pods that are not listed yet. The memory each one held is no
+ * longer known, but the store keeps the rows that it carried over. */
 static void counted_add_known(struct checkpointer *cp, struct history *h)
 {
         struct target *t = h->target;
@@ -162,12 +191,12 @@ static void counted_add_known(struct checkpointer *cp, struct history *h)
                         counted_add(cp, h, t->killed[i].uid, t->killed[i].restarts, 0);
 }
 
-/* A damaged database was replaced. What could not be carried over is lost to the next start unless it is written anew,
- * and what that is nobody knows: so all that is known is. */
+/* A damaged database was replaced. Rows that could not be carried over must be written again, or the next start lacks
+ * them. Nobody knows which rows these are, so everything is written. */
 static void checkpointer_replaced(struct checkpointer *cp, const struct err *why)
 {
         struct target *t;
-        log_error("the database was damaged: all that is known is written to a new one", KV("note", why->text));
+        log_error("the database was damaged: halflife writes all it knows to a new one", KV("note", why->text));
         cp->errors++;
         for (size_t at = 0; (t = map_each(&cp->cache->targets, &at));) {
                 t->apply_state_dirty = true;
@@ -208,7 +237,7 @@ static void checkpointer_on_loop(void *arg)
         mem_free(told);
 }
 
-/* On the store's thread. After a checkpoint, what it took and what the cycles before it left over is not kept. */
+/* Runs on the store's thread. After a large checkpoint, return freed memory to the system. */
 static void store_told(void *arg, const struct store_result *r)
 {
         if (r->rows >= TRIM_ROWS)
@@ -259,12 +288,21 @@ void checkpointer_open(struct checkpointer *cp, struct err *err)
 static void put_apply_state(struct store_batch *b, struct target *t)
 {
         struct store_key key = checkpointer_key_of(t, "");
-        char *record = apply_state_print(t);
+        char *record = apply_state_print(t, true);
+        bool starts = strlen(record) <= RECORD_MAX;
+        if (!starts) { /* the rest matters more */
+                free(record);
+                record = apply_state_print(t, false);
+        }
+        if (target_starts_dropped(t, !starts))
+                log_warn("what a workload's containers need while they start is too large to store: it is known until "
+                         "the next restart",
+                         KV("namespace", t->ns), KV("kind", t->kind), KV("name", t->name));
         if (strlen(record) <= RECORD_MAX)
                 store_batch_target(b, &key, text_of(record), (struct wall){t->gone_ms});
         else
-                log_warn("too much is known of a workload to be stored: a restart forgets what its Recommendation "
-                         "does not tell",
+                log_warn("the apply state of a workload is too large to store: after a restart only its "
+                         "Recommendation is known",
                          KV("namespace", t->ns), KV("kind", t->kind), KV("name", t->name));
         free(record);
         t->apply_state_dirty = false;
@@ -275,7 +313,7 @@ static void checkpointer_submit(struct checkpointer *cp, struct store_batch *b)
         cp->batch_sent = store_submit(cp->store, b);
 }
 
-/* The watermarks of a history: those of its pods, and those loaded whose pods have not come yet. */
+/* The watermarks of a history: its pods' and those loaded for pods not listed yet. The caller frees *ret. */
 static size_t watermarks_of(const struct history *h, struct store_watermark **ret)
 {
         const struct target *t = h->target;
@@ -302,7 +340,7 @@ static void checkpointer_put_usage(struct store_batch *b, const struct history *
         mem_free(watermark);
 }
 
-/* What is stored at once goes before a checkpoint under way, which may hold rows of before: that has it as well. */
+/* A checkpoint under way is written later and may have older rows, so it gets the apply state as well. */
 void checkpointer_apply_state(struct checkpointer *cp, struct target *t)
 {
         if (!cp->store)
@@ -328,8 +366,8 @@ static void put_counted(struct store_batch *b, const struct counted *all)
         }
 }
 
-/* Each history that holds some is stored with them, and once: what is counted once must be remembered once, and one of
- * ten thousand pods is a quarter of a megabyte. */
+/* Store each history together with its kills, so that each counted kill is remembered exactly once. Each history is
+ * written once for all its kills, because the history of ten thousand pods takes a quarter of a megabyte. */
 void checkpointer_kills(struct checkpointer *cp)
 {
         struct counted *all = &cp->counted;
@@ -369,7 +407,7 @@ static int pack_target(struct store_batch *b, struct target *t)
         return rows;
 }
 
-/* Nothing is written where nothing is to be said; b NULL: there is no store. */
+/* Submit a batch, or free it where it has no rows; b NULL: there is no store. */
 static void submit_rows(struct checkpointer *cp, struct store_batch *b)
 {
         if (b && store_batch_rows(b) > 0)
@@ -378,7 +416,7 @@ static void submit_rows(struct checkpointer *cp, struct store_batch *b)
                 store_batch_free(b);
 }
 
-/* A checkpoint under way may hold rows of before: it goes first. */
+/* Finish a checkpoint under way: it may have older rows, so it must reach the database first. */
 static void finish_packing(struct checkpointer *cp)
 {
         while (cp->packing && !checkpointer_pack(cp))
@@ -420,7 +458,7 @@ void checkpointer_namespace(struct checkpointer *cp, const char *ns)
         submit_rows(cp, b);
 }
 
-/* With it go the kills that no pod can tell of any more. */
+/* The checkpoint also deletes the kills that no pod can report again. */
 bool checkpointer_pack(struct checkpointer *cp)
 {
         struct target *t;
@@ -444,41 +482,59 @@ bool checkpointer_pack(struct checkpointer *cp)
         return true;
 }
 
-/* What vanished longer ago than the retention time is forgotten. */
 void checkpointer_forget_old(struct checkpointer *cp)
 {
         int64_t now = clock_skew_earlier(cp->skew);
         struct target *t;
         struct store_batch *b = cp->store ? store_batch_new() : NULL;
         for (size_t at = 0; (t = map_each(&cp->cache->targets, &at));) {
-                bool over = t->gone_ms && now - t->gone_ms >= cp->live->retention_ms;
-                if (!over || t->busy || (t->published && t->published->known) || !target_is_seen(cp->cache, t))
+                if (!target_is_over(t, now, cp->live->retention_ms) || t->busy ||
+                    (t->published && t->published->known) || !target_is_seen(cp->cache, t))
                         continue;
                 struct store_key key = checkpointer_key_of(t, "");
                 if (b)
                         store_batch_forget(b, &key);
                 if (cp->callbacks.forgotten)
                         cp->callbacks.forgotten(cp->callbacks.arg, t);
+                cp->displaced += t->surplus;
                 target_free(cp->cache, t);
         }
         submit_rows(cp, b);
 }
 
-/* Three cycles in a row ahead of our clock and of the server's: our clock was wrong when it was learned. */
+static bool starts_after(const struct history *h, int64_t at_ms)
+{
+        return h->usage.starts && usage_starts_after(h->usage.starts, (struct wall){at_ms});
+}
+
+/* The store has no starts from before, so they are dated to the present. */
+static void starts_back(struct history *h, int64_t latest_ms, int64_t ahead_ms)
+{
+        history_pull_back_starts(h, (struct wall){latest_ms});
+        watermarks_back(h, ahead_ms);
+        log_warn("samples of a container's starts were ahead of every clock: they count as of now",
+                 KV("namespace", h->target->ns), KV("name", h->target->name), KV("container", h->container));
+}
+
+/* A history that is ahead of both clocks for three cycles in a row was learned while this machine's clock was wrong. */
 void checkpointer_recall(struct checkpointer *cp)
 {
         enum { AHEAD_MS = 5 * MINUTE_MS, PATIENCE = 3 };
-        int64_t latest = clock_skew_later(cp->skew); /* also of the server as it told last: usage may be away */
+        int64_t latest = clock_skew_later(cp->skew); /* counts the server's last known time, too: usage may be away */
+        int64_t ahead = latest + AHEAD_MS;
         struct target *t;
-        for (size_t at = 0; cp->store && (t = map_each(&cp->cache->targets, &at));)
+        for (size_t at = 0; (t = map_each(&cp->cache->targets, &at));)
                 for (struct history *h = t->histories; h; h = h->next) {
-                        bool ahead = h->usage.newest_ms > latest + AHEAD_MS;
-                        h->jumped = ahead ? (uint8_t)(h->jumped + 1) : 0;
+                        bool learned = cp->store && h->usage.newest_ms > ahead, starts = starts_after(h, ahead);
+                        h->jumped = learned || starts ? (uint8_t)(h->jumped + 1) : 0;
                         if (h->jumped < PATIENCE)
                                 continue;
                         h->jumped = 0;
+                        if (starts)
+                                starts_back(h, latest, ahead);
                         struct store_key key = checkpointer_key_of(t, h->container);
-                        store_recall(cp->store, &key, h);
+                        if (learned)
+                                store_recall(cp->store, &key, h);
                 }
 }
 
@@ -516,6 +572,7 @@ struct checkpointer_state checkpointer_state(const struct checkpointer *cp)
         return (struct checkpointer_state){
                 .writes = cp->store && !cp->store_error[0],
                 .errors = cp->errors,
+                .displaced = cp->displaced,
                 .file_bytes = cp->file_bytes,
                 .seconds = &cp->seconds,
         };
@@ -527,7 +584,7 @@ int checkpointer_close(struct checkpointer *cp, struct err *err)
                 return 0;
         finish_packing(cp);
         while (!checkpointer_pack(cp))
-                ; /* and what came since */
+                ; /* pack the checkpoint under way, and then what is new since */
         int rc = store_close(cp->store, err);
         cp->store = NULL;
         return rc;

@@ -3,8 +3,8 @@
 
 #include "cache/checkpointer.h"
 
-enum { CHECKPOINT_SLICE = 2048 /* histories packed at once */ };
-
+/* histories packed at once */
+enum { CHECKPOINT_SLICE = 2048 };
 struct checkpointer {
         struct loop *loop;
         struct cache *cache;
@@ -13,15 +13,15 @@ struct checkpointer {
         const char *database; /* NULL: memory only */
         struct checkpointer_callbacks callbacks;
         struct store *store;   /* NULL: memory only */
-        char store_error[256]; /* why memory only, or why the last write failed */
+        char store_error[256]; /* why there is no store, or why the last write failed */
         struct store_batch *packing;
         size_t pack_at;
         struct counted {
                 struct store_batch *batch; /* the kills; NULL: none yet */
-                struct history **history;  /* that hold them */
+                struct history **history;  /* the histories that counted them */
                 size_t histories, cap;
-        } counted; /* in this pass, and not stored yet */
-        uint64_t batch_sent, batch_done, errors;
+        } counted; /* kills counted in this pass, and not stored yet */
+        uint64_t batch_sent, batch_done, errors, displaced;
         struct metric_seconds seconds;
         int64_t file_bytes;
 };

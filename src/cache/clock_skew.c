@@ -1,7 +1,7 @@
 /*
- * Two clocks, ours and the server's, either of which may be wrong. What is forgotten for ever goes by the earlier of
- * them; what was written down by a clock that was ahead counts from when that is seen, so that no wait lasts for the
- * year that it was wrong by, and none is cut short.
+ * This machine's clock and the API server's; either may be wrong. What is forgotten for good goes by the earlier clock.
+ * A time written by a clock that was ahead is set to the present once that is noticed. So a wait neither lasts for the
+ * year that a clock was wrong by, nor ends early.
  */
 #include "cache/clock_skew.h"
 
@@ -12,12 +12,12 @@ enum { APART_MS = 5 * MINUTE_MS };
 
 struct clock_skew {
         const struct loop *loop;
-        struct wall server; /* the date of the last answer that told one; ms 0: none yet */
-        struct mono told;   /* when */
+        struct wall server; /* the last Date in an answer of the server; ms 0: none yet */
+        struct mono told;   /* when it came */
         bool apart;
 };
 
-/* The server's clock as of its last answer, carried on by one that never steps; ours where it has not told yet. */
+/* The server's time: its last Date plus the monotonic time since; before the first Date, this machine's time. */
 static int64_t clock_skew_server_ms(const struct clock_skew *s)
 {
         struct now now = loop_now(s->loop);
@@ -41,10 +41,10 @@ void clock_skew_compare(struct clock_skew *s, struct wall date, uint64_t cycle)
         int64_t ahead_ms = now.wall.ms - date.ms;
         bool apart = ahead_ms > APART_MS || ahead_ms < -APART_MS;
         if (apart && !s->apart)
-                log_warn("this machine's clock and the server's are apart: windows open by this machine's",
+                log_warn("this machine's clock and the API server's differ: windows open by this machine's",
                          KV_INT("seconds_ahead", ahead_ms / SECOND_MS));
         else if (!apart && s->apart)
-                log_info("this machine's clock and the server's agree again", KV_INT("cycle", cycle));
+                log_info("this machine's clock and the API server's agree again", KV_INT("cycle", cycle));
         s->apart = apart;
 }
 
@@ -70,7 +70,7 @@ struct wall clock_skew_latest(const struct clock_skew *s)
         return (struct wall){clock_skew_later(s) + APART_MS};
 }
 
-/* Later than any clock says: it counts from now on. */
+/* Pull a time back that is later than any clock. Returns whether it was. */
 static bool clock_skew_pull_back(int64_t *at_ms, int64_t later_ms, int64_t most_ms)
 {
         if (*at_ms <= later_ms + APART_MS + most_ms)
@@ -79,27 +79,28 @@ static bool clock_skew_pull_back(int64_t *at_ms, int64_t later_ms, int64_t most_
         return true;
 }
 
-void clock_skew_mend(const struct clock_skew *s, struct target *t)
+void clock_skew_clamp(const struct clock_skew *s, struct target *t)
 {
         struct apply_state *d = &t->apply_state;
         int64_t later = clock_skew_later(s);
-        bool mended = clock_skew_pull_back(&d->changed_ms, later, 0);
-        mended |= clock_skew_pull_back(&d->followed_ms, later, 0);
-        mended |= clock_skew_pull_back(&d->contested_ms, later, d->contest_step_ms);
-        mended |= clock_skew_pull_back(&t->gone_ms, later, 0);
-        mended |= clock_skew_pull_back(&t->kill_ms, later, 0);
-        mended |= clock_skew_pull_back(&t->limit_ms, later, 0);
+        bool changed = clock_skew_pull_back(&d->changed_ms, later, 0);
+        changed |= clock_skew_pull_back(&d->followed_ms, later, 0);
+        changed |= clock_skew_pull_back(&d->contested_ms, later, d->contest_step_ms);
+        changed |= clock_skew_pull_back(&t->gone_ms, later, 0);
+        changed |= clock_skew_pull_back(&t->kill_ms, later, 0);
+        for (int i = 0; t->limit_harms && i < t->limit_harms->rows; i++)
+                changed |= clock_skew_pull_back(&t->limit_harms->row[i].kill.at_ms, later, 0);
         if (clock_skew_pull_back(&d->reset_seen_ms, later, 0)) {
-                d->reset_seen_ms = d->changed_ms; /* seen, of that change */
-                mended = true;
+                d->reset_seen_ms = d->changed_ms; /* the reset was seen after that change */
+                changed = true;
         }
         if (d->guard) {
-                mended |= clock_skew_pull_back(&d->guard->change_ms, later, 0);
-                mended |= clock_skew_pull_back(&d->guard->kill.at.ms, later, 0);
-                mended |= clock_skew_pull_back(&d->guard->fired_ms, later, 0);
-                mended |= clock_skew_pull_back(&d->guard->until_ms, later, d->guard->step_ms);
+                changed |= clock_skew_pull_back(&d->guard->change_ms, later, 0);
+                changed |= clock_skew_pull_back(&d->guard->kill.at.ms, later, 0);
+                changed |= clock_skew_pull_back(&d->guard->fired_ms, later, 0);
+                changed |= clock_skew_pull_back(&d->guard->until_ms, later, d->guard->step_ms);
         }
         if (t->published)
-                (void)clock_skew_pull_back(&t->published->applied_ms, later, 0);
-        t->apply_state_dirty |= mended;
+                (void)clock_skew_pull_back(&t->published->status.applied_ms, later, 0);
+        t->apply_state_dirty |= changed;
 }

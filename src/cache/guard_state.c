@@ -1,5 +1,5 @@
 /*
- * What is kept of a target whose change is watched: how its pods were before it, and what was taken back.
+ * The guard's state of a target: its pods before the watched change, and the change taken back last.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -32,6 +32,12 @@ void guard_state_end(struct target *t)
                 target_drop_guard_state(t);
 }
 
+void guard_state_forget(struct target *t)
+{
+        t->apply_state.guard->cause = GUARD_NONE;
+        guard_state_end(t);
+}
+
 void guard_state_free(struct guard_state *g)
 {
         if (!g)
@@ -45,6 +51,35 @@ void target_drop_guard_state(struct target *t)
 {
         guard_state_free(t->apply_state.guard);
         t->apply_state.guard = NULL;
+}
+
+/* --- what happens --- */
+
+void guard_state_released(struct target *t, struct wall at)
+{
+        target_guard_state(t)->released_ms = at.ms;
+}
+
+void guard_state_killed(struct target *t, const struct guard_kill *kill, bool released)
+{
+        struct guard_state *g = target_guard_state(t);
+        g->kill = *kill;
+        g->released = released;
+}
+
+void guard_state_set_below(struct guard_state *g, int64_t since_ms)
+{
+        g->below_ms = since_ms;
+}
+
+void guard_state_fired(struct guard_state *g, enum guard_cause cause, char *why, struct wall at)
+{
+        mem_free(g->why);
+        g->why = why;
+        g->cause = cause;
+        g->step_ms = guard_step_ms(g->step_ms);
+        g->fired_ms = at.ms;
+        g->until_ms = at.ms + g->step_ms;
 }
 
 /* --- pods --- */
@@ -75,7 +110,7 @@ struct guard_state *guard_state_survey(const struct target *t)
                         continue;
                 if (p->restarts)
                         guard_state_remember(g, p);
-                if (pod_is_unheard(p)) /* whether it is ready nobody knows */
+                if (pod_is_unheard(p)) /* not known whether it is ready */
                         continue;
                 g->before.count++;
                 g->before.ready += p->ready;
@@ -94,7 +129,7 @@ void guard_state_begin(struct target *t, struct guard_state *seen)
         guard_state_free(seen);
 }
 
-/* Of one that is beyond those remembered, as many as it has: it may have had them all. */
+/* A pod's restarts before the change. Where rows were dropped, an unknown pod may have had all its restarts before. */
 static uint16_t guard_state_restarts_before(const struct guard_state *g, const struct pod *p)
 {
         uint32_t digest = pod_digest(p);
@@ -112,7 +147,7 @@ void guard_state_add_by_limit(struct guard_state *g, const struct pod *p, int64_
         g->by_limit += 1 + untold;
 }
 
-/* A restart is heard of seconds after its process ended: one that ended before the change was before it. */
+/* A restart is reported seconds after its process ended, so one from before the change may be reported after it. */
 void guard_state_hear(struct target *t)
 {
         struct guard_state *g = t->apply_state.guard;
@@ -135,7 +170,7 @@ int64_t guard_state_restarts(const struct target *t)
         return sum > g->by_limit ? sum - g->by_limit : 0;
 }
 
-/* While its kubelet was away the pod was called not ready, whatever it was: that counts from the return on. */
+/* Since when the pod has been unready. While its kubelet was away, it was unready in name only: that does not count. */
 static int64_t not_ready_since(const struct pod *p)
 {
         int64_t turned_ms = (int64_t)p->ready_turned_s * SECOND_MS, back_ms = p->node ? p->node->turned_ms : 0;
@@ -164,7 +199,7 @@ struct guard_pods guard_state_pods(const struct target *t, int64_t created_befor
         return pods;
 }
 
-/* --- as the store has it --- */
+/* --- JSON for the store --- */
 
 static json_t *had_print(const struct guard_state *g)
 {
@@ -201,8 +236,8 @@ static int64_t integer_of(const json_t *o, const char *key)
         return (int64_t)json_integer_value(json_object_get(o, key));
 }
 
-/* hads is whatever the store holds: only where the rows are as many as are kept may more pods have restarted, and how
- * many more makes no difference. */
+/* hads from the store may be any number. More pods than rows can only have restarted where all GUARD_PODS_MAX rows are
+ * used, and how many more makes no difference. */
 static void had_read(struct guard_state *g, const json_t *list, int64_t hads)
 {
         size_t i;
@@ -224,7 +259,7 @@ void guard_state_read(struct target *t, const json_t *from)
         g->change_ms = time_kept(from, "change");
         g->before = (struct guard_pods){integer_of(from, "pods"), integer_of(from, "ready")};
         had_read(g, json_object_get(from, "had"), integer_of(from, "hads"));
-        g->by_limit = time_kept(from, "byLimit"); /* no time, and bounded as well */
+        g->by_limit = time_kept(from, "byLimit"); /* a count, but time_kept bounds it as needed */
         g->kill = (struct guard_kill){{time_kept(from, "killed")},
                                       {time_kept(from, "killedSince")},
                                       json_is_true(json_object_get(from, "evicted"))   ? KILL_EVICTION

@@ -5,6 +5,18 @@
 
 #include "cache/cache.h"
 
+/* An empty name in the list names no namespace. */
+static bool ns_is_exempt(const struct cache *w, const char *name)
+{
+        size_t len;
+        for (const char *at = w->exempt_namespaces; at && *at; at += len + (at[len] == ',')) {
+                len = strcspn(at, ",");
+                if (len && text_is((struct text){at, len}, name))
+                        return true;
+        }
+        return w->own_ns && strcmp(name, w->own_ns) == 0;
+}
+
 struct ns *ns_get(struct cache *w, struct text name)
 {
         struct ns *ns = map_get(&w->namespaces, name);
@@ -12,8 +24,16 @@ struct ns *ns_get(struct cache *w, struct text name)
                 return ns;
         ns = MEM_NEW(struct ns);
         ns->name = intern_text(w->names, name);
+        ns->exempt = ns_is_exempt(w, ns->name);
         map_put(&w->namespaces, text_of(ns->name), ns);
         return ns;
+}
+
+const struct ns *ns_find(const struct cache *w, const char *name)
+{
+        static const struct ns none;
+        const struct ns *ns = map_get(&w->namespaces, text_of(name));
+        return ns ? ns : &none;
 }
 
 int ns_upsert(struct cache *w, struct text json, uint32_t epoch, struct err *err)
@@ -26,7 +46,7 @@ int ns_upsert(struct cache *w, struct text json, uint32_t epoch, struct err *err
                 for (int i = 0; i < view.labels; i++)
                         pair[i] = (struct label_pair){view.label[i].key, view.label[i].value};
                 labels_set(&ns->labels, pair, (size_t)view.labels);
-                ns->apply_never = view.annotation.apply.len > 0;
+                ns->apply_never = ns->exempt || view.annotation.apply.len > 0;
                 ns->going = view.deleted.ms != 0;
                 ns->known = true;
                 ns->epoch = epoch;
@@ -36,7 +56,7 @@ int ns_upsert(struct cache *w, struct text json, uint32_t epoch, struct err *err
         return rc;
 }
 
-/* The entry stays while pods, targets and others are of it: they share its name. */
+/* Clear a deleted namespace. Its entry stays while pods, targets and others are in it, because they share its name. */
 static void ns_forget(struct cache *w, struct ns *ns)
 {
         labels_release(&ns->labels);
@@ -154,7 +174,7 @@ static void keep_smaller(struct amount *a, struct amount b)
                 *a = b;
 }
 
-void range_facts(struct cache *w, const char *name, struct range_facts *ret)
+void range_facts(const struct cache *w, const char *name, struct range_facts *ret)
 {
         *ret = (struct range_facts){0};
         const struct ns *ns = map_get(&w->namespaces, text_of(name));
@@ -169,7 +189,7 @@ void range_facts(struct cache *w, const char *name, struct range_facts *ret)
                 }
 }
 
-/* --- those that are gone --- */
+/* --- deleted namespaces --- */
 
 bool namespace_going(const struct cache *w, const char *name)
 {
@@ -190,6 +210,9 @@ static void ns_free(struct cache *w, struct ns *ns)
                 range_free(range_take(ns, text_of(ns->ranges->name)));
         quotas_release(w, ns);
         labels_release(&ns->labels);
+        profile_list_release(&ns->profiles);
+        kind_share_release(&ns->named);
+        kind_share_release(&ns->recommended);
         intern_drop(w->names, ns->name);
         mem_free(ns);
 }
@@ -197,17 +220,17 @@ static void ns_free(struct cache *w, struct ns *ns)
 void namespaces_sweep(struct cache *w)
 {
         const struct workload *wl;
-        const struct profile *profile;
         const struct target *t;
         const struct autoscaler *h;
-        const struct other_autoscaler *rival;
+        const struct other_autoscaler *other_autoscaler;
         const struct pod *p;
         struct ns *ns;
         if (!w->ns_gone)
                 return;
         w->ns_gone = false;
         for (size_t at = 0; (ns = map_each(&w->namespaces, &at));)
-                ns->used = ns->known || ns->ranges || ns->quotas;
+                ns->used = ns->known || ns->ranges || ns->quotas || ns->profiles.count || ns->recommended.count ||
+                           ns->command_bytes;
         for (size_t at = 0; (p = map_each(&w->pods, &at));)
                 ns_use(w, p->ns);
         for (size_t at = 0; (wl = map_each(&w->workloads, &at));)
@@ -218,10 +241,8 @@ void namespaces_sweep(struct cache *w)
                 ns_use(w, t->ns);
         for (size_t at = 0; (h = map_each(&w->autoscalers, &at));)
                 ns_use(w, h->ns);
-        for (size_t at = 0; (rival = map_each(&w->other_autoscalers, &at));)
-                ns_use(w, rival->ns);
-        for (size_t at = 0; (profile = map_each(&w->profiles, &at));)
-                ns_use(w, profile->ns);
+        for (size_t at = 0; (other_autoscaler = map_each(&w->other_autoscalers, &at));)
+                ns_use(w, other_autoscaler->ns);
         for (size_t at = 0; (ns = map_each(&w->namespaces, &at));)
                 if (!ns->used) {
                         map_drop(&w->namespaces, text_of(ns->name));
@@ -235,4 +256,20 @@ void namespaces_release(struct cache *w)
         for (size_t at = 0; (ns = map_each(&w->namespaces, &at));)
                 ns_free(w, ns);
         map_release(&w->namespaces);
+}
+
+void ns_backfilled(struct ns *ns)
+{
+        ns->refusal = (struct backfill_refusal){0};
+}
+
+void ns_backfill_refused(struct ns *ns, struct mono until)
+{
+        ns->refusal.times++;
+        ns->refusal.until = until;
+}
+
+void ns_backfill_refusal_told(struct ns *ns)
+{
+        ns->refusal.told = true;
 }

@@ -1,19 +1,19 @@
 /*
- * Nodes that were short of memory, as their Events tell (SystemOOM of the kubelet, OOMKilling of the node problem
- * detector). They name no pod, so they count no kill: they only say that it need not have been a limit. Those of nodes
- * lie in namespace default; whoever may write Events elsewhere says nothing of a node.
+ * Nodes that were short of memory, by the kubelet's Events SystemOOM. The Events name no pod, so they count as no kill;
+ * they only show that a kill need not come from a limit. An Event counts only if the node's own kubelet reported it, in
+ * namespace default, where Events about nodes are: more people may write Events in other namespaces.
  */
 #include "cache/cache.h"
 
 enum {
         ABOUT_MS = 5 * MINUTE_MS,
-        NODES_MAX = 4096, /* whoever may write Events there names them */
+        NODES_MAX = 4096, /* a bound, because anybody who may write Events there can name any node */
 };
 
 struct node_oom_event {
         char *node;
-        int64_t at_ms;    /* the newest that is no later than any clock says; 0: none */
-        int64_t ahead_ms; /* the last told of those that are: a node's clock that is ahead tells of its kills, too */
+        int64_t at_ms;    /* the newest Event that is not ahead of the clocks; 0: none */
+        int64_t ahead_ms; /* the last Event ahead of the clocks: such a node's clock dates its kills ahead as well */
 };
 
 static void node_oom_event_forget(struct cache *w, struct node_oom_event *s)
@@ -23,14 +23,14 @@ static void node_oom_event_forget(struct cache *w, struct node_oom_event *s)
         mem_free(s);
 }
 
-/* It is of long ago, or of no node that was listed or has a pod. Those lists may come after the Events': until there is
- * no room left, who is not known stays. */
+/* May an entry be dropped? Yes if it is older than a day, or about an unknown node. Nodes and pods may be listed after
+ * the Events, so unknown nodes are dropped only when there is no room left. */
 static bool may_go(const struct cache *w, const struct node_oom_event *s, struct wall latest)
 {
         return latest.ms - s->at_ms > DAY_MS || !map_get(&w->nodes, text_of(s->node));
 }
 
-/* NULL: more nodes were short within a day than are kept. */
+/* NULL: no room, as NODES_MAX nodes were short of memory within a day. */
 static struct node_oom_event *node_oom_event_get(struct cache *w, struct text node, struct wall latest)
 {
         struct node_oom_event *s = map_get(&w->node_oom_events, node), *old;
@@ -47,11 +47,12 @@ static struct node_oom_event *node_oom_event_get(struct cache *w, struct text no
 
 static bool tells_of_node(const struct event_view *e)
 {
-        return text_is(e->meta.ns, "default") && text_is(e->kind, "Node") && e->at.ms && e->name.len &&
-               e->name.len <= VIEW_NAME && (text_is(e->reason, "SystemOOM") || text_is(e->reason, "OOMKilling"));
+        return text_is(e->meta.ns, "default") && text_is(e->kind, "Node") && text_is(e->reason, "SystemOOM") &&
+               text_is(e->reporter, "kubelet") && text_equal(e->reporter_host, e->name) && e->at.ms && e->name.len &&
+               e->name.len <= VIEW_NAME;
 }
 
-/* One of years ahead must not hide those that follow. */
+/* Times ahead of the clocks are kept apart: one that is years ahead must not hide later Events. */
 static void node_oom_event_note(struct node_oom_event *s, struct wall at, struct wall latest)
 {
         if (at.ms > latest.ms)

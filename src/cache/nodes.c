@@ -1,11 +1,12 @@
 /*
- * Nodes: what each has for pods, and whether its kubelet is heard of. Without the rule to watch them neither is known.
+ * Nodes: the memory each has for pods, and whether its kubelet is away. Without permission to watch nodes, neither is
+ * known.
  */
 #include "cache/cache.h"
 
 static bool node_is_kept(const struct node *n)
 {
-        return n->known || n->first;
+        return n->known || !LIST_EMPTY(&n->pods);
 }
 
 static void node_forget(struct cache *w, struct node *n)
@@ -32,27 +33,21 @@ void node_take(struct cache *w, struct pod *p, struct text name)
 {
         struct node *n = node_get(w, name);
         p->node = n;
-        p->next_on_node = n->first;
-        p->on_node = &n->first;
-        if (n->first)
-                n->first->on_node = &p->next_on_node;
-        n->first = p;
+        LIST_INSERT_HEAD(&n->pods, p, on_node);
 }
 
 void node_give(struct cache *w, struct pod *p)
 {
         if (!p->node)
                 return;
-        *p->on_node = p->next_on_node;
-        if (p->next_on_node)
-                p->next_on_node->on_node = p->on_node;
+        LIST_REMOVE(p, on_node);
         node_forget(w, p->node);
 }
 
-/* Its pods are there for a minute or more after it: nobody hears of them. */
+/* A node was deleted. Its pods stay for a minute or more, and no kubelet reports about them. */
 static void node_unknown(struct cache *w, struct node *n)
 {
-        n->away = n->known && n->first;
+        n->away = n->known && !LIST_EMPTY(&n->pods);
         n->known = false;
         n->turned_ms = 0;
         n->allocatable = (struct amount){0};
@@ -94,14 +89,14 @@ void node_swept(struct cache *w, uint32_t epoch)
                         node_unknown(w, n);
 }
 
-/* Did its process begin so late that there is no sample of it? */
+/* Did the container's process begin so late that it may have no sample yet? */
 static bool is_young(const struct pod *p, const struct pod_container *c, struct wall at, int64_t fresh_ms)
 {
         int64_t began_ms = (int64_t)pod_ended(c).began_s * SECOND_MS;
         return at.ms - (began_ms > pod_started_ms(p) ? began_ms : pod_started_ms(p)) <= fresh_ms;
 }
 
-/* metrics-server leaves out a pod for as long as one of its containers is down, and until that is measured again. */
+/* Does metrics-server leave out the pod? It does while a container is down, and until it has a new sample. */
 static bool is_left_out(const struct pod *p, struct wall at, int64_t fresh_ms)
 {
         for (int i = 0; i < p->containers; i++) {
@@ -112,17 +107,19 @@ static bool is_left_out(const struct pod *p, struct wall at, int64_t fresh_ms)
         return false;
 }
 
-/* By its last sample, where that is of then, or none can have come since; what is too young to have one counts as what
- * it asks for. What had stopped by then used nothing; what stopped then, by the same shortage perhaps, counts. */
+/* The memory a container used at a time, in bytes; -1: not known. The last sample counts if it is fresh, or if no newer
+ * one could come. A container too young for a sample counts with its request. A container that had stopped before used
+ * nothing, but one that stopped at that time counts: the same shortage may have killed it. */
 static int64_t used_then(const struct pod *p, const struct pod_container *c, struct wall at, int64_t fresh_ms)
 {
-        enum { SLACK_MS = 5 * SECOND_MS }; /* those of one shortage stop within it */
+        enum { SLACK_MS = 5 * SECOND_MS }; /* containers killed by one shortage stop within this time */
         enum { UNTOLD = 1 };
         int64_t used = pod_memory_before(c, at, fresh_ms);
         uint32_t stopped_s = pod_ended(c).stopped_s;
         if (stopped_s > UNTOLD && (int64_t)stopped_s * SECOND_MS + SLACK_MS < at.ms)
                 return 0;
-        if (used >= 0 || stopped_s == UNTOLD || p->finished) /* one that was not let in has no status of containers */
+        /* a pod that the kubelet did not admit has no container status */
+        if (used >= 0 || stopped_s == UNTOLD || p->finished)
                 return used > 0 ? used : 0;
         if (is_young(p, c, at, fresh_ms))
                 return pod_request(c, MEMORY).value;
@@ -134,7 +131,8 @@ static int64_t used_then(const struct pod *p, const struct pod_container *c, str
 int64_t node_others_used(const struct node *n, const struct pod_container *but, struct wall at, int64_t fresh_ms)
 {
         int64_t sum = 0;
-        for (const struct pod *other = n->first; other; other = other->next_on_node) {
+        const struct pod *other;
+        LIST_FOREACH (other, &n->pods, on_node) {
                 if (!pod_started_ms(other) || pod_started_ms(other) > at.ms)
                         continue;
                 for (int k = 0; k < other->containers; k++) {

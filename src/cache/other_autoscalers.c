@@ -1,10 +1,10 @@
 /*
- * Who else sets requests: VerticalPodAutoscalers that are not Off, and which workloads each of them is about.
+ * Other autoscalers: VerticalPodAutoscalers that are not Off, and the workloads whose requests each of them sets.
  */
-#include <stdio.h>
 #include <string.h>
 
 #include "cache/cache.h"
+#include "objects/target_key.h"
 
 static void other_autoscaler_free(struct cache *w, struct other_autoscaler *r)
 {
@@ -20,12 +20,11 @@ static void other_autoscaler_drop(struct cache *w, struct other_autoscaler *r)
 {
         struct workload *wl;
         for (size_t at = 0; (wl = map_each(&w->workloads, &at));)
-                if (wl->rival == r)
-                        wl->rival = NULL;
-        for (wl = w->gone; wl;
-             wl = wl->next_gone) /* what was decided about it may be asked for until the next settle */
-                if (wl->rival == r)
-                        wl->rival = NULL;
+                if (wl->other_autoscaler == r)
+                        wl->other_autoscaler = NULL;
+        for (wl = w->gone; wl; wl = wl->next_gone) /* plans may still read a gone workload until the next settle */
+                if (wl->other_autoscaler == r)
+                        wl->other_autoscaler = NULL;
         map_drop(&w->other_autoscalers, text_of(r->key));
         other_autoscaler_free(w, r);
         w->changed = true;
@@ -48,7 +47,7 @@ static struct other_autoscaler *other_autoscaler_new(struct cache *w, const stru
         return r;
 }
 
-/* Its status changes all the time. */
+/* Is everything but the status the same? A VPA's status changes all the time. */
 static bool says_the_same(const struct other_autoscaler *r, const struct vpa_view *v)
 {
         struct text group, version;
@@ -109,43 +108,30 @@ void other_autoscalers_release(struct cache *w)
 
 /* --- links --- */
 
-enum { KEY_MAX = 1024 };
-
-/* "ns/group/Kind/name", as a workload's key. None is that long: cut, it is no workload's. */
-static struct text other_autoscaler_key_of(const char *ns, struct text group, const char *kind, const char *name,
-                                           char out[static KEY_MAX])
-{
-        int len = snprintf(out, KEY_MAX, "%s/%.*s/%s/%s", ns, TEXT_ARG(group), kind, name);
-        return (struct text){out, len < KEY_MAX ? (size_t)len : KEY_MAX - 1};
-}
-
-/* By what they are about. Of several the first by name, so that the same is told after a restart. */
+/* Index VPAs by target. Of several, the first by name counts, so that messages name the same one after a restart. */
 static void index_other_autoscalers(struct cache *w, struct map *ret)
 {
         struct other_autoscaler *r;
-        char key[KEY_MAX];
         for (size_t at = 0; (r = map_each(&w->other_autoscalers, &at));) {
-                struct text about =
-                        other_autoscaler_key_of(r->ns, text_of(r->target_group), r->target_kind, r->target_name, key);
-                const struct other_autoscaler *other = map_get(ret, about);
-                if (other && strcmp(other->name, r->name) < 0)
-                        continue;
-                char *kept = arena_new(&w->scratch, about.len);
-                memcpy(kept, about.p, about.len);
-                map_put(ret, (struct text){kept, about.len}, r);
+                AUTO(mem_free)
+                char *about = target_key_new(text_of(r->ns), text_of(r->target_group), text_of(r->target_kind),
+                                             text_of(r->target_name));
+                const struct other_autoscaler *other = map_get(ret, text_of(about));
+                if (!other || strcmp(other->name, r->name) >= 0)
+                        map_put(ret, text_of(arena_text(&w->scratch, text_of(about))), r);
         }
 }
 
-/* An owner that nobody watches is known by name alone. */
+/* The VPA of a workload's owner, found by the owner's name, because the owner's kind may not be watched. */
 static const struct other_autoscaler *other_autoscaler_of_owner(const struct map *about, const struct workload *wl)
 {
         const struct controller_owner *o = &wl->owner_ref;
-        struct text group, version;
-        char key[KEY_MAX];
         if (!o->kind)
                 return NULL;
-        key_split(text_of(o->api_version), &group, &version);
-        return map_get(about, other_autoscaler_key_of(wl->ns, group, o->kind, o->name, key));
+        AUTO(mem_free)
+        char *key = target_key_new(text_of(wl->ns), kind_group(text_of(o->api_version)), text_of(o->kind),
+                                   text_of(o->name));
+        return map_get(about, text_of(key));
 }
 
 static const struct other_autoscaler *other_autoscaler_of(const struct map *about, const struct workload *wl)
@@ -159,13 +145,13 @@ static const struct other_autoscaler *other_autoscaler_of(const struct map *abou
         return r;
 }
 
-/* Whoever runs a workload's template stands for it. */
+/* A VPA on a Rollout applies to the workload whose template the Rollout runs. */
 static void pass_on(const struct map *about, const struct workload *wl)
 {
         const struct other_autoscaler *r = workload_more(wl)->refers.kind ? map_get(about, text_of(wl->key)) : NULL;
         struct workload *of = wl->owner;
-        if (r && of && (!of->rival || strcmp(r->name, of->rival->name) < 0))
-                of->rival = r;
+        if (r && of && (!of->other_autoscaler || strcmp(r->name, of->other_autoscaler->name) < 0))
+                of->other_autoscaler = r;
 }
 
 void other_autoscalers_relink(struct cache *w)
@@ -174,7 +160,7 @@ void other_autoscalers_relink(struct cache *w)
         struct workload *wl;
         index_other_autoscalers(w, &about);
         for (size_t at = 0; (wl = map_each(&w->workloads, &at));)
-                wl->rival = about.count ? other_autoscaler_of(&about, wl) : NULL;
+                wl->other_autoscaler = about.count ? other_autoscaler_of(&about, wl) : NULL;
         for (size_t at = 0; about.count && (wl = map_each(&w->workloads, &at));)
                 pass_on(&about, wl);
         map_release(&about);

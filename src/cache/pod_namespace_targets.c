@@ -1,19 +1,21 @@
 /*
- * Which pods and namespaces are targets, and what stands for each where a workload is asked for.
+ * Which pods and namespaces are targets, and their synthetic workloads.
  */
 #include "cache/pod_namespace_targets.h"
 
 #include <string.h>
+
+#include "objects/target_key.h"
 
 void dimension_init(struct cache *w)
 {
         w->whole = intern_text(w->names, TEXT(CONTAINER_WHOLE));
         for (enum dimension d = DIMENSION_POD; d < DIMENSIONS; d++) {
                 const struct kind *k = &kind_of_dimension[d];
-                w->likeness[d] = (struct watched_kind){.group = intern_text(w->names, text_of(k->group)),
-                                                       .version = intern_text(w->names, text_of(k->version)),
-                                                       .kind = intern_text(w->names, text_of(k->kind)),
-                                                       .flags = k->flags};
+                w->synthetic[d] = (struct watched_kind){.group = intern_text(w->names, text_of(k->group)),
+                                                        .version = intern_text(w->names, text_of(k->version)),
+                                                        .kind = intern_text(w->names, text_of(k->kind)),
+                                                        .flags = k->flags};
         }
 }
 
@@ -24,22 +26,13 @@ bool dimension_writes(const struct target *t)
         return t->dimension == DIMENSION_WORKLOAD;
 }
 
-/* --- what few pods have --- */
+/* --- pod_more: facts of few pods --- */
 
 static struct pod_more *more_of(struct pod *p)
 {
         if (!p->more)
                 p->more = MEM_NEW(struct pod_more);
         return p->more;
-}
-
-static bool is_known_kind(const struct cache *w, const struct owner_ref *owner)
-{
-        struct text group = kind_group(owner->api_version);
-        for (const struct watched_kind *k = w->kinds; k; k = k->next)
-                if (text_is(owner->kind, k->kind) && text_is(group, k->group))
-                        return true;
-        return false;
 }
 
 static bool labels_same(const struct labels *l, const struct label_pair *pair, size_t count)
@@ -68,33 +61,38 @@ static void dimension_more_clear(struct cache *w, struct pod_more *more)
 
 void pod_more_free(struct cache *w, struct pod *p)
 {
-        if (p->more)
+        if (p->more) {
                 dimension_more_clear(w, p->more);
+                request_readers_release(w, &p->more->readers);
+                runtime_heaps_release(w, &p->more->heaps);
+        }
         mem_free(p->more);
         p->more = NULL;
 }
 
-/* What was recorded of its requests, by an admission of ours or before a resize. Its likeness shares it. */
+/* The pod's annotation records, by halflife's admission or before a resize. Its synthetic workload shares them. */
 static void records_read(struct cache *w, struct pod_more *more, const struct our_annotations *notes)
 {
-        struct workload *likeness = more->single ? more->single->likeness : NULL;
+        struct workload *synthetic = more->single ? more->single->synthetic : NULL;
         record_set_release(w, &more->original);
         record_set_release(w, &more->applied);
         more->original = record_set_read(w, notes->original);
         more->applied = record_set_read(w, notes->applied);
-        if (!likeness)
+        if (!synthetic)
                 return;
-        likeness->original = more->original;
-        likeness->applied = more->applied;
+        synthetic->original = more->original;
+        synthetic->applied = more->applied;
 }
 
-void pod_more_read(struct cache *w, struct pod *p, const struct object_view *meta)
+void pod_more_read(struct cache *w, struct pod *p, const struct pod_view *v)
 {
+        const struct object_view *meta = &v->meta;
         bool alone = meta->owner.kind.len == 0;
-        if (!alone && is_known_kind(w, &meta->owner)) {
-                if (p->more && p->more->alone) { /* adopted */
+        if (!alone && watched_kind_find(w, kind_group(meta->owner.api_version), meta->owner.kind)) {
+                if (p->more && p->more->alone) { /* a controller adopted the pod */
                         static const struct our_annotations none;
-                        records_read(w, p->more, &none); /* its likeness shares them until the next settle */
+                        records_read(w, p->more, &none); /* clears them in the synthetic workload as well, which shares
+                                                            them until the next settle */
                         dimension_more_clear(w, p->more);
                         w->changed = true;
                 }
@@ -108,21 +106,25 @@ void pod_more_read(struct cache *w, struct pod *p, const struct object_view *met
                               more->apply_never != never;
                 if (alone)
                         records_read(w, more, &meta->annotation);
+                if (alone && !more->readers.rows) /* a pod's variables and volumes never change */
+                        more->readers = request_readers_read(w, v->container, v->containers);
+                if (alone && !more->heaps.rows)
+                        more->heaps = runtime_heaps_read(w, v->container, v->containers);
                 more->alone = alone;
                 more->apply_never = never;
         }
         if (p->more && p->more->single)
-                w->changed = true; /* its requests may be others: a resize */
+                w->changed = true; /* its requests may differ after a resize */
 }
 
-/* --- likenesses --- */
+/* --- synthetic workloads --- */
 
-static struct workload *likeness_of(struct cache *w, struct target *t)
+static struct workload *synthetic_of(struct cache *w, struct target *t)
 {
-        struct workload *wl = t->likeness;
+        struct workload *wl = t->synthetic;
         if (!wl) {
-                wl = t->likeness = MEM_NEW(struct workload);
-                *wl = (struct workload){.kind = &w->likeness[t->dimension], .key = t->key, .ns = t->ns};
+                wl = t->synthetic = MEM_NEW(struct workload);
+                *wl = (struct workload){.kind = &w->synthetic[t->dimension], .key = t->key, .ns = t->ns};
                 wl->name = t->name;
                 wl->replicas = 1;
         }
@@ -132,29 +134,34 @@ static struct workload *likeness_of(struct cache *w, struct target *t)
         return wl;
 }
 
-static void likeness_free(struct workload *wl)
+static void synthetic_free(struct workload *wl)
 {
         if (!wl)
                 return;
         labels_release(&wl->labels);
         mem_free(wl->container);
+        mem_free(wl->more);
         mem_free(wl);
 }
 
-static void likeness_of_pod(struct cache *w, struct target *t, const struct pod *p)
+static void synthetic_of_pod(struct cache *w, struct target *t, const struct pod *p)
 {
-        struct workload *wl = likeness_of(w, t);
+        struct workload *wl = synthetic_of(w, t);
         const struct pod_more *more = p->more && p->more->alone ? p->more : NULL;
         struct labels own = more ? more->labels : workload_own_labels(p->owner);
         (void)labels_keep(&wl->labels, own.pair, own.count);
         wl->own_labels = own.count;
         memcpy(wl->uid, p->uid, UID_BYTES);
         wl->created_ms = p->created_ms;
-        wl->generation = more ? p->created_ms : 0; /* what it was made with is looked at once */
+        wl->generation = more ? p->created_ms : 0; /* has the records of an ownerless pod compared once */
         wl->apply_never = more ? more->apply_never : p->owner->apply_never;
-        wl->original =
-                more ? more->original : (struct record_set){0}; /* the pod's, which lives as long as this stands */
+        /* the records are the pod's, which lives as long as this link */
+        wl->original = more ? more->original : (struct record_set){0};
         wl->applied = more ? more->applied : (struct record_set){0};
+        if (wl->more || (more && (more->readers.rows || more->heaps.rows))) { /* likewise the pod's */
+                workload_more_made(wl)->readers = more ? more->readers : (struct request_readers){0};
+                wl->more->heaps = more ? more->heaps : (struct runtime_heaps){0};
+        }
         wl->container = mem_resize(wl->container, (size_t)p->containers, sizeof *wl->container);
         wl->containers = p->containers;
         for (int i = 0; i < p->containers; i++) {
@@ -171,11 +178,14 @@ static void likeness_of_pod(struct cache *w, struct target *t, const struct pod 
 
 static struct target *target_find(struct cache *w, const char *ns, enum dimension d, const char *name)
 {
-        AUTO(mem_free) char *key = w->others ? mem_printf("%s//%s/%s", ns, kind_of_dimension[d].kind, name) : NULL;
-        return key ? map_get(&w->targets, text_of(key)) : NULL;
+        if (!w->others)
+                return NULL;
+        AUTO(mem_free)
+        char *key = target_key_new(text_of(ns), TEXT(""), text_of(kind_of_dimension[d].kind), text_of(name));
+        return map_get(&w->targets, text_of(key));
 }
 
-/* Made where a profile chose it; NULL: neither that nor remembered. */
+/* The target, made if a profile chose it; NULL: no profile did, and no such target is kept. */
 static struct target *target_chosen(struct cache *w, const char *ns, enum dimension d, const char *name,
                                     struct profile *by)
 {
@@ -196,17 +206,17 @@ static void settle_namespace(struct cache *w, struct ns *ns)
                                           .system = profile_system_namespace(w, ns->name),
                                           .dimension = DIMENSION_NAMESPACE,
                                           .kind = text_of(kind_of_dimension[DIMENSION_NAMESPACE].kind)};
-        struct profile *by = ns->known ? profile_choose(w, &s, NULL, true) : NULL;
+        struct profile *by = ns->known ? profile_choose(w, &s, NULL) : NULL;
         struct target *t = target_chosen(w, ns->name, DIMENSION_NAMESPACE, ns->name, by);
         ns->whole = by ? t : NULL;
         if (!t || !ns->known)
                 return;
-        struct workload *wl = likeness_of(w, t);
+        struct workload *wl = synthetic_of(w, t);
         (void)labels_keep(&wl->labels, ns->labels.pair, ns->labels.count);
         wl->own_labels = ns->labels.count;
 }
 
-/* "web-3" of "web" */
+/* Is its name like "web-3" of workload "web"? */
 static bool is_ordinal(const struct pod *p)
 {
         size_t len = strlen(p->owner->name);
@@ -226,7 +236,7 @@ static struct profile *profile_of_alone(struct cache *w, const struct pod *p)
                                           .by_default = true,
                                           .label = p->more->labels.pair,
                                           .labels = p->more->labels.count};
-        return profile_choose(w, &s, NULL, true);
+        return profile_choose(w, &s, NULL);
 }
 
 static struct target *settle_single(struct cache *w, struct pod *p)
@@ -237,11 +247,11 @@ static struct target *settle_single(struct cache *w, struct pod *p)
         struct profile *by = alone ? profile_of_alone(w, p) : p->owner->of_pods;
         struct target *t = target_chosen(w, p->ns, DIMENSION_POD, p->name, by);
         if (t)
-                likeness_of_pod(w, t, p);
+                synthetic_of_pod(w, t, p);
         return by ? t : NULL;
 }
 
-/* By its topmost workload; where none is known, by its own labels. */
+/* Does the pod count in its namespace's target? Selected by its topmost workload or, if unknown, by its own labels. */
 static bool dimension_is_part(struct cache *w, const struct pod *p, const struct profile *by)
 {
         const struct workload *top = p->owner && !p->owner->gone ? p->owner : NULL;
@@ -275,7 +285,7 @@ static void settle_pod(struct cache *w, struct pod *p, struct target *whole)
         struct pod_more *more = more_of(p);
         more->single = single;
         if (more->whole != whole)
-                more->newest = (struct together_sample){0};
+                more->newest = (struct pod_aggregate_sample){0};
         more->whole = whole;
 }
 
@@ -299,7 +309,7 @@ void dimension_settle(struct cache *w)
                 settle_namespace(w, ns);
         for (size_t at = 0; (wl = map_each(&w->workloads, &at));) {
                 const struct profile_subject s = profile_subject_of(w, wl, DIMENSION_POD);
-                wl->of_pods = asked[DIMENSION_POD] && !workload_is_link(wl) ? profile_choose(w, &s, NULL, true) : NULL;
+                wl->of_pods = asked[DIMENSION_POD] && !workload_is_link(wl) ? profile_choose(w, &s, NULL) : NULL;
         }
         ns = NULL;
         for (size_t i = 0; i < w->ordered; i++) {
@@ -342,6 +352,13 @@ void dimension_forget(struct cache *w, struct target *t)
                 if (more && more->whole == t)
                         more->whole = NULL;
         }
-        likeness_free(t->likeness);
+        synthetic_free(t->synthetic);
         w->others--;
+}
+
+/* --- sums --- */
+
+void pod_summed(struct pod *p, const struct pod_aggregate_sample *sum)
+{
+        p->more->newest = *sum;
 }

@@ -1,5 +1,5 @@
 /*
- * What others find out about a pod, and do to it, is written here.
+ * Writes to a pod by other modules.
  */
 #include <string.h>
 
@@ -8,6 +8,11 @@
 void pod_admission_told(struct pod *p)
 {
         p->admitted = false;
+}
+
+void pod_set_canary(struct pod *p, bool first)
+{
+        p->canary = first;
 }
 
 /* --- kills --- */
@@ -107,6 +112,14 @@ void resizing_failed(struct resizing *kept)
 void pod_resize_after(struct pod *p, struct mono again)
 {
         pod_resizing(p)->again = again;
+}
+
+void raising_sampled(struct raising *r, const struct raise_facts *facts)
+{
+        r->used = facts->used;
+        r->sampled = true;
+        if (!raise_sample(&r->stretch, facts, &r->to))
+                r->to = 0;
 }
 
 void pod_set_requests(struct pod *p, const struct pod_view *v)

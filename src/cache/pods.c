@@ -1,5 +1,5 @@
 /*
- * Pods: who runs, for whom, and what each of their containers remembers between samples.
+ * Pods: which run, their owners, and the facts of each container that are kept between samples.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +16,7 @@ static struct pod *pod_new(struct cache *w, const struct object_view *meta, int 
         p->name = behind + meta->ns.len + 1;
         p->ns = ns_get(w, meta->ns)->name;
         uid_bytes(meta->uid, p->uid);
-        p->containers = (uint16_t)containers;
+        p->containers = (uint8_t)containers;
         return p;
 }
 
@@ -38,7 +38,7 @@ struct resizing *pod_resizing(struct pod *p)
         return p->resizing;
 }
 
-/* Most pods were never raised: nothing is kept of them. */
+/* Takes no memory for a pod that was never raised, as most are. */
 void pod_set_raised(struct pod *p, struct text annotation)
 {
         struct wall at = {0};
@@ -48,7 +48,7 @@ void pod_set_raised(struct pod *p, struct text annotation)
                 pod_resizing(p)->raised_ms = at.ms;
 }
 
-/* What the kubelet says of its requests, and when they were raised; most pods have neither. */
+/* Take the progress of a resize, and the time of the last raise; most pods have neither. */
 static void resize_set(struct pod *p, const struct pod_view *v)
 {
         p->ours = v->meta.annotation.applied.len > 0;
@@ -92,7 +92,7 @@ static void pod_drop(struct cache *w, struct pod *p)
         p->gone = true;
         if (p->running)
                 pod_turns(w, p);
-        p->running = false; /* its target has it until then */
+        p->running = false; /* it stays in its target's list until the next settle */
         map_drop(&w->pods, text_of(pod_key(p)));
         if (w->droppeds == w->dropped_cap)
                 w->dropped = mem_resize(w->dropped, w->dropped_cap = w->dropped_cap * 2 + 64, sizeof *w->dropped);
@@ -139,8 +139,8 @@ void pod_kills_forget(struct pod_container *c, int first)
         c->kills = NULL;
 }
 
-/* The one of that number, put among the others where it is new. Where they are too many the oldest goes; NULL: that
- * would be this one. */
+/* The kill with that number; a new one is inserted in order. If there are too many, the oldest is dropped. NULL: the
+ * new kill would itself be the oldest. */
 static struct pod_kill *kill_numbered(struct pod_container *c, int64_t number)
 {
         int count = c->kills ? c->kills->count : 0, at = count;
@@ -175,16 +175,17 @@ static void note_kill(struct pod_container *c, int64_t number, const struct kill
 }
 
 /*
- * A kill is counted once per (pod UID, container, restart count): lastState tells of the process before the present
- * one, state of the present. Of a restart count that jumped nobody tells what the others ended of.
+ * A kill is counted once per (pod UID, container, restart count). lastState describes the process before the present
+ * one, and state the present one. If the restart count jumped, nothing reports how the processes between them ended.
  */
-/* How many processes have ended: while the next is waited for, its restart is not counted yet. */
+/* How many processes have ended. While a container waits to restart, its restart count lacks the last end. */
 static int64_t ends_of(const struct container_status_view *s)
 {
         return s->restarts + (s->waits ? 1 : 0);
 }
 
-/* A kubelet that lost sight of a process, as of one that it evicted, counts a restart that is none. */
+/* The restart count without a false restart: a kubelet counts one when it lost track of a process, as after an
+ * eviction. */
 static uint32_t restarts_told(const struct container_status_view *s)
 {
         return s->last.lost && s->restarts ? (uint32_t)s->restarts - 1 : (uint32_t)s->restarts;
@@ -196,7 +197,7 @@ static void told_end(struct pod_container *c, int64_t number)
                 pod_ends(c)->told = number;
 }
 
-/* The present process is the one before by the next status; its number stays, and what is not counted yet waits. */
+/* Take kills from a status. By the next status, the present process is the last one; its kill keeps its number. */
 static void container_kill(struct pod_container *c, const struct container_status_view *s)
 {
         for (int i = 0; c->kills && i < c->kills->count; i++)
@@ -216,8 +217,8 @@ static int64_t above_request(const struct pod_container *c)
         return c->last_memory - pod_request(c, MEMORY).value;
 }
 
-/* Whom an eviction for memory is put down to: the container furthest above its request, by the kubelet's words, else by
- * the last samples. *ret_used: by those words; 0: they do not tell. */
+/* The container that counts as the cause of an eviction for memory: the one furthest above its request, by the
+ * kubelet's message, else by the last samples. *ret_used: its bytes by the message; 0: not in the message. */
 static struct pod_container *evicted_container(struct pod *p, struct text message, int64_t *ret_used)
 {
         struct pod_container *worst = NULL;
@@ -229,7 +230,7 @@ static struct pod_container *evicted_container(struct pod *p, struct text messag
                 struct pod_container *c = &p->container[i];
                 if (c->role == ROLE_INIT)
                         continue;
-                if (c->evicted || pod_ended(c).evicted_s) /* as was said before */
+                if (c->evicted || pod_ended(c).evicted_s) /* as in an earlier status or Event */
                         return c;
                 if (told && text_is(name, c->name)) {
                         *ret_used = used;
@@ -241,19 +242,19 @@ static struct pod_container *evicted_container(struct pod *p, struct text messag
         return worst;
 }
 
-/* A kubelet that evicts may leave out the container's status: then the last one, or what was counted before, tells of
- * its restarts. */
+/* The restarts before an eviction. The kubelet may leave out the container's status when it evicts; then the last
+ * status or the last counted kill has the number. */
 static int64_t pod_restarts_before(const struct pod_container *c)
 {
         const struct pod_ends e = pod_ended(c);
         return c->has_status || e.kills_counted < 0 ? e.restarts : e.kills_counted;
 }
 
-/* The pod does not start again, so its eviction is the end of the present process: a kill of that process and each
- * witness of the eviction (status, condition, Event) have one and the same number, and are counted once. */
+/* An evicted pod does not start again, so the eviction ends the present process. A kill of that process and each report
+ * of the eviction (status, condition, Event) therefore get the same number, and count once. */
 static void note_eviction(struct pod_container *c, struct wall at)
 {
-        if (c->evicted && !c->kills && !c->has_status) /* nothing but what was counted of it numbers its ends */
+        if (c->evicted && !c->kills && !c->has_status) /* the counted kill may be this eviction */
                 return;
         c->evicted = true;
         int64_t number = pod_restarts_before(c) + 1;
@@ -273,8 +274,8 @@ static void pod_evicted(struct pod *p, struct text message, struct wall at)
         note_eviction(c, at);
 }
 
-/* Events may be written by whoever may write anything in the namespace: one is believed of a pod that has ended or is
- * being deleted, and what it says of usage is not. */
+/* Take evictions from Events. Anybody who may write in the namespace may write Events. So an Event counts only for a
+ * pod that has ended or is being deleted, and its usage figure does not count. */
 static void believe_events(struct pod *p)
 {
         for (int i = 0; i < p->containers; i++)
@@ -309,7 +310,7 @@ static void container_set(struct cache *w, struct pod_container *c, const struct
                 c->request[r] = amount_pack(v->request[r]);
                 c->limit[r] = amount_pack(v->limit[r]);
         }
-        memcpy(c->restarts, v->restarts, sizeof c->restarts);
+        c->restarts = (uint8_t)(v->restarts[CPU] << CPU | v->restarts[MEMORY] << MEMORY) & 0x3u;
         c->probed = v->probed || v->restarts[CPU] || v->restarts[MEMORY] || v->role == ROLE_SIDECAR;
         if (!s)
                 return;
@@ -320,6 +321,40 @@ static void container_set(struct cache *w, struct pod_container *c, const struct
                 pod_ends(c)->stopped_s = pod_stopped(s);
         }
         container_kill(c, s);
+}
+
+/* When the kubelet took the pod, or when it was created, in seconds since 1970. */
+static int64_t pod_base_s(const struct pod *p)
+{
+        return p->started_s ? p->started_s : p->created_ms / SECOND_MS;
+}
+
+/* A container began at most 18 hours after its pod, or its first minutes are over by far. */
+static void container_began(const struct pod *p, struct pod_container *c, const struct container_status_view *s)
+{
+        if (!s || s->running_since.ms <= 0)
+                return;
+        int64_t after_s = s->running_since.ms / SECOND_MS - pod_base_s(p);
+        c->began_after_s = (uint16_t)(after_s < 0 ? 1 : after_s < UINT16_MAX ? after_s + 1 : UINT16_MAX);
+}
+
+int64_t pod_container_began_ms(const struct pod *p, const struct pod_container *c)
+{
+        if (pod_ended(c).began_s)
+                return (int64_t)c->ends->began_s * SECOND_MS;
+        return (pod_base_s(p) + (c->began_after_s ? c->began_after_s - 1 : 0)) * SECOND_MS;
+}
+
+int64_t pod_began_ms(const struct pod *p)
+{
+        int64_t began_ms = p->started_s ? pod_started_ms(p) : p->created_ms;
+        for (int i = 0; i < p->containers; i++) {
+                const struct pod_ends ends = pod_ended(&p->container[i]);
+                int64_t ms = (int64_t)ends.began_s * SECOND_MS;
+                if (p->container[i].role != ROLE_INIT && ends.restarts > 0 && ms > began_ms)
+                        began_ms = ms;
+        }
+        return began_ms;
 }
 
 struct pod_told *pod_tell(struct pod *p)
@@ -339,7 +374,7 @@ void pod_remember(struct cache *w, struct pod *p, struct text original)
         intern_drop(w->names, was);
 }
 
-/* What its utilization is of, and whom a selector finds. */
+/* Take what custom metrics need of a pod: its utilization basis, originals and labels. */
 static void pod_describe(struct cache *w, struct pod *p, const struct object_view *meta)
 {
         p->basis = basis_read(meta->annotation.basis) & 0x7u;
@@ -352,7 +387,7 @@ static void pod_describe(struct cache *w, struct pod *p, const struct object_vie
         labels_set(&pod_tell(p)->labels, pair, (size_t)meta->labels);
 }
 
-/* Less those because its node went down, which lastState tells of until the next: seen again, it is the same one. */
+/* Restarts without those by node shutdowns. lastState shows such a restart until the next one, but it counts once. */
 static uint32_t own_restarts(struct pod_container *c, const struct container_status_view *s)
 {
         uint32_t restarts = restarts_told(s), ends = restarts + (s->waits ? 1 : 0);
@@ -364,7 +399,8 @@ static uint32_t own_restarts(struct pod_container *c, const struct container_sta
         return restarts > e->node_restarts ? restarts - e->node_restarts : 0;
 }
 
-/* Init containers that run to completion are not ours to judge. */
+/* Sum the restarts of a pod, without those of init containers that run to completion. A restart with the originals is
+ * no harm by a lower request. */
 static void count_restarts(struct pod *p, const struct pod_view *v)
 {
         int64_t sum = 0, ended_ms = 0;
@@ -376,7 +412,10 @@ static void count_restarts(struct pod *p, const struct pod_view *v)
                 if (s->last.at.ms > ended_ms)
                         ended_ms = s->last.at.ms;
         }
-        p->restarts = sum < UINT16_MAX ? (uint16_t)sum : UINT16_MAX;
+        sum = sum < UINT16_MAX ? sum : UINT16_MAX;
+        if (pod_has_originals(p) && sum > p->restarts + p->start_restarts)
+                p->start_restarts = (uint16_t)(sum - p->restarts);
+        p->restarts = sum > p->start_restarts ? (uint16_t)(sum - p->start_restarts) : 0;
         p->ended_s = seconds_of(ended_ms);
 }
 
@@ -396,12 +435,14 @@ static void pod_set(struct cache *w, struct pod *p, const struct pod_view *v, ui
         p->stopped = v->stopped;
         p->ready = v->ready;
         p->ready_turned_s = seconds_of(v->ready_turned.ms);
-        if (v->node.len && !p->node) /* once there it stays */
+        if (v->node.len && !p->node) /* a pod never changes its node */
                 node_take(w, p, v->node);
         pod_describe(w, p, &v->meta);
         resize_set(p, v);
         for (int i = 0; i < v->containers; i++)
                 container_set(w, &p->container[i], &v->container[i], status_of(v, v->container[i].name));
+        for (int i = 0; i < v->containers; i++)
+                container_began(p, &p->container[i], status_of(v, v->container[i].name));
         count_restarts(p, v);
         if (v->eviction.seen)
                 pod_evicted(p, v->eviction.message, v->eviction.at);
@@ -443,7 +484,7 @@ static void note_killed(struct cache *w, struct pod *p)
         w->kills |= w->killed != NULL;
 }
 
-/* Gone without a last word: it has ended. */
+/* The pod vanished without a last status: it has ended. */
 static void pod_vanish(struct cache *w, struct pod *p)
 {
         believe_events(p);
@@ -458,7 +499,7 @@ int pod_upsert(struct cache *w, struct text json, uint32_t epoch, struct err *er
         int rc = decode_pod(json, &w->scratch, view, err);
         if (rc == 0) {
                 struct pod *p = map_get(&w->pods, key_of_object(w, &view->meta));
-                if (p && !pod_same(p, view)) { /* deleted and made again while nobody looked */
+                if (p && !pod_same(p, view)) { /* deleted and made again between two events */
                         pod_vanish(w, p);
                         p = NULL;
                 }
@@ -468,14 +509,14 @@ int pod_upsert(struct cache *w, struct text json, uint32_t epoch, struct err *er
                         pod_keep(w, p);
                 }
                 pod_set(w, p, view, epoch);
-                pod_more_read(w, p, &view->meta);
+                pod_more_read(w, p, view);
                 note_killed(w, p);
         }
         arena_reset(&w->scratch);
         return rc;
 }
 
-/* It comes before the status that says so, or after it. */
+/* An Event about an eviction. It may come before or after the pod's status. */
 static void event_evicted(struct cache *w, struct pod *p, const struct event_view *e)
 {
         int64_t used;
@@ -517,8 +558,8 @@ void evicted_swept(struct cache *w, uint32_t epoch)
         (void)w, (void)epoch;
 }
 
-/* A deleted pod's last object may tell of a kill that no other one told of: it is taken in first, and freed after the
- * next settle. */
+/* The last object of a deleted pod may report a kill that no earlier one reported. So the object is read first, and the
+ * pod freed after the next settle. */
 void pod_remove(struct cache *w, struct text json)
 {
         w->killed = NULL;
@@ -555,7 +596,7 @@ static int pod_compare_at(const void *a, const void *b)
         return pod_compare(*(struct pod *const *)a, *(struct pod *const *)b);
 }
 
-/* Take the gone out, sort the fresh, merge from the back: linear in the pods, and nothing at all where none came or
+/* Remove gone pods, sort new ones and merge them from the back: linear in the number of pods, and free if none came or
  * went. */
 void pods_settle(struct cache *w)
 {
@@ -608,10 +649,10 @@ void pods_free_dropped(struct cache *w)
 }
 
 /*
- * The pod of a metrics item. The answer is sorted as the order is, so it is nearly always at the cursor or a few places
- * on; where it is not (other order, unknown pods), the map knows.
+ * The pod of a metrics item. Metrics are sorted like cache.order, so the pod is nearly always at the cursor or a few
+ * places further. If not (other order, unknown pods), it is looked up in the map.
  */
-struct pod *pod_at(struct cache *w, struct text ns, struct text name, size_t *cursor)
+struct pod *pod_at(const struct cache *w, struct text ns, struct text name, size_t *cursor)
 {
         for (size_t i = *cursor; i < w->ordered && i < *cursor + 4; i++) {
                 struct pod *p = w->order[i];

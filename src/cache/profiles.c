@@ -3,9 +3,11 @@
  */
 #include <string.h>
 
-#include "base/time_zone.h"
 #include "base/yaml.h"
 #include "cache/cache.h"
+#include "cache/cached_zone.h"
+#include "cache/profile_fuse.h"
+#include "cache/profile_specs.h"
 
 static struct text profile_key(struct cache *w, bool cluster, const struct object_view *view)
 {
@@ -15,85 +17,123 @@ static struct text profile_key(struct cache *w, bool cluster, const struct objec
         return key_of_object(w, &v);
 }
 
-static void zones_release(struct profile *p)
+/* Say which window stays shut, because its time zone could never be read. */
+static void profile_set_trouble(struct profile *p)
+{
+        mem_free(p->trouble);
+        p->trouble = NULL;
+        for (int i = 0; i < p->spec->windows && !p->trouble; i++)
+                if (!p->zone[i]->zone)
+                        p->trouble = mem_printf("windows[%d] stays shut: %s", i, p->zone[i]->trouble);
+}
+
+static void profile_zones_release(struct cache *w, struct profile *p)
 {
         for (int i = 0; i < PROFILE_WINDOWS; i++)
-                zone_free(p->zone[i]);
+                cached_zone_drop(w, p->zone[i]);
         memset(p->zone, 0, sizeof p->zone);
-        mem_free(p->trouble);
-        p->trouble = NULL;
 }
 
-static void profile_free(struct profile *p)
+static struct profile_list *profile_list_of(struct cache *w, const struct profile *p)
 {
-        zones_release(p);
+        return p->ns ? &ns_get(w, text_of(p->ns))->profiles : &w->of_cluster;
+}
+
+static void profile_kinds_renamed(struct cache *w, const struct profile *p)
+{
+        struct kind_share *share = p->ns ? &ns_get(w, text_of(p->ns))->named : &w->named;
+        share->stale = w->kinds_renamed = true;
+}
+
+static void profile_named_release(struct cache *w, struct profile *p)
+{
+        for (int i = 0; i < p->nameds; i++)
+                intern_drop(w->names, p->named[i].key);
+        mem_free(p->named);
+        p->named = NULL;
+        p->nameds = 0;
+}
+
+static void profile_named_read(struct cache *w, struct profile *p)
+{
+        struct profile_kind named[PROFILE_TARGETS];
+        profile_named_release(w, p);
+        for (int i = 0; i < p->spec->targets; i++) {
+                struct text group = kind_group(text_of(p->spec->target[i].api_version));
+                struct text kind = text_of(p->spec->target[i].kind);
+                if (kind_dimension(group, kind) != DIMENSION_WORKLOAD || kind_find(group, kind))
+                        continue; /* always watched, or looked for */
+                named[p->nameds++] =
+                        (struct profile_kind){watched_kind_key(w, group, kind), watched_kind_find(w, group, kind)};
+        }
+        p->named = mem_resize(NULL, (size_t)p->nameds, sizeof *p->named);
+        for (int i = 0; i < p->nameds; i++)
+                p->named[i] = named[i];
+}
+
+static void profile_free(struct cache *w, struct profile *p)
+{
+        profile_zones_release(w, p);
+        profile_canary_begin(p);
+        profile_fuses_release(p);
         profile_spec_drop(p->spec);
+        profile_specs_drop(w, p->shared);
         mem_free(p->error);
+        mem_free(p->trouble);
+        profile_named_release(w, p);
+        budget_account_release(&p->budget);
         mem_free(p->key);
         mem_free(p);
-}
-
-/* An unknown zone is a condition and a shut window, not a profile refused: tzdata may come later. One that cannot be
- * read again stays as it was. */
-static void zones_read(struct profile *p)
-{
-        mem_free(p->trouble);
-        p->trouble = NULL;
-        for (int i = 0; i < p->spec->windows; i++) {
-                struct err err = {0};
-                struct zone *fresh = NULL;
-                if (zone_read(NULL, p->spec->window[i].time_zone, &fresh, &err) == 0) {
-                        zone_free(p->zone[i]);
-                        p->zone[i] = fresh;
-                } else if (!p->zone[i] && !p->trouble) {
-                        p->trouble = mem_printf("windows[%d] stays shut: %s", i, err.text);
-                }
-        }
 }
 
 void profiles_read_zones(struct cache *w)
 {
         struct profile *p;
+        cached_zones_read(w);
         for (size_t at = 0; (p = map_each(&w->profiles, &at));)
-                zones_read(p);
+                profile_set_trouble(p);
 }
 
-static void profile_read(struct profile *p, struct text json)
+/* Read a profile; object NULL: its JSON is wrong, as `why` describes. */
+static void profile_read(struct cache *w, struct profile *p, const json_t *object, const json_error_t *why)
 {
-        json_error_t why;
-        AUTO(json_decref) json_t *object = json_loadb(json.p, json.len, 0, &why);
-        struct profile_spec spec;
         struct err err = {0};
         mem_free(p->error);
         p->error = NULL;
-        /* A spec that was good and is no longer goes on recommending by what was good, and changes nothing. */
-        if (object && profile_spec_read(json_object_get(object, "spec"), &spec, &err) == 0) {
+        /* If the spec becomes unreadable, the last good one still makes recommendations, but nothing is applied. */
+        struct shared_profile_spec *shared =
+                object ? profile_specs_take(w, json_object_get(object, "spec"), &err) : NULL;
+        if (shared) {
                 profile_spec_drop(p->spec);
-                p->spec = profile_spec_share(&spec);
+                profile_specs_drop(w, p->shared);
+                p->shared = shared;
+                p->spec = profile_spec_hold(shared->spec);
                 p->valid = true;
-                zones_release(p);
-                zones_read(p);
+                profile_named_read(w, p);
+                profile_zones_release(w, p);
+                for (int i = 0; i < p->spec->windows; i++)
+                        p->zone[i] = cached_zone_take(w, p->spec->window[i].time_zone);
+                profile_set_trouble(p);
         } else {
-                p->error = mem_string(err.code ? err.text : why.text);
+                p->error = mem_string(err.code ? err.text : why->text);
         }
 }
 
-/* Since when its conditions hold, as an earlier life of ours wrote it. */
-static void standing_read(struct profile *p, struct text json)
+/* Read since when its conditions hold, as halflife wrote it before a restart. */
+static void standing_read(struct profile *p, const json_t *status)
 {
-        AUTO(json_decref) json_t *object = json_loadb(json.p, json.len, 0, NULL);
         size_t i;
         json_t *row;
-        json_array_foreach(json_object_get(json_object_get(object, "status"), "conditions"), i, row)
+        json_array_foreach(json_object_get(status, "conditions"), i, row)
         {
                 const char *type = json_string_value(json_object_get(row, "type"));
-                const char *status = json_string_value(json_object_get(row, "status"));
+                const char *is = json_string_value(json_object_get(row, "status"));
                 const char *since = json_string_value(json_object_get(row, "lastTransitionTime"));
                 struct wall at = {0};
-                if (!type || !status || !since || wall_parse(since, strlen(since), &at) < 0)
+                if (!type || !is || !since || wall_parse(since, strlen(since), &at) < 0)
                         continue;
                 bool ready = strcmp(type, "Ready") == 0;
-                *(ready ? &p->was_ready : &p->was_degraded) = strcmp(status, "True") == 0;
+                *(ready ? &p->was_ready : &p->was_degraded) = strcmp(is, "True") == 0;
                 *(ready ? &p->ready_since_ms : &p->degraded_since_ms) = at.ms;
         }
 }
@@ -104,16 +144,16 @@ static bool is_text(const json_t *object, const char *key, const char *want)
         return s && strcmp(s, want) == 0;
 }
 
-/* As whoever holds the Lease says; he himself knows. */
-static void verdicts_read(struct profile *p, struct text json)
+/* Read the fuses and the canary state from the status, as the holder of the Lease wrote them. The holder itself knows
+ * them. */
+static void verdicts_read(struct profile *p, const json_t *status)
 {
-        AUTO(json_decref) json_t *object = json_loadb(json.p, json.len, 0, NULL);
-        const json_t *status = json_object_get(object, "status");
         size_t i;
         json_t *row;
         const json_t *canary = json_object_get(status, "canary");
         p->canary_closed =
                 json_is_false(json_object_get(canary, json_object_get(canary, "complete") ? "complete" : "open"));
+        profile_fuses_read(p, status);
         p->fused = false;
         json_array_foreach(json_object_get(status, "conditions"), i, row) p->fused |=
                 is_text(row, "type", "Degraded") && is_text(row, "status", "True") && is_text(row, "reason", "Fuse");
@@ -124,24 +164,34 @@ int profile_upsert(struct cache *w, bool cluster, struct text json, uint32_t epo
         struct object_view view;
         int rc = decode_object(json, &w->scratch, &view, err);
         if (rc == 0) {
+                json_error_t why;
+                AUTO(json_decref) json_t *object = json_loadb(json.p, json.len, 0, &why);
+                const json_t *status = json_object_get(object, "status");
                 struct text key = profile_key(w, cluster, &view);
                 struct profile *p = map_get(&w->profiles, key);
-                if (!p) {
+                bool made = !p;
+                if (made) {
                         p = MEM_NEW(struct profile);
                         p->spec = profile_spec_share(&(struct profile_spec){0});
                         p->key = mem_string_n(key.p, key.len);
                         p->name = strrchr(p->key, '/') + 1;
                         p->ns = cluster ? NULL : ns_get(w, view.ns)->name;
                         map_put(&w->profiles, text_of(p->key), p);
-                        standing_read(p, json);
+                        standing_read(p, status);
                 }
                 p->epoch = epoch;
-                verdicts_read(p, json);
-                /* Our own status writes do not count; one deleted and made again while nobody looked does. */
-                if (p->generation != view.generation || p->created_ms != view.created.ms) {
+                verdicts_read(p, status);
+                /* halflife's own status writes change no generation; a profile deleted and made again has another
+                 * creation time. */
+                if (made || p->generation != view.generation || p->created_ms != view.created.ms) {
+                        struct profile_list *list = profile_list_of(w, p);
+                        if (!made)
+                                profile_list_drop(list, p);
                         p->generation = view.generation;
                         p->created_ms = view.created.ms;
-                        profile_read(p, json);
+                        profile_read(w, p, object, &why);
+                        profile_list_add(list, p);
+                        profile_kinds_renamed(w, p);
                         w->changed = true;
                 }
         }
@@ -149,19 +199,26 @@ int profile_upsert(struct cache *w, bool cluster, struct text json, uint32_t epo
         return rc;
 }
 
-static void profile_drop(struct cache *w, struct profile *p)
+/* Drop the profiles that are going, and what points to them. */
+static void profiles_drop_going(struct cache *w)
 {
         struct target *t;
-        struct profile *other;
+        struct profile *p;
         for (size_t at = 0; (t = map_each(&w->targets, &at));)
-                if (t->profile == p)
+                if (t->profile && t->profile->going)
                         t->profile = NULL;
-        for (size_t at = 0; (other = map_each(&w->profiles, &at));)
-                if (other->by == p)
-                        other->by = NULL;
-        map_drop(&w->profiles, text_of(p->key));
-        profile_free(p);
-        w->changed = true;
+        for (size_t at = 0; (p = map_each(&w->profiles, &at));)
+                if (p->by && p->by->going)
+                        p->by = NULL;
+        for (size_t at = 0; (p = map_each(&w->profiles, &at));) {
+                if (!p->going)
+                        continue;
+                profile_list_drop(profile_list_of(w, p), p);
+                profile_kinds_renamed(w, p);
+                map_drop(&w->profiles, text_of(p->key));
+                profile_free(w, p);
+                w->changed = w->ns_gone = true;
+        }
 }
 
 void profile_remove(struct cache *w, bool cluster, struct text json)
@@ -169,39 +226,39 @@ void profile_remove(struct cache *w, bool cluster, struct text json)
         struct object_view view;
         if (decode_object(json, &w->scratch, &view, NULL) == 0) {
                 struct profile *p = map_get(&w->profiles, profile_key(w, cluster, &view));
-                if (p)
-                        profile_drop(w, p);
+                if (p) {
+                        p->going = true;
+                        profiles_drop_going(w);
+                }
         }
         arena_reset(&w->scratch);
 }
 
 void profile_swept(struct cache *w, bool cluster, uint32_t epoch)
 {
-        bool again = true;
-        while (again) { /* profile_drop walks the map itself, so the walk starts afresh after each */
-                again = false;
-                struct profile *p;
-                for (size_t at = 0; (p = map_each(&w->profiles, &at));)
-                        if (!p->ns == cluster && p->epoch != epoch) {
-                                profile_drop(w, p);
-                                again = true;
-                                break;
-                        }
+        struct profile *p;
+        bool any = false;
+        for (size_t at = 0; (p = map_each(&w->profiles, &at));) {
+                p->going = !p->ns == cluster && p->epoch != epoch;
+                any |= p->going;
         }
+        if (any)
+                profiles_drop_going(w);
 }
 
 void profiles_release(struct cache *w)
 {
         struct profile *p;
         for (size_t at = 0; (p = map_each(&w->profiles, &at));)
-                profile_free(p);
+                profile_free(w, p);
         map_release(&w->profiles);
+        profile_list_release(&w->of_cluster);
 }
 
 bool profile_unread(const struct cache *w, const struct target *t)
 {
-        bool own = strcmp(t->published->profile_kind, "Profile") == 0;
-        AUTO(mem_free) char *key = mem_printf("%s/%s", own ? t->ns : "", t->published->profile_name);
+        AUTO(mem_free)
+        char *key = mem_printf("%s/%s", t->published->of_profile ? t->ns : "", t->published->profile_name);
         const struct profile *p = map_get(&w->profiles, text_of(key));
         return p && !p->valid;
 }
@@ -214,7 +271,7 @@ bool profile_system_namespace(const struct cache *w, const char *ns)
                (w->own_ns && strcmp(ns, w->own_ns) == 0);
 }
 
-/* A profile may name the kind of a workload, or of whoever runs its template. */
+/* A profile may name the kind of a workload, or of the Rollout that runs its template. */
 static bool profile_matches(const struct profile *p, const struct profile_subject *s, const struct watched_kind *by)
 {
         struct profile_subject other = *s;
@@ -224,17 +281,6 @@ static bool profile_matches(const struct profile *p, const struct profile_subjec
         }
         return p->valid && (profile_selects(p->spec, text_of(p->ns), s) ||
                             (by && profile_selects(p->spec, text_of(p->ns), &other)));
-}
-
-static struct profile_rank profile_rank_of(const struct profile *p)
-{
-        return (struct profile_rank){!p->ns, p->spec->priority, p->created_ms, p->name};
-}
-
-static void profile_lost(struct profile *loser, const struct profile *winner)
-{
-        loser->overridden++;
-        loser->by = winner;
 }
 
 struct profile_subject profile_subject_of(struct cache *w, const struct workload *wl, enum dimension d)
@@ -256,20 +302,27 @@ struct profile_subject profile_subject_of(struct cache *w, const struct workload
         };
 }
 
-struct profile *profile_choose(struct cache *w, const struct profile_subject *s, const struct watched_kind *by,
-                               bool count)
+/* The first profile of a list that selects the subject, where none was chosen before; the others lose. */
+static struct profile *profile_choose_among(const struct profile_list *l, const struct profile_subject *s,
+                                            const struct watched_kind *by, struct profile *best)
 {
-        struct profile *best = NULL, *p;
-        for (size_t at = 0; (p = map_each(&w->profiles, &at));) {
+        for (size_t i = 0; i < l->count; i++) {
+                struct profile *p = l->of[i];
                 if (!profile_matches(p, s, by))
                         continue;
-                struct profile *loser = best;
-                if (!best || profile_beats(profile_rank_of(p), profile_rank_of(best)))
+                if (best) {
+                        p->overridden++;
+                        p->by = best;
+                } else {
                         best = p;
-                else
-                        loser = p;
-                if (loser && count)
-                        profile_lost(loser, best);
+                }
         }
         return best;
+}
+
+struct profile *profile_choose(struct cache *w, const struct profile_subject *s, const struct watched_kind *by)
+{
+        const struct ns *ns = map_get(&w->namespaces, s->ns);
+        struct profile *best = ns ? profile_choose_among(&ns->profiles, s, by, NULL) : NULL;
+        return profile_choose_among(&w->of_cluster, s, by, best);
 }

@@ -1,4 +1,4 @@
-/* ResourceQuotas as they are watched: nothing is linked to them, so none of it makes links afresh. */
+/* ResourceQuotas as watched. Nothing links to them, so they never mark the cache as changed. */
 #include <string.h>
 
 #include "cache/cache.h"
@@ -19,7 +19,7 @@ static void quota_drop(struct cache *w, struct quota **link)
         quota_free(w, q);
 }
 
-/* Where it stands, or would. */
+/* The place of the quota in the sorted list, or where to insert it. */
 static struct quota **quota_place(struct ns *ns, struct text name)
 {
         struct quota **at = &ns->quotas;

@@ -1,269 +1,118 @@
 /*
- * Recommendations as the API server has them: what was published last, so that a restart writes nothing that stands
- * already, and what a person said (hold).
+ * Recommendations as they are in the API server: the last published status, so that a restart does not write it again,
+ * and a person's hold.
  */
-#include <stdlib.h>
 #include <string.h>
 
+#include "base/utf8.h"
 #include "base/yaml.h"
 #include "cache/cache.h"
-#include "cache/status_digest.h"
 
-static void rows_release(struct cache *w, struct published *p)
+enum { HOLD_MOST = 1024 }; /* bytes of a person's reason; an annotation may have 256 KiB */
+
+static void status_release(struct cache *w, struct recommendation_status *s)
 {
-        for (int i = 0; i < p->rows; i++)
-                intern_drop(w->names, p->row[i].container);
-        for (int i = 0; i < p->conditions; i++) {
-                intern_drop(w->names, p->condition[i].type);
-                intern_drop(w->names, p->condition[i].reason);
+        for (int i = 0; i < s->containers; i++)
+                intern_drop(w->names, s->container[i].name);
+        for (int i = 0; i < s->conditions; i++) {
+                intern_drop(w->names, s->condition[i].type);
+                intern_drop(w->names, s->condition[i].reason);
         }
-        mem_free(p->row);
-        mem_free(p->condition);
-        mem_free(p->quota);
-        p->quota = NULL;
-        if (p->guard)
-                mem_free(p->guard->why);
-        mem_free(p->guard);
-        p->guard = NULL;
-        p->row = NULL;
-        p->condition = NULL;
-        p->rows = p->conditions = 0;
+        if (s->guard)
+                mem_free(s->guard->message);
+        mem_free(s->container);
+        mem_free(s->condition);
+        mem_free(s->quota);
+        mem_free(s->so_far);
+        mem_free(s->limits);
+        mem_free(s->guard);
+        mem_free(s->applied);
+        mem_free(s->rest);
+        *s = (struct recommendation_status){0};
+}
+
+static void *list_copy(const void *list, size_t count, size_t size)
+{
+        void *copy = count && list ? mem_new_array(count, size) : NULL;
+        if (copy)
+                memcpy(copy, list, count * size);
+        return copy;
+}
+
+static struct status_limits *limits_copy(const struct status_limits *from)
+{
+        return from ? list_copy(from, 1, sizeof *from + (size_t)from->rows * sizeof from->row[0]) : NULL;
+}
+
+static void status_copy(struct cache *w, const struct recommendation_status *from, struct recommendation_status *to)
+{
+        *to = *from;
+        to->pod = NULL;
+        to->container = list_copy(from->container, (size_t)from->containers, sizeof *to->container);
+        for (int i = 0; i < to->containers; i++)
+                to->container[i].name = intern_text(w->names, text_of(from->container[i].name));
+        to->condition = list_copy(from->condition, (size_t)from->conditions, sizeof *to->condition);
+        for (int i = 0; i < to->conditions; i++) {
+                to->condition[i].type = intern_text(w->names, text_of(from->condition[i].type));
+                to->condition[i].reason = intern_text(w->names, text_of(from->condition[i].reason));
+                to->condition[i].message = NULL;
+        }
+        to->quota = list_copy(from->quota, RESOURCES, sizeof *to->quota);
+        to->so_far = list_copy(from->so_far, RESOURCES, sizeof *to->so_far);
+        to->limits = limits_copy(from->limits);
+        to->guard = list_copy(from->guard, 1, sizeof *to->guard);
+        if (to->guard)
+                to->guard->message = mem_string(from->guard->message);
+        to->applied = mem_string(from->applied);
+        to->rest = mem_string(from->rest);
 }
 
 static void published_clear(struct cache *w, struct published *p)
 {
-        rows_release(w, p);
+        status_release(w, &p->status);
         labels_release(&p->labels);
         mem_free(p->hold);
-        mem_free(p->applied);
-        mem_free(p->resting);
-        intern_drop(w->names, p->profile_kind);
         intern_drop(w->names, p->profile_name);
         intern_drop(w->names, p->target_api_version);
         intern_drop(w->names, p->target_kind);
-        mem_free(p->target_name);
-        p->hold = p->applied = p->resting = p->target_name = NULL;
-        p->profile_kind = p->profile_name = p->target_api_version = p->target_kind = NULL;
+        intern_drop(w->names, p->target_name);
+        p->hold = NULL;
+        p->profile_name = p->target_api_version = p->target_kind = p->target_name = NULL;
+}
+
+/* Set the kind of its target, where that is a workload of a kind that is not built in. */
+static void published_set_kind_key(struct cache *w, struct published *p)
+{
+        struct text group, version, kind = text_of(p->target_kind);
+        const char *was = p->kind_key;
+        key_split(text_of(p->target_api_version), &group, &version);
+        bool named = kind.len && kind_dimension(group, kind) == DIMENSION_WORKLOAD && !kind_find(group, kind);
+        p->kind_key = named ? watched_kind_key(w, group, kind) : NULL;
+        w->kinds_recommended |= p->kind_key != was;
+        intern_drop(w->names, was);
 }
 
 static void published_free(struct cache *w, struct published *p)
 {
         published_clear(w, p);
+        intern_drop(w->names, p->kind_key);
         for (int i = 0; i < ANNOTATION_COMMANDS; i++)
-                annotation_command_free(p->command[i]);
+                annotation_command_free(w, p->command[i]);
         mem_free(p->key);
         mem_free(p);
 }
 
-static struct amount amount_of(const json_t *container, enum resource r, const char *field)
-{
-        const char *s = json_string_value(json_object_get(json_object_get(container, resource_name(r)), field));
-        struct amount a = {0};
-        (void)amount_parse(text_of(s), r, &a);
-        return a;
-}
-
-static bool published_is_word(const json_t *object, const char *key, const char *word)
-{
-        const char *s = json_string_value(json_object_get(object, key));
-        return s && strcmp(s, word) == 0;
-}
-
-/* Does a container's target stand on usage? Neither the owner's request of then nor a static share of it does. */
-static bool is_learned(const json_t *container, enum resource r)
-{
-        const json_t *of = json_object_get(container, resource_name(r));
-        struct amount original = amount_of(container, r, "original"), target = amount_of(container, r, "target");
-        if (!target.set || (original.set && target.value >= original.value) ||
-            published_is_word(of, "reason", "Static"))
-                return false;
-        bool young =
-                published_is_word(container, "state", "NoData") || published_is_word(container, "state", "Learning");
-        return !young ||
-               published_is_word(of, "reason", "Learning"); /* the last good value of a history that was lost */
-}
-
-static enum state state_of(const char *name)
-{
-        for (int s = 0; name && s < STATES; s++)
-                if (strcmp(name, state_name((enum state)s)) == 0)
-                        return (enum state)s;
-        return STATE_NO_DATA;
-}
-
-static int64_t published_time_of(const json_t *object, const char *key)
-{
-        const char *text = json_string_value(json_object_get(object, key));
-        struct wall at = {0};
-        if (text)
-                (void)wall_parse(text, strlen(text), &at);
-        return at.ms;
-}
-
-static void conditions_set(struct cache *w, struct published *p, const json_t *conditions)
-{
-        size_t count = json_array_size(conditions);
-        if (count > VIEW_METRICS)
-                count = VIEW_METRICS;
-        p->condition = count ? mem_new_array(count, sizeof *p->condition) : NULL;
-        for (size_t i = 0; i < count; i++) {
-                const json_t *c = json_array_get(conditions, i);
-                const char *type = json_string_value(json_object_get(c, "type"));
-                const char *status = json_string_value(json_object_get(c, "status"));
-                const char *reason = json_string_value(json_object_get(c, "reason"));
-                p->condition[p->conditions++] = (struct published_condition){
-                        .type = intern_text(w->names, text_of(type ? type : "")),
-                        .reason = intern_text(w->names, text_of(reason ? reason : "")),
-                        .status = status && strcmp(status, "True") == 0,
-                        .since_ms = published_time_of(c, "lastTransitionTime"),
-                };
-        }
-}
-
-static void applied_set(struct published *p, const json_t *applied)
-{
-        char *containers = json_dumps(json_object_get(applied, "containers"), JSON_SORT_KEYS | JSON_COMPACT);
-        mem_free(p->applied);
-        p->applied = mem_string(containers);
-        const char *mode = json_string_value(json_object_get(applied, "mode"));
-        p->in_place = mode && strcmp(mode, apply_mode_writes(APPLY_IN_PLACE)) == 0;
-        p->applied_ms = containers ? published_time_of(applied, "time") : 0;
-        free(containers);
-}
-
-static void resting_set(struct published *p, const json_t *rest)
-{
-        char *text = rest ? json_dumps(rest, JSON_SORT_KEYS | JSON_COMPACT) : NULL;
-        mem_free(p->resting);
-        p->resting = mem_string(text);
-        free(text);
-}
-
-static enum reason published_reason_of(const json_t *of)
-{
-        const char *name = json_string_value(json_object_get(of, "reason"));
-        for (int r = 0; name && r < REASONS; r++)
-                if (strcmp(name, reason_name((enum reason)r)) == 0)
-                        return (enum reason)r;
-        return REASON_NONE;
-}
-
-static struct snapshot_numbers published_numbers_of(const json_t *container, enum resource r)
-{
-        return (struct snapshot_numbers){
-                .original = snapshot_amount_of(amount_of(container, r, "original")),
-                .current = snapshot_amount_of(amount_of(container, r, "current")),
-                .model = snapshot_amount_of(amount_of(container, r, "model")),
-                .target = snapshot_amount_of(amount_of(container, r, "target")),
-                .lower = snapshot_amount_of(amount_of(container, r, "lower")),
-                .upper = snapshot_amount_of(amount_of(container, r, "upper")),
-                .applied = -1,
-                .reason = (uint8_t)published_reason_of(json_object_get(container, resource_name(r))),
-                .learned = is_learned(container, r),
-        };
-}
-
-static void row_set(struct cache *w, struct published_amount *row, const json_t *container)
-{
-        const char *name = json_string_value(json_object_get(container, "name"));
-        row->container = intern_text(w->names, text_of(name ? name : ""));
-        row->state = state_of(json_string_value(json_object_get(container, "state")));
-        for (enum resource r = CPU; r < RESOURCES; r++) {
-                row->target[r] = amount_of(container, r, "target");
-                row->learned[r] = is_learned(container, r);
-                row->shown[r] = published_numbers_of(container, r);
-        }
-}
-
-static void counters_set(struct published *p, const json_t *status)
-{
-        p->samples = json_integer_value(json_object_get(status, "samples"));
-        p->since_ms = published_time_of(status, json_object_get(status, "firstSample") ? "firstSample" : "since");
-        p->last_ms = published_time_of(status, "lastSample");
-        p->confidence_percent = (int)json_integer_value(json_object_get(status, "confidencePercent"));
-        for (enum resource r = CPU; r < RESOURCES; r++) {
-                const char *text =
-                        json_string_value(json_object_get(json_object_get(status, "saving"), resource_name(r)));
-                struct amount saving = {0};
-                (void)amount_parse(text_of(text), r, &saving);
-                p->saving[r] = saving.value;
-        }
-}
-
-static void quota_set(struct published *p, const json_t *quota)
-{
-        p->quota = quota ? MEM_NEW(struct published_quota) : NULL;
-        for (enum resource r = CPU; quota && r < RESOURCES; r++) {
-                p->quota->hard[r] = amount_of(quota, r, "hard");
-                p->quota->used[r] = amount_of(quota, r, "used");
-        }
-}
-
-static void guard_set(struct published *p, const json_t *guard)
-{
-        const char *cause = json_string_value(json_object_get(guard, "cause"));
-        enum guard_cause known = guard_cause_find(cause ? cause : "");
-        if (known == GUARD_NONE)
-                return;
-        p->guard = MEM_NEW(struct published_guard);
-        *p->guard = (struct published_guard){
-                .cause = known,
-                .fired_ms = published_time_of(guard, "time"),
-                .until_ms = published_time_of(guard, "until"),
-                .why = mem_string(json_string_value(json_object_get(guard, "message"))),
-        };
-}
-
-/* What new pods come with of each container, for whoever admits its pods. */
-static void settings_set(struct published *p, const json_t *containers)
-{
-        size_t at;
-        json_t *set;
-        json_array_foreach(containers, at, set)
-        {
-                const char *name = json_string_value(json_object_get(set, "name"));
-                for (int i = 0; name && i < p->rows; i++)
-                        for (enum resource r = CPU; r < RESOURCES && strcmp(p->row[i].container, name) == 0; r++) {
-                                struct amount a = {0};
-                                const char *text = json_string_value(json_object_get(set, resource_name(r)));
-                                (void)amount_parse(text_of(text), r, &a);
-                                p->row[i].shown[r].applied = snapshot_amount_of(a);
-                        }
-        }
-}
-
-enum container_role published_role(const struct published *p, const struct published_amount *row)
-{
-        if (strcmp(row->container, CONTAINER_WHOLE) == 0 && p->rows > 1)
-                return ROLE_WHOLE;
-        for (enum resource r = CPU; r < RESOURCES; r++)
-                if (row->shown[r].reason == REASON_INIT || row->shown[r].reason == REASON_NOT_IN_TEMPLATE)
-                        return row->shown[r].reason == REASON_INIT ? ROLE_INIT : ROLE_INJECTED;
-        return ROLE_MAIN;
-}
-
 void published_set_status(struct cache *w, struct published *p, const json_t *status)
 {
-        rows_release(w, p);
-        p->state = state_of(json_string_value(json_object_get(status, "state")));
-        p->urgent = publish_status_digest(status);
-        conditions_set(w, p, json_object_get(status, "conditions"));
-        applied_set(p, json_object_get(status, "applied"));
-        resting_set(p, json_object_get(json_object_get(status, "canary"), "rest"));
-        counters_set(p, status);
-        quota_set(p, json_object_get(status, "quota"));
-        guard_set(p, json_object_get(status, "guard"));
-        const json_t *containers = json_object_get(status, "containers");
-        size_t count = json_array_size(containers);
-        if (count > VIEW_CONTAINERS)
-                count = VIEW_CONTAINERS;
-        p->row = count ? mem_new_array(count, sizeof *p->row) : NULL;
-        for (size_t i = 0; i < count; i++)
-                row_set(w, &p->row[p->rows++], json_array_get(containers, i));
-        if (p->in_place && p->resting)
-                settings_set(p, json_object_get(json_object_get(status, "canary"), "rest"));
-        else if (p->in_place)
-                settings_set(p, json_object_get(json_object_get(status, "applied"), "containers"));
+        struct text group, version;
+        struct arena a = {0};
+        struct recommendation_status read;
+        key_split(text_of(p->target_api_version), &group, &version);
+        recommendation_status_read(status, kind_dimension(group, text_of(p->target_kind)), &a, &read);
+        status_release(w, &p->status);
+        status_copy(w, &read, &p->status);
+        p->digest = recommendation_status_digest(&read);
+        arena_release(&a);
 }
 
 static struct text published_string_of(const json_t *object, const char *key)
@@ -275,12 +124,11 @@ static struct text published_string_of(const json_t *object, const char *key)
 static void refs_set(struct cache *w, struct published *p, const json_t *spec)
 {
         const json_t *profile = json_object_get(spec, "profileRef"), *target = json_object_get(spec, "targetRef");
-        struct text name = published_string_of(target, "name");
-        p->profile_kind = intern_text(w->names, published_string_of(profile, "kind"));
+        p->of_profile = text_is(published_string_of(profile, "kind"), "Profile");
         p->profile_name = intern_text(w->names, published_string_of(profile, "name"));
         p->target_api_version = intern_text(w->names, published_string_of(target, "apiVersion"));
         p->target_kind = intern_text(w->names, published_string_of(target, "kind"));
-        p->target_name = mem_string_n(name.p, name.len);
+        p->target_name = intern_text(w->names, published_string_of(target, "name"));
 }
 
 static void labels_read(struct cache *w, struct published *p, json_t *labels)
@@ -294,17 +142,24 @@ static void labels_read(struct cache *w, struct published *p, json_t *labels)
         labels_set(&p->labels, pair, count);
 }
 
+static void published_set_commands(struct cache *w, struct published *p, const json_t *notes)
+{
+        struct text ns, name;
+        key_split(text_of(p->key), &ns, &name);
+        for (int i = 0; i < ANNOTATION_COMMANDS; i++) {
+                const char *key = annotation_command_key((enum annotation_command_name)i);
+                annotation_command_set(w, ns, &p->command[i], json_string_value(json_object_get(notes, key)));
+        }
+}
+
 static void published_set(struct cache *w, struct published *p, const json_t *object)
 {
         const json_t *meta = json_object_get(object, "metadata");
         const json_t *notes = json_object_get(meta, "annotations");
         const char *hold = json_string_value(json_object_get(notes, ANNOTATION_HOLD));
         published_clear(w, p);
-        p->hold = mem_string(hold);
-        for (int i = 0; i < ANNOTATION_COMMANDS; i++)
-                annotation_command_set(&p->command[i],
-                                       json_string_value(json_object_get(
-                                               notes, annotation_command_key((enum annotation_command_name)i))));
+        p->hold = hold ? mem_string_n(hold, utf8_cut(hold, strlen(hold), HOLD_MOST)) : NULL;
+        published_set_commands(w, p, notes);
         refs_set(w, p, json_object_get(object, "spec"));
         labels_read(w, p, json_object_get(meta, "labels"));
         published_set_status(w, p, json_object_get(object, "status"));
@@ -322,15 +177,6 @@ struct published *published_get(struct cache *w, struct text key)
         return p;
 }
 
-/* It is watched, whether or not a profile still names it: the target may carry values of ours. */
-static void name_kind(struct cache *w, const struct published *p)
-{
-        struct text group, version;
-        key_split(text_of(p->target_api_version), &group, &version);
-        if (*p->target_kind && kind_dimension(group, text_of(p->target_kind)) == DIMENSION_WORKLOAD)
-                (void)kind_watched(w, group, text_of(p->target_kind));
-}
-
 int published_upsert(struct cache *w, struct text json, uint32_t epoch, struct err *err)
 {
         struct object_view view;
@@ -342,7 +188,7 @@ int published_upsert(struct cache *w, struct text json, uint32_t epoch, struct e
                         p->epoch = epoch;
                         p->generation = view.generation;
                         published_set(w, p, object);
-                        name_kind(w, p);
+                        published_set_kind_key(w, p);
                         w->changed = true;
                 } else {
                         rc = err_set(err, ERR_INVALID, "recommendation '%.*s' is not JSON", TEXT_ARG(view.name));
@@ -356,6 +202,7 @@ static void published_drop(struct cache *w, struct published *p)
 {
         if (p->target)
                 p->target->published = NULL;
+        w->kinds_recommended |= p->kind_key != NULL;
         map_drop(&w->published, text_of(p->key));
         published_free(w, p);
         w->changed = true;

@@ -1,5 +1,5 @@
 /*
- * What others find out about a target, and do to it, is written here.
+ * Writes to a target by other modules.
  */
 #include <string.h>
 
@@ -7,7 +7,7 @@
 #include "cache/cache.h"
 #include "cache/oom_kill.h"
 
-/* --- where it stands --- */
+/* --- progress --- */
 
 void target_set_busy(struct target *t, bool busy)
 {
@@ -50,6 +50,18 @@ void target_set_backfilled(struct target *t)
         t->backfilled = t->apply_state_dirty = true;
 }
 
+void target_record_changed(struct target *t)
+{
+        t->apply_state_dirty = true;
+}
+
+bool target_starts_dropped(struct target *t, bool dropped)
+{
+        bool first = dropped && !t->starts_dropped;
+        t->starts_dropped = dropped;
+        return first;
+}
+
 bool target_set_denied(struct target *t, const char *why)
 {
         if (why && t->denied && strcmp(t->denied, why) == 0)
@@ -59,7 +71,7 @@ bool target_set_denied(struct target *t, const char *why)
         return true;
 }
 
-/* --- what is known of it elsewhere --- */
+/* --- Recommendation and histories --- */
 
 void target_set_published(struct target *t, struct published *p, uint64_t labels)
 {
@@ -87,14 +99,11 @@ void target_killed(struct cache *w, struct target *t, const struct oom_kill *k)
 {
         if (k->at.ms > t->kill_ms)
                 t->kill_ms = k->at.ms;
-        if (k->limit <= 0 || k->at.ms <= t->limit_ms)
-                return;
-        t->limit_ms = k->at.ms;
-        intern_drop(w->names, t->limit_of);
-        t->limit_of = intern_keep(k->container);
+        if (k->limit > 0)
+                limit_harms_kill(w, t, k);
 }
 
-/* --- what was done to it --- */
+/* --- apply state --- */
 
 void apply_state_changed(struct target *t, struct wall at, uint64_t digest)
 {
@@ -102,9 +111,9 @@ void apply_state_changed(struct target *t, struct wall at, uint64_t digest)
         t->apply_state.digest = digest;
 }
 
-void apply_state_stood(struct target *t, int64_t since_ms)
+void apply_state_passed(struct target *t, int64_t since_ms)
 {
-        t->apply_state.stood_ms = since_ms;
+        t->apply_state.passed_ms = since_ms;
 }
 
 void apply_state_followed(struct target *t, struct wall at)

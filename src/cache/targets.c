@@ -1,6 +1,6 @@
 /*
- * Targets: what halflife recommends for. A target outlives its workload and its profile by the retention time, and with
- * it all it learned.
+ * Targets: the objects of recommendations. A target and its histories outlive its workload and its profile
+ * (target_retention.c).
  */
 #include <stdio.h>
 #include <string.h>
@@ -9,10 +9,11 @@
 #include "cache/guard_state.h"
 #include "cache/pod_canary.h"
 #include "cache/pod_namespace_targets.h"
+#include "objects/target_key.h"
 
-/* The Recommendation tells of what was taken back as well: status knows whole seconds. Who wrote it knew of the kills
- * until then. */
-static void guard_from(struct target *t, const struct published_guard *g)
+/* Take the guard's hold from a Recommendation's status, whose times are whole seconds. The halflife that wrote the
+ * status knew all kills until then. */
+static void guard_from(struct target *t, const struct status_guard *g)
 {
         if (!g || (t->apply_state.guard && t->apply_state.guard->until_ms / SECOND_MS >= g->until_ms / SECOND_MS))
                 return;
@@ -21,75 +22,57 @@ static void guard_from(struct target *t, const struct published_guard *g)
                 to->kill = (struct guard_kill){0};
         mem_free(to->why);
         to->cause = g->cause;
-        to->why = mem_string(g->why);
+        to->why = mem_string(g->message);
         to->fired_ms = g->fired_ms;
         to->until_ms = g->until_ms;
         to->step_ms = guard_step_bound(g->until_ms - g->fired_ms);
         t->apply_state_dirty = true;
 }
 
-/* A lost database, or a Lease that was another's meanwhile, shortens no cooldown: the Recommendation tells what was
- * changed last. A change before that is watched no longer. */
-static void remember_from(struct cache *w, struct target *t, const struct published *p)
+/* Take the last change from a Recommendation's status. So no cooldown gets shorter when the database was lost, or when
+ * another halflife held the Lease. An older change is no longer watched. */
+static void remember_from(struct cache *w, struct target *t, const struct recommendation_status *s)
 {
-        guard_from(t, p->guard);
-        if (p->applied_ms <= t->apply_state.changed_ms)
+        guard_from(t, s->guard);
+        if (s->applied_ms <= t->apply_state.changed_ms)
                 return;
-        t->apply_state.changed_ms = p->applied_ms;
+        t->apply_state.changed_ms = s->applied_ms;
         t->apply_state.digest = 0;
         guard_state_end(t);
-        target_set_applied(w, t, mem_string(p->applied), p->in_place);
-        if (p->resting && t->apply_state.in_place)
-                pod_canary_begin(w, t, mem_string(p->resting));
-        t->apply_state.stood_ms = 0;
+        target_set_applied(w, t, mem_string(s->applied), s->applied_mode == APPLY_IN_PLACE);
+        if (s->rest && t->apply_state.in_place)
+                pod_canary_begin(w, t, mem_string(s->rest));
+        t->apply_state.passed_ms = 0;
         t->apply_state_dirty = true;
 }
 
 static void target_link_published(struct cache *w, struct target *t)
 {
         if (t->published) {
-                remember_from(w, t, t->published);
+                remember_from(w, t, &t->published->status);
                 return;
         }
         char key[640];
         int len = snprintf(key, sizeof key, "%s/%s", t->ns, t->recommendation);
         if (len < 0 || (size_t)len >= sizeof key)
-                return; /* nothing that long was published */
+                return; /* no Recommendation has such a long name */
         struct published *p = map_get(&w->published, (struct text){key, (size_t)len});
         if (p && !p->target) {
                 p->target = t;
                 t->published = p;
-                remember_from(w, t, p);
+                remember_from(w, t, &p->status);
         }
 }
 
-static char *put_part(char *at, struct text part, char end)
-{
-        if (part.len)
-                memcpy(at, part.p, part.len);
-        at[part.len] = end;
-        return at + part.len + 1;
-}
-
-/* "ns/group/Kind/name" in scratch; by hand, because a start makes some hundred thousand. */
-static struct text target_key_of(struct cache *w, struct text ns, struct text group, struct text kind, struct text name)
-{
-        size_t len = ns.len + group.len + kind.len + name.len + 3;
-        char *key = arena_new(&w->scratch, len + 1);
-        put_part(put_part(put_part(put_part(key, ns, '/'), group, '/'), kind, '/'), name, '\0');
-        return (struct text){key, len};
-}
-
-/* Its names are of one block with it. */
+/* The target's names are in the same memory block. */
 static struct target *target_new(struct cache *w, struct text key, struct text ns, struct text group, struct text kind,
                                  struct text name)
 {
         char text[KIND_NAME_MAX];
         struct text recommendation = text_of(kind_recommendation_name(group, kind, name, text));
         struct target *t = mem_new(sizeof *t + key.len + 1 + recommendation.len + 1);
-        char *behind = put_part(t->key, key, '\0');
-        put_part(behind, recommendation, '\0');
-        t->recommendation = behind;
+        memcpy(t->key, key.p, key.len);
+        t->recommendation = memcpy(t->key + key.len + 1, recommendation.p, recommendation.len);
         t->name = t->key + key.len - name.len;
         t->ns = ns_get(w, ns)->name;
         t->group = intern_text(w->names, group);
@@ -102,12 +85,9 @@ static struct target *target_new(struct cache *w, struct text key, struct text n
 
 struct target *target_get(struct cache *w, struct text ns, struct text group, struct text kind, struct text name)
 {
-        struct text key = target_key_of(w, ns, group, kind, name);
-        struct target *t = map_get(&w->targets, key);
-        if (!t)
-                t = target_new(w, key, ns, group, kind, name);
-        arena_reset(&w->scratch);
-        return t;
+        AUTO(mem_free) char *key = target_key_new(ns, group, kind, name);
+        struct target *t = map_get(&w->targets, text_of(key));
+        return t ? t : target_new(w, text_of(key), ns, group, kind, name);
 }
 
 struct history *history_find(const struct target *t, const char *container)
@@ -128,6 +108,8 @@ struct history *history_get(struct target *t, const char *container,
         h->container = intern_keep(container);
         h->target = t;
         usage_init(&h->usage, policy);
+        if (target_is_sum(t))
+                usage_make_sum(&h->usage);
         struct history **last = &t->histories;
         while (*last)
                 last = &(*last)->next;
@@ -160,7 +142,7 @@ static void apply_state_release(struct cache *w, struct target *t)
         *d = (struct apply_state){0};
 }
 
-/* What the store gave back of watermarks and kills is no longer wanted. */
+/* Free the watermarks and kills that were loaded from the store. */
 static void drop_loaded(struct cache *w, struct target *t)
 {
         for (struct history *h = t->histories; h; h = h->next) {
@@ -179,6 +161,7 @@ void history_free(struct cache *w, struct history *h)
 {
         for (int r = 0; r < RESOURCES; r++)
                 mem_free(h->usage.of[r].w);
+        mem_free(h->usage.starts);
         mem_free(h->original);
         intern_drop(w->names, h->container);
         mem_free(h);
@@ -205,7 +188,7 @@ void target_free(struct cache *w, struct target *t)
         apply_state_release(w, t);
         mem_free(t->denied);
         imported_forget(w, t);
-        intern_drop(w->names, t->limit_of);
+        limit_harms_forget(w, t);
         map_drop(&w->targets, text_of(t->key));
         w->ns_gone = true;
         mem_free(t);
@@ -213,10 +196,9 @@ void target_free(struct cache *w, struct target *t)
 
 bool target_is_seen(const struct cache *w, const struct target *t)
 {
-        for (const struct watched_kind *k = w->kinds; k; k = k->next)
-                if (k->group == t->group && k->kind == t->kind)
-                        return k->missing || !k->wanted || (k->informer && informer_stats(k->informer)->synced);
-        return true;
+        const struct watched_kind *k = watched_kind_find(w, text_of(t->group), text_of(t->kind));
+        return !k || k->lookup.state == LOOKUP_MISSING || !watched_kind_is_wanted(k) ||
+               (k->informer && informer_stats(k->informer)->synced);
 }
 
 void targets_release(struct cache *w)
@@ -234,12 +216,11 @@ static void choose_profiles(struct cache *w)
         struct workload *wl;
         for (size_t at = 0; (wl = map_each(&w->workloads, &at));) {
                 const struct profile_subject s = profile_subject_of(w, wl, DIMENSION_WORKLOAD);
-                wl->chosen =
-                        workload_is_link(wl) ? NULL : profile_choose(w, &s, workload_more(wl)->stand_in.kind, true);
+                wl->chosen = workload_is_link(wl) ? NULL : profile_choose(w, &s, workload_more(wl)->rollout_ref.kind);
         }
 }
 
-/* The highest owner that a profile chose is the target of all below it. */
+/* Is some owner of the workload chosen by a profile? The highest such owner is the target for all its workloads. */
 static bool covered_from_above(const struct workload *wl)
 {
         for (const struct workload *up = wl->owner; up && !up->gone; up = up->owner)
@@ -264,8 +245,7 @@ static void workload_target(struct cache *w, struct workload *wl)
                 p->matched++;
 }
 
-/* A Recommendation whose target nobody else knows (made by an earlier life, its database lost): kept for the retention
- * time. */
+/* Make a target for a Recommendation that has none, as after the database was lost. */
 static void adopt_published(struct cache *w)
 {
         struct published *p;
@@ -276,7 +256,7 @@ static void adopt_published(struct cache *w)
                 key_split(text_of(p->target_api_version), &group, &version);
                 struct target *t = target_get(w, ns, group, text_of(p->target_kind), text_of(p->target_name));
                 if (strcmp(t->recommendation, p->key + ns.len + 1) != 0)
-                        continue; /* somebody else's object under a name of ours */
+                        continue; /* the name does not match: somebody else's object */
                 if (!t->version)
                         t->version = intern_text(w->names, version);
                 target_link_published(w, t);
@@ -292,11 +272,12 @@ static void targets_lifetime(struct cache *w, struct now now)
                 if (lives == (t->gone_ms == 0))
                         continue;
                 t->gone_ms = lives ? 0 : now.wall.ms;
+                t->surplus = false;
                 t->apply_state_dirty = true;
         }
 }
 
-/* A chain ends where an owner is gone: a start afterwards could not follow it any further either. */
+/* The target of a pod. The chain of owners ends at a gone owner, because after a restart it would end there as well. */
 static struct target *pod_target(const struct pod *p)
 {
         struct target *highest = NULL;
@@ -321,7 +302,7 @@ static void pod_link(struct pod *p)
         t->pod_count++;
 }
 
-/* What the store gave back of a pod's container. */
+/* Give a pod's container the watermark and kills that were loaded from the store. */
 static void container_recall(const struct pod *p, struct pod_container *c)
 {
         const struct target *t = p->target;
@@ -338,7 +319,7 @@ static void container_recall(const struct pod *p, struct pod_container *c)
         }
 }
 
-/* Those that came and went since the last settle may tell of a kill. */
+/* Link pods that came and went since the last settle, because they may have kills. */
 static void link_dropped(struct cache *w)
 {
         for (size_t i = 0; i < w->droppeds; i++) {
@@ -371,7 +352,7 @@ static void link_pods(struct cache *w)
         }
         link_dropped(w);
         for (size_t at = 0; (t = map_each(&w->targets, &at));)
-                if (t->workload) /* its pods have come: what is left was of pods that are gone */
+                if (t->workload) /* its pods are listed: the rest belongs to pods that are gone */
                         drop_loaded(w, t);
 }
 
@@ -386,10 +367,22 @@ static void reset_counts(struct cache *w)
         for (size_t at = 0; (t = map_each(&w->targets, &at));) {
                 t->workload = NULL;
                 t->profile = NULL;
+                t->retuned = false;
         }
 }
 
-/* Namespaces in which a pod that begins or ends to run moves a target. */
+/* Mark the target of an autoscaler that still has halflife's targets, and whose workload is gone. */
+static void mark_left_retuned(struct cache *w, const struct autoscaler *s)
+{
+        AUTO(mem_free)
+        char *key = target_key_new(text_of(s->ns), text_of(s->target_group), text_of(s->target_kind),
+                                   text_of(s->target_name));
+        struct target *t = map_get(&w->targets, text_of(key));
+        if (t)
+                t->retuned = true;
+}
+
+/* Mark the namespaces where autoscaler targets follow requests, so that a pod that starts or stops changes a target. */
 static void mark_retuned(struct cache *w)
 {
         struct ns *ns;
@@ -401,6 +394,8 @@ static void mark_retuned(struct cache *w)
                 bool retuned = t && t->profile && t->profile->spec->apply.hpa == HPA_RETUNE;
                 if (retuned || s->records)
                         ns_get(w, text_of(s->ns))->retunes = true;
+                if (s->records && !s->workload)
+                        mark_left_retuned(w, s);
         }
 }
 

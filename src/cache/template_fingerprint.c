@@ -1,6 +1,6 @@
 /*
- * A digest of a pod template without its requests and without our annotations: equal digests mean that the owner
- * changed nothing else, which is how a reset (someone put our value back) is told from a deploy.
+ * A digest of a pod template without its requests and without halflife's annotations. Equal digests mean that nothing
+ * else changed. That distinguishes a reset (somebody restored the original request) from a deploy.
  */
 #include "base/json.h"
 #include "cache/cache.h"
@@ -13,7 +13,7 @@ static bool fingerprint_ours(struct text key)
         return key.len >= sizeof prefix - 1 && memcmp(key.p, prefix, sizeof prefix - 1) == 0;
 }
 
-/* Members are mixed by addition, so their order does not matter. */
+/* The hashes of members are added, so their order does not matter. */
 static uint64_t digest_object(struct json *j, bool resources)
 {
         uint64_t sum = 0;
@@ -28,7 +28,7 @@ static uint64_t digest_object(struct json *j, bool resources)
                         sum += digest_value(j, hash);
                         continue;
                 }
-                /* empty is as good as absent: it is what is left where ours was all there was */
+                /* an empty object counts as absent: it is what remains when all members are halflife's */
                 uint64_t inner = digest_object(j, text_is(key, "resources"));
                 if (inner)
                         sum += digest_bytes(hash, &inner, sizeof inner);

@@ -1,27 +1,25 @@
 /*
- * Workloads: whatever holds a pod template, cut down to its containers' requests, its owner and the facts of its
+ * Workloads: objects with a pod template, reduced to the containers' requests, the owner and the facts of the
  * rollout.
  */
 #include <stdio.h>
 #include <string.h>
 
 #include "cache/cache.h"
+#include "objects/target_key.h"
 
-static char *cache_workload_key(struct cache *w, const char *group, const char *kind, struct text ns, struct text name)
+static struct workload *workload_of_object(const struct cache *w, const struct watched_kind *k,
+                                           const struct object_view *meta)
 {
-        size_t size = ns.len + strlen(group) + strlen(kind) + name.len + 4;
-        char *key = arena_new(&w->scratch, size);
-        snprintf(key, size, "%.*s/%s/%s/%.*s", TEXT_ARG(ns), group, kind, TEXT_ARG(name));
-        return key;
+        AUTO(mem_free) char *key = target_key_new(meta->ns, text_of(k->group), text_of(k->kind), meta->name);
+        return map_get(&w->workloads, text_of(key));
 }
 
-struct workload *workload_find(struct cache *w, const char *group, const char *kind, const char *ns, const char *name)
+struct workload *workload_find(const struct cache *w, const char *group, const char *kind, const char *ns,
+                               const char *name)
 {
-        char key[1024];
-        int len = snprintf(key, sizeof key, "%s/%s/%s/%s", ns, group, kind, name);
-        if (len < 0 || (size_t)len >= sizeof key)
-                return NULL;
-        return map_get(&w->workloads, (struct text){key, (size_t)len});
+        AUTO(mem_free) char *key = target_key_new(text_of(ns), text_of(group), text_of(kind), text_of(name));
+        return map_get(&w->workloads, text_of(key));
 }
 
 static struct text uid_key(const uint8_t uid[static UID_BYTES])
@@ -29,7 +27,7 @@ static struct text uid_key(const uint8_t uid[static UID_BYTES])
         return (struct text){(const char *)uid, UID_BYTES};
 }
 
-/* "7d44…-…" of its bytes. */
+/* Prints the UID's bytes as "7d44…-…". */
 char *workload_uid(const struct workload *wl)
 {
         char text[40], *at = text;
@@ -47,24 +45,25 @@ struct workload_more *workload_more_made(struct workload *wl)
         return wl->more;
 }
 
-/* But for what others say: that stands until the next settle. */
+/* Clears all but rollout_ref, which comes from other objects and is valid until the next settle. */
 static void workload_more_clear(struct cache *w, struct workload *wl)
 {
         if (!wl->more)
                 return;
-        struct stand_in by = wl->more->stand_in;
+        struct rollout_ref by = wl->more->rollout_ref;
+        request_readers_release(w, &wl->more->readers);
+        runtime_heaps_release(w, &wl->more->heaps);
         mem_free(wl->more->refused);
         intern_drop(w->names, wl->more->refers.api_version);
         intern_drop(w->names, wl->more->refers.kind);
         intern_drop(w->names, wl->more->refers.name);
-        intern_drop(w->names, wl->more->phase);
         mem_free(wl->more);
         wl->more = NULL;
         if (by.kind)
-                workload_more_made(wl)->stand_in = by;
+                workload_more_made(wl)->rollout_ref = by;
 }
 
-/* What a template or an update replaces. */
+/* Clear the fields that a new version of the object sets. */
 static void workload_clear(struct cache *w, struct workload *wl)
 {
         labels_release(&wl->labels);
@@ -95,6 +94,7 @@ static void workload_free(struct cache *w, struct workload *wl)
 {
         workload_clear(w, wl);
         autoscalers_forget(wl);
+        wl->kind->workloads--;
         if (wl->owner)
                 wl->owner->children--;
         mem_free(wl->more);
@@ -103,8 +103,7 @@ static void workload_free(struct cache *w, struct workload *wl)
         mem_free(wl);
 }
 
-/* Vanished: off the maps at once; its memory stays while pods or workloads still point to it (their owner is no other).
- */
+/* Remove a deleted workload from the maps. Its memory stays while pods or workloads point to it as owner. */
 static void workload_drop(struct cache *w, struct workload *wl)
 {
         map_drop(&w->workloads, text_of(wl->key));
@@ -115,7 +114,7 @@ static void workload_drop(struct cache *w, struct workload *wl)
         w->changed = true;
 }
 
-/* A walk for each generation of owners that becomes free: as many as the longest chain has links. */
+/* Freeing a workload may free its owner, so the list is walked again: as often as the longest chain has links. */
 void workloads_free_gone(struct cache *w)
 {
         bool again = true;
@@ -138,7 +137,8 @@ static struct workload *workload_new(struct cache *w, struct watched_kind *k, co
 {
         struct workload *wl = MEM_NEW(struct workload);
         wl->kind = k;
-        wl->key = mem_string(cache_workload_key(w, k->group, k->kind, meta->ns, meta->name));
+        k->workloads++;
+        wl->key = target_key_new(meta->ns, text_of(k->group), text_of(k->kind), meta->name);
         wl->name = strrchr(wl->key, '/') + 1;
         wl->ns = ns_get(w, meta->ns)->name;
         uid_bytes(meta->uid, wl->uid);
@@ -159,7 +159,7 @@ static void labels_join(struct cache *w, struct workload *wl, const struct workl
                 pair[count++] = (struct label_pair){v->meta.label[i].key, v->meta.label[i].value};
         wl->own_labels = count;
         for (int i = 0; i < v->template_labels; i++) {
-                bool known = false; /* the workload's own wins */
+                bool known = false; /* on equal keys, the workload's own label wins */
                 for (int k = 0; k < v->meta.labels && !known; k++)
                         known = text_equal(v->meta.label[k].key, v->template_label[i].key);
                 if (!known)
@@ -188,10 +188,10 @@ static void containers_set(struct cache *w, struct workload *wl, const struct wo
         }
 }
 
-static void rollout_set(struct cache *w, struct workload *wl, const struct workload_view *v)
+static void rollout_set(struct workload *wl, const struct workload_view *v)
 {
-        if (v->phase.len)
-                workload_more_made(wl)->phase = intern_text(w->names, v->phase);
+        if ((wl->kind->flags & KIND_PHASED) && v->phase.len)
+                workload_more_made(wl)->phase = rollout_phase_read(v->phase);
         wl->in_place_only = v->in_place_only;
         wl->needs_person = v->needs_person;
         if (v->observed_referred)
@@ -208,7 +208,7 @@ static void rollout_set(struct cache *w, struct workload *wl, const struct workl
         wl->status_replicas = v->status_replicas;
 }
 
-/* Orphaned, or adopted by another: the next settle links it afresh. */
+/* The object was orphaned or adopted by another owner: the next settle links it again. */
 void owner_unlink(struct workload **owner, const uint8_t uid[static UID_BYTES])
 {
         if (!*owner || memcmp((*owner)->uid, uid, UID_BYTES) == 0)
@@ -230,20 +230,27 @@ static void workload_set(struct cache *w, struct workload *wl, const struct work
         workload_clear(w, wl);
         wl->generation = v->meta.generation;
         wl->created_ms = v->meta.created.ms;
-        wl->apply_never = v->meta.annotation.apply.len > 0; /* Never, however it is spelt: in doubt for the owner */
+        /* any value counts as Never: when in doubt, change nothing */
+        wl->apply_never = v->meta.annotation.apply.len > 0;
         wl->digest = digest;
         if (v->meta.owner.kind.len)
                 owner_set(w, &wl->owner_ref, &v->meta.owner);
         if (kind_runs_by_reference(kind_group(v->refers.api_version), v->refers.kind))
                 owner_set(w, &workload_more_made(wl)->refers, &v->refers);
         owner_unlink(&wl->owner, workload_more(wl)->refers.kind ? workload_more(wl)->refers.uid : wl->owner_ref.uid);
-        rollout_set(w, wl, v);
+        rollout_set(wl, v);
         if (workload_is_link(wl))
                 return;
         labels_join(w, wl, v);
         containers_set(w, wl, v);
         if (v->pod_asks[CPU].set || v->pod_asks[MEMORY].set)
                 memcpy(workload_more_made(wl)->pod_asks, v->pod_asks, sizeof wl->more->pod_asks);
+        struct request_readers readers = request_readers_read(w, v->container, v->containers);
+        struct runtime_heaps heaps = runtime_heaps_read(w, v->container, v->containers);
+        if (readers.rows)
+                workload_more_made(wl)->readers = readers;
+        if (heaps.rows)
+                workload_more_made(wl)->heaps = heaps;
         wl->surge = v->surge;
         wl->priority_class = v->priority_class.len ? intern_text(w->names, v->priority_class) : NULL;
         if (v->replica_failure.len && memmem(v->replica_failure.p, v->replica_failure.len, "exceeded quota", 14))
@@ -252,7 +259,7 @@ static void workload_set(struct cache *w, struct workload *wl, const struct work
         wl->applied = record_set_read(w, v->template_annotation.applied);
 }
 
-/* events: NULL: the watch brings it. */
+/* events NULL: the object comes from the watch, not from an answer. */
 static int workload_take(struct cache *w, struct watched_kind *k, struct text json, uint32_t epoch,
                          const uint32_t *events, struct err *err)
 {
@@ -262,24 +269,23 @@ static int workload_take(struct cache *w, struct watched_kind *k, struct text js
                 arena_reset(&w->scratch);
                 return rc;
         }
-        const char *key = cache_workload_key(w, k->group, k->kind, view->meta.ns, view->meta.name);
-        struct workload *wl = map_get(&w->workloads, text_of(key));
+        struct workload *wl = workload_of_object(w, k, &view->meta);
         uint8_t uid[UID_BYTES];
         uid_bytes(view->meta.uid, uid);
         bool known = wl && memcmp(uid, wl->uid, UID_BYTES) == 0;
-        if (!known && events) { /* an answer makes nothing: the watch may have seen it go already */
+        if (!known && events) { /* an answer makes no new entry: the watch may already have seen the deletion */
                 err_set(err, ERR_NOTFOUND, "%s '%.*s' was deleted meanwhile", k->kind, TEXT_ARG(view->meta.name));
                 arena_reset(&w->scratch);
                 return ERR_NOTFOUND;
         }
-        if (wl && !known) { /* deleted and made again while nobody looked */
+        if (wl && !known) { /* deleted and made again between two events */
                 workload_drop(w, wl);
                 wl = NULL;
         }
         if (!wl)
                 wl = workload_new(w, k, &view->meta);
         wl->epoch = epoch;
-        /* An event of before our own write may come after its answer, and an answer after later events. */
+        /* An event from before halflife's write may come after the write's answer, and an answer after later events. */
         bool newer = view->meta.generation > wl->generation, same = view->meta.generation == wl->generation;
         if (newer || (same && (!events || *events == wl->events))) {
                 workload_set(w, wl, view, template_fingerprint(json, k->template_path));
@@ -305,8 +311,7 @@ void workload_remove(struct cache *w, struct watched_kind *k, struct text json)
 {
         struct object_view view;
         if (decode_object(json, &w->scratch, &view, NULL) == 0) {
-                struct workload *wl =
-                        map_get(&w->workloads, text_of(cache_workload_key(w, k->group, k->kind, view.ns, view.name)));
+                struct workload *wl = workload_of_object(w, k, &view);
                 if (wl)
                         workload_drop(w, wl);
         }
@@ -353,7 +358,7 @@ static struct workload *owner_by_uid(struct cache *w, const uint8_t uid[static U
         return uid_none(uid) ? NULL : map_get(&w->uids, uid_key(uid));
 }
 
-/* A reference by name is nobody's for long: another may be made by that name. */
+/* Find the owner. A reference by name is looked up each time, as another object may be made with that name. */
 static struct workload *owner_find(struct cache *w, const struct workload *wl)
 {
         const struct controller_owner *refers = &workload_more(wl)->refers;
@@ -364,8 +369,8 @@ static struct workload *owner_find(struct cache *w, const struct workload *wl)
         return workload_find(w, own_group, refers->kind, wl->ns, refers->name);
 }
 
-/* Owners that lead back to their own object are somebody's mistake: such a link is not made, so that every walk up a
- * chain ends. */
+/* Does a chain of owners lead from one workload to another? A link that would close a circle is not made, so that every
+ * walk up a chain ends. */
 static bool workload_leads_to(const struct workload *from, const struct workload *to)
 {
         while (from && from != to)
@@ -381,8 +386,8 @@ static void leave_gone(struct workload **owner)
         *owner = NULL;
 }
 
-/* Link what could not be linked before; a link once made stands until the owner is gone or the object names another.
- * One that is seen again is linked again. */
+/* Link objects to owners that could not be linked before. A link stays until the owner is gone, or the object names
+ * another owner. */
 void workloads_settle(struct cache *w)
 {
         struct workload *wl;
@@ -394,7 +399,7 @@ void workloads_settle(struct cache *w)
         for (size_t at = 0; (wl = map_each(&w->workloads, &at));) {
                 struct workload *owner = wl->owner ? NULL : owner_find(w, wl);
                 if (wl->more)
-                        wl->more->stand_in = (struct stand_in){0};
+                        wl->more->rollout_ref = (struct rollout_ref){0};
                 if (!owner || workload_leads_to(owner, wl))
                         continue;
                 wl->owner = owner;
@@ -402,11 +407,11 @@ void workloads_settle(struct cache *w)
         }
         for (size_t at = 0; (wl = map_each(&w->workloads, &at));)
                 if (workload_more(wl)->refers.kind && wl->owner)
-                        rollout_stand_in(wl->owner, wl);
+                        rollout_ref_of(wl->owner, wl);
         for (size_t at = 0; (p = map_each(&w->pods, &at));)
                 if (!p->owner && (p->owner = owner_by_uid(w, p->owner_uid)))
                         p->owner->children++;
-        for (size_t i = 0; i < w->droppeds; i++) /* came and went since the last settle */
+        for (size_t i = 0; i < w->droppeds; i++) /* pods that came and went since the last settle */
                 if (!w->dropped[i]->owner && (w->dropped[i]->owner = owner_by_uid(w, w->dropped[i]->owner_uid)))
                         w->dropped[i]->owner->children++;
 }

@@ -31,36 +31,41 @@ static bool is_loopback(const char *host)
         return false;
 }
 
-/* Scheme, host and port; a path, a query or a user in it is a mistake. */
-int remote_check(const char *url, struct err *err)
+/* The address may have a scheme, a host and a port; a path, a query or a user name in it is a mistake. */
+int api_client_check(const char *url, struct err *err)
 {
         bool tls = strncmp(url, "https://", 8) == 0, plain = strncmp(url, "http://", 7) == 0;
         const char *host = url + (tls ? 8 : plain ? 7 : 0);
         size_t len = strcspn(host, "/?#@ ");
         bool bare = len > 0 && (host[len] == '\0' || (host[len] == '/' && host[len + 1] == '\0'));
         if ((!tls && !plain) || !bare)
-                return err_set(err, ERR_INVALID, "server '%s' is no address such as https://halflife.halflife.svc",
+                return err_set(err, ERR_INVALID, "server '%s' is not an address such as https://halflife.halflife.svc",
                                url);
         if (plain && !is_loopback(host))
                 return err_set(err, ERR_INVALID,
-                               "server '%s' would be shown a token without TLS: use https://, which http:// may stand "
-                               "for on loopback only",
+                               "server '%s' would get a token without TLS: use https://; http:// is allowed only on "
+                               "loopback",
                                url);
         return 0;
 }
 
-static void remote_start(struct remote *r)
+bool api_client_no_proxy(const struct err *err)
+{
+        return err->code == ERR_DENIED && strstr(err->text, "services/proxy");
+}
+
+static void api_client_start(struct api_client *r)
 {
         enum { CONCURRENCY = 4 };
         struct http_limits limits = {.user_agent = version_user_agent(), .concurrency = CONCURRENCY};
         r->http = http_new(r->loop, &limits);
 }
 
-int remote_open(struct remote *r, const char *url, const char *ca, const char *token, struct err *err)
+int api_client_open(struct api_client *r, const char *url, const char *ca, const char *token, struct err *err)
 {
         size_t len = strlen(url);
-        *r = (struct remote){.base = mem_string_n(url, len && url[len - 1] == '/' ? len - 1 : len)};
-        int rc = remote_check(r->base, err);
+        *r = (struct api_client){.base = mem_string_n(url, len && url[len - 1] == '/' ? len - 1 : len)};
+        int rc = api_client_check(r->base, err);
         if (rc < 0)
                 return rc;
         if (ca && !(r->ca = file_read(ca, CA_MAX, &len, err)))
@@ -69,31 +74,31 @@ int remote_open(struct remote *r, const char *url, const char *ca, const char *t
         r->peer = (struct http_peer){.base_url = r->base, .ca_pem = r->ca};
         r->loop = loop_new();
         r->own_loop = true;
-        remote_start(r);
+        api_client_start(r);
         return 0;
 }
 
-void remote_through(struct remote *r, const struct session *s, const char *ns, const char *token)
+void api_client_through(struct api_client *r, const struct session *s, const char *ns, const char *token)
 {
         AUTO(mem_free) char *space = path_escape(ns);
-        *r = (struct remote){
+        *r = (struct api_client){
                 .loop = s->loop,
                 .peer = *access_peer(s->access),
                 .prefix = mem_printf("/api/v1/namespaces/%s/services/https:halflife:https/proxy", space),
                 .bearer = mem_string(access_bearer(s->access)),
                 .passed = mem_string(token),
         };
-        remote_start(r);
+        api_client_start(r);
 }
 
-static void remote_forget(char *secret)
+static void api_client_forget(char *secret)
 {
         if (secret)
                 explicit_bzero(secret, strlen(secret));
         mem_free(secret);
 }
 
-void remote_release(struct remote *r)
+void api_client_release(struct api_client *r)
 {
         if (r->http)
                 http_free(r->http);
@@ -102,12 +107,12 @@ void remote_release(struct remote *r)
         mem_free(r->base);
         mem_free(r->ca);
         mem_free(r->prefix);
-        remote_forget(r->bearer);
-        remote_forget(r->passed);
-        *r = (struct remote){0};
+        api_client_forget(r->bearer);
+        api_client_forget(r->passed);
+        *r = (struct api_client){0};
 }
 
-int remote_token(const char *file, char **ret, struct err *err)
+int api_client_token(const char *file, char **ret, struct err *err)
 {
         const char *given = getenv("HALFLIFE_TOKEN");
         size_t len = 0;
@@ -128,39 +133,39 @@ struct waited {
         bool done;
 };
 
-static int remote_on_data(void *arg, const struct http_reply *head, const char *p, size_t len)
+static int api_client_on_data(void *arg, const struct http_reply *head, const char *p, size_t len)
 {
         (void)head;
         return buf_add(&((struct waited *)arg)->body, p, len);
 }
 
-static void remote_on_done(void *arg, const struct http_reply *reply)
+static void api_client_on_done(void *arg, const struct http_reply *reply)
 {
         struct waited *w = arg;
         w->reply = *reply;
         w->done = true;
 }
 
-/* What a problem of ours says in "detail", a Status of the API server in "message". */
-static const char *remote_words_of(const json_t *answer)
+/* The server's message: "detail" of an answer of halflife, or "message" of a Status of the API server. */
+static const char *api_client_words_of(const json_t *answer)
 {
         const char *detail = json_string_value(json_object_get(answer, "detail"));
         const char *message = json_string_value(json_object_get(answer, "message"));
         return detail ? detail : message ? message : "it did not say why";
 }
 
-static int remote_refusal(int status, const json_t *answer, struct err *err)
+static int api_client_refusal(int status, const json_t *answer, struct err *err)
 {
         int code = status == 404                    ? ERR_NOTFOUND
                    : status == 401 || status == 403 ? ERR_DENIED
                    : status >= 400 && status < 500  ? ERR_INVALID
                                                     : ERR_RETRY;
-        AUTO(mem_free) char *words = terminal_tame(mem_string(remote_words_of(answer)));
-        return err_set(err, code, "HTTP %d: %s", status, words);
+        AUTO(mem_free) char *words = terminal_tame(mem_string(api_client_words_of(answer)));
+        return err_set_http(err, code, status, "HTTP %d: %s", status, words);
 }
 
-/* One request; what came is in ret, released by the caller. */
-static void remote_exchange(struct remote *r, struct http_request q, const char *path_query, struct waited *ret)
+/* Send one request and wait for its answer, which is in ret; the caller releases it. */
+static void api_client_exchange(struct api_client *r, struct http_request q, const char *path_query, struct waited *ret)
 {
         AUTO(mem_free) char *url = mem_printf("%s%s", r->prefix ? r->prefix : "", path_query);
         *ret = (struct waited){0};
@@ -170,38 +175,39 @@ static void remote_exchange(struct remote *r, struct http_request q, const char 
         q.bearer = r->bearer;
         q.passed = r->passed;
         q.gzip = true;
-        q.data = remote_on_data;
-        q.done = remote_on_done;
+        q.data = api_client_on_data;
+        q.done = api_client_on_done;
         q.arg = ret;
         http_start(r->http, &q);
         while (!ret->done)
                 loop_turn(r->loop, -1);
 }
 
-/* No answer at all; of a server asked by its address the options are named that say whom to trust. */
-static int remote_no_answer(const struct remote *r, const struct err *why, struct err *err)
+/* The error of a request without an answer. If the certificate was not trusted, it names the options that give a CA. */
+static int api_client_no_answer(const struct api_client *r, const struct err *why, struct err *err)
 {
         bool untrusted = r->own_loop && strstr(why->text, "certificate authority");
         return err_set(err, why->code, "%s%s", why->text,
-                       untrusted ? " --server-ca FILE names it: ca.crt of the Secret halflife-certificate, where "
-                                   "halflife made it itself"
+                       untrusted ? "; give the CA with --server-ca FILE (of a certificate made by halflife: ca.crt in "
+                                   "the Secret halflife-certificate), and in --server a name of the certificate (such "
+                                   "as halflife.halflife.svc)"
                                  : "");
 }
 
-json_t *remote_get(struct remote *r, const char *path_query, struct err *err)
+json_t *api_client_get(struct api_client *r, const char *path_query, struct err *err)
 {
         struct waited w;
-        remote_exchange(r, (struct http_request){.deadline_ms = ANSWER_MS}, path_query, &w);
+        api_client_exchange(r, (struct http_request){.deadline_ms = ANSWER_MS}, path_query, &w);
         json_t *answer = w.reply.err.code ? NULL : json_loadb(buf_text(&w.body).p, w.body.len, 0, NULL);
         buf_release(&w.body);
         if (w.reply.err.code) {
-                remote_no_answer(r, &w.reply.err, err);
+                api_client_no_answer(r, &w.reply.err, err);
         } else if (w.reply.status != 200) {
-                remote_refusal(w.reply.status, answer, err);
+                api_client_refusal(w.reply.status, answer, err);
                 json_decref(answer);
                 answer = NULL;
         } else if (!json_is_object(answer)) {
-                err_set(err, ERR_INVALID, "what answers there is no halflife: its answer is no JSON object");
+                err_set(err, ERR_INVALID, "the server is not halflife: its answer is not a JSON object");
                 json_decref(answer);
                 answer = NULL;
         }
@@ -213,13 +219,13 @@ static int refused_post(const struct waited *w, struct err *err)
         AUTO(json_decref) json_t *answer = json_loadb(buf_text(&w->body).p, w->body.len, 0, NULL);
         const char *detail = json_string_value(json_object_get(answer, "detail"));
         if (w->reply.status != 400 || !detail)
-                return remote_refusal(w->reply.status, answer, err);
+                return api_client_refusal(w->reply.status, answer, err);
         AUTO(mem_free) char *words = terminal_tame(mem_string(detail));
         return err_set(err, ERR_INVALID, "%s", words);
 }
 
-int remote_post(struct remote *r, const char *path_query, const char *content_type, struct text body, char **ret,
-                size_t *ret_len, struct err *err)
+int api_client_post(struct api_client *r, const char *path_query, const char *content_type, struct text body,
+                    char **ret, size_t *ret_len, struct err *err)
 {
         struct waited w;
         const struct http_request q = {.method = HTTP_POST,
@@ -227,8 +233,8 @@ int remote_post(struct remote *r, const char *path_query, const char *content_ty
                                        .accept = "*/*",
                                        .body = body,
                                        .deadline_ms = POST_MS};
-        remote_exchange(r, q, path_query, &w);
-        int rc = w.reply.err.code        ? remote_no_answer(r, &w.reply.err, err)
+        api_client_exchange(r, q, path_query, &w);
+        int rc = w.reply.err.code        ? api_client_no_answer(r, &w.reply.err, err)
                  : w.reply.status != 200 ? refused_post(&w, err)
                                          : 0;
         if (rc == 0) {

@@ -1,6 +1,5 @@
 /*
- * A halflife that runs somewhere, asked for JSON by its REST doors: by its own address, or through the API server's
- * proxy to services.
+ * Client of halflife's REST API. It reaches halflife by its own address, or through the API server's service proxy.
  */
 #ifndef HALFLIFE_CLI_API_CLIENT_H
 #define HALFLIFE_CLI_API_CLIENT_H
@@ -9,22 +8,26 @@
 
 #include "cli/session.h"
 
-/* The options that say where halflife is: of whoever asks it, or reads what it wrote, in this order. */
+/* The options that choose a server or a database; NULL: not given. */
+struct api_client_options {
+        const char *server, *server_ca, *token_file, *ns, *database;
+};
 /* clang-format off */
-#define REMOTE_OPTIONS                                                                                                 \
-        {.name = "server", .value = "URL",                                                                             \
-         .help = "ask the halflife at this address (its --serve-listen), such as https://halflife.halflife.svc; else " \
-                 "it is asked through the API server's proxy to services"},                                            \
-        {.name = "server-ca", .value = "FILE",                                                                         \
-         .help = "CA (PEM) that the certificate of --server is checked with; else the system's"},                      \
-        {.name = "token-file", .value = "FILE",                                                                        \
-         .help = "token to show to halflife; else HALFLIFE_TOKEN, and to --server else the kubeconfig's"},             \
-        {.name = "halflife-namespace", .value = "NAME", .shape = OPTION_NAMESPACE,                                     \
-         .help = "namespace of the service halflife (default halflife)"},                                              \
-        {.name = "database", .value = "FILE", .help = "read this database, and ask nobody; it is not changed"}
+#define REMOTE_OPTIONS(type, m)                                                                                        \
+        {.name = "server", .value = "URL", OPTION_IN(type, m.server),                                                  \
+         .help = "address of the halflife to ask (its --serve-listen), such as https://halflife.halflife.svc; "        \
+                 "default: through the API server's proxy to services"},                                               \
+        {.name = "server-ca", .value = "FILE", OPTION_IN(type, m.server_ca),                                           \
+         .help = "CA (PEM) that verifies the certificate of --server; default: the system's CAs"},                     \
+        {.name = "token-file", .value = "FILE", OPTION_IN(type, m.token_file),                                         \
+         .help = "token file for halflife; default: $HALFLIFE_TOKEN, else for --server the kubeconfig's token"},       \
+        {.name = "halflife-namespace", .value = "NAME", .shape = OPTION_NAMESPACE, OPTION_IN(type, m.ns),              \
+         .help = "namespace of the Service halflife (default halflife)"},                                              \
+        {.name = "database", .value = "FILE", OPTION_IN(type, m.database),                                             \
+         .help = "read this database file and ask no server; the file is not changed"}
 /* clang-format on */
 
-struct remote {
+struct api_client {
         struct loop *loop; /* borrowed, or own */
         struct http *http;
         struct http_peer peer;
@@ -33,32 +36,37 @@ struct remote {
         bool own_loop;
 };
 
-/* 0, or ERR_INVALID for what is no address that remote_open takes. */
-int remote_check(const char *url, struct err *err);
+/* Format with halflife's namespace: the command that lets a group through the API server's proxy to services. */
+#define API_CLIENT_GRANT "kubectl create rolebinding halflife-rest-proxy -n %s --role=halflife-rest-proxy --group=GROUP"
+
+/* Whether the API server refused its proxy to services: a token for halflife does not help. */
+bool api_client_no_proxy(const struct err *err);
+/* Returns 0, or ERR_INVALID if api_client_open would refuse the address. */
+int api_client_check(const char *url, struct err *err);
 /*
- * By its address: "https://halflife.halflife.svc", or http:// where it is loopback. ca: a PEM file that its
- * certificate is checked with, NULL: the system's. token: shown to it; NULL: none. 0, ERR_INVALID for an address that
- * is none, or what reading ca said. Release in any case.
+ * Open by address: "https://halflife.halflife.svc", or http:// on loopback. ca: PEM file of the CA that verifies the
+ * server's certificate; NULL: the system's CAs. token: the bearer token; NULL: none. Returns 0, ERR_INVALID for a wrong
+ * address, or the error of reading ca. Release in any case.
  */
-int remote_open(struct remote *r, const char *url, const char *ca, const char *token, struct err *err);
-/* Through the API server: port "https" of the service halflife in namespace ns (manifests/base). It shows its own
- * credentials to the API server alone, so who asks is told by token. */
-void remote_through(struct remote *r, const struct session *s, const char *ns, const char *token);
-void remote_release(struct remote *r);
+int api_client_open(struct api_client *r, const char *url, const char *ca, const char *token, struct err *err);
+/* Open through the API server: port "https" of the Service halflife in namespace ns (manifests/base). The proxy does
+ * not forward the session's credentials, so token identifies the caller to halflife. */
+void api_client_through(struct api_client *r, const struct session *s, const char *ns, const char *token);
+void api_client_release(struct api_client *r);
 
-/* The caller's reference; NULL with an error whose text ends with the server's own words. ERR_NOTFOUND, ERR_DENIED (401
- * or 403), ERR_INVALID (other 4xx), else ERR_RETRY. */
-json_t *remote_get(struct remote *r, const char *path_query, struct err *err);
+/* GET. Returns the caller's reference, or NULL with an error whose text ends with the server's message: ERR_NOTFOUND,
+ * ERR_DENIED (401 or 403), ERR_INVALID (other 4xx), else ERR_RETRY. */
+json_t *api_client_get(struct api_client *r, const char *path_query, struct err *err);
 
 /*
- * POST a text; what came back, NUL-terminated and the caller's. Errors are remote_get's, but of a 400 the text is the
- * server's own words alone: they tell the place.
+ * POST a text. *ret is the answer, NUL-terminated and the caller's. Errors are those of api_client_get, except that the
+ * text of a 400 is only the server's message, which names the place in the input.
  */
-int remote_post(struct remote *r, const char *path_query, const char *content_type, struct text body, char **ret,
-                size_t *ret_len, struct err *err);
+int api_client_post(struct api_client *r, const char *path_query, const char *content_type, struct text body,
+                    char **ret, size_t *ret_len, struct err *err);
 
-/* The token to show: of the file (at most 64 KiB; "-" is no file), else of HALFLIFE_TOKEN; *ret NULL where neither says
- * one. The caller's (mem_free). 0 or an error. */
-int remote_token(const char *file, char **ret, struct err *err);
+/* Read the token from the file (at most 64 KiB; "-" is not stdin), else from HALFLIFE_TOKEN; *ret is NULL without
+ * either, else the caller's (mem_free). Returns 0 or an error. */
+int api_client_token(const char *file, char **ret, struct err *err);
 
 #endif

@@ -1,72 +1,51 @@
 /*
- * halflife adopt: what was learned of a workload goes on under another name. The controller does it, who alone writes
- * histories; it is asked by an annotation on the new Recommendation, and answers beside it.
+ * halflife adopt: a workload with a new name takes over the history of its old name. Only the controller writes
+ * histories, so the command asks it by an annotation on the new Recommendation and waits for the answer in another
+ * annotation.
  */
 #include <stdio.h>
 #include <string.h>
 
 #include "base/yaml.h"
-#include "cli/cmd.h"
 #include "cli/session.h"
 #include "commands.h"
+#include "kube/known_resource.h"
 #include "list_client.h"
 #include "objects/decode.h"
 #include "target_arg.h"
 #include "terminal.h"
 
-enum { OPT_NAMESPACE, OPT_TIMEOUT, OPT_KUBECONFIG, OPT_CONTEXT, OPT_HELP, OPTS };
-static const struct option_spec spec[OPTS] = {
-        {.name = "namespace",
-         .letter = 'n',
-         .value = "NAME",
-         .shape = OPTION_NAMESPACE,
-         .help = "namespace of both; else the context's"},
-        {.name = "timeout",
-         .value = "DURATION",
-         .help = "how long to wait for the controller's answer, 1s to 1h (default 3m)"},
-        SESSION_OPTIONS,
-        {.name = "help", .letter = 'h', .help = "this text"},
-};
-
-const struct option_spec *cmd_adopt_options(int *ret_count)
-{
-        *ret_count = OPT_HELP;
-        return spec;
-}
-
 struct adopting {
         struct session session;
-        struct option_given given[OPTS];
+        struct session_options where;
         struct workload old, new;
-        const char *ns;
+        const char *ns, *timeout;
         int64_t timeout_ms;
 };
 
-static int adopt_read_arguments(struct adopting *a, int argc, char **argv, struct err *err)
+static int adopt_command_check(void *state, const struct command_line *line, struct err *err)
 {
-        struct option_words words;
-        int rc = options_parse(spec, OPTS, argc, argv, a->given, &words, err);
-        if (rc < 0 || a->given[OPT_HELP].count)
-                return rc;
-        const char *timeout = option_value(&a->given[OPT_TIMEOUT]);
-        a->ns = option_value(&a->given[OPT_NAMESPACE]);
+        struct adopting *a = state;
+        const char *const *word = line->words.word;
         a->timeout_ms = 3 * MINUTE_MS;
-        if (timeout && (duration_parse(timeout, strlen(timeout), &a->timeout_ms) < 0 || a->timeout_ms < SECOND_MS ||
-                        a->timeout_ms > HOUR_MS))
-                return err_set(err, ERR_INVALID, "--timeout '%s' is no duration from 1s to 1h, such as 3m", timeout);
-        if (words.count != 2)
-                return err_set(err, ERR_INVALID, "say what it was and what it is: adopt deploy/old deploy/new");
-        rc = workload_parse(words.word[0], &a->old, err);
+        if (a->timeout && (duration_parse(a->timeout, strlen(a->timeout), &a->timeout_ms) < 0 ||
+                           a->timeout_ms < SECOND_MS || a->timeout_ms > HOUR_MS))
+                return err_set(err, ERR_INVALID, "--timeout '%s' is not a duration from 1s to 1h, such as 3m",
+                               a->timeout);
+        if (line->words.count != 2)
+                return err_set(err, ERR_INVALID, "give the old and the new workload: adopt deploy/old deploy/new");
+        int rc = workload_parse(word[0], &a->old, err);
         if (rc == 0)
-                rc = workload_parse(words.word[1], &a->new, err);
+                rc = workload_parse(word[1], &a->new, err);
         if (rc == 0 && strcmp(a->old.recommendation, a->new.recommendation) == 0)
-                return err_set(err, ERR_INVALID, "'%s' is both: it has its history", words.word[0]);
+                return err_set(err, ERR_INVALID, "'%s' is both the old and the new workload: nothing to adopt",
+                               word[0]);
         return rc;
 }
 
 static char *path_of_new(const struct adopting *a)
 {
-        return path_of("halflife.dev", "v1alpha1", a->ns, "recommendations", a->new.recommendation, NULL);
+        return known_resource_path(KNOWN_RECOMMENDATIONS, a->ns, a->new.recommendation, NULL);
 }
 
 static const char *adopt_note(const json_t *object, const char *key)
@@ -109,7 +88,7 @@ static void wait_a_second(struct adopting *a)
                 loop_turn(a->session.loop, -1);
 }
 
-/* The answer, which begins with "refused" where it is no. */
+/* Wait for the controller's answer. A refusal begins with "refused". */
 static int await_answer(struct adopting *a, char **ret_answer, struct err *err)
 {
         AUTO(mem_free) char *path = path_of_new(a);
@@ -122,20 +101,22 @@ static int await_answer(struct adopting *a, char **ret_answer, struct err *err)
                         *ret_answer = mem_string(adopt_note(object, ANNOTATION_ADOPTED));
                         return 0;
                 }
+                if (mono_read().ns >= until && !object)
+                        return err->code;
                 if (mono_read().ns >= until)
-                        return err_set(err, ERR_RETRY,
-                                       "no answer within %lld s: does a controller run, and hold the Lease? It is done "
-                                       "when one does",
+                        return err_set(err, ERR_NOTFOUND,
+                                       "no answer within %lld s: does a controller run, and hold the Lease? Once one "
+                                       "does, it carries out the request",
                                        (long long)(a->timeout_ms / SECOND_MS));
                 wait_a_second(a);
         }
 }
 
-static int adopt_history(struct adopting *a, struct err *err)
+static int adopt_run(void *state, struct err *err)
 {
+        struct adopting *a = state;
         AUTO(mem_free) char *answer = NULL;
-        int rc = session_open_given(&a->session, option_value(&a->given[OPT_KUBECONFIG]),
-                                    option_value(&a->given[OPT_CONTEXT]), err);
+        int rc = session_open_given(&a->session, &a->where, err);
         if (rc < 0)
                 return rc;
         a->ns = a->ns ? a->ns : access_namespace(a->session.access);
@@ -147,27 +128,36 @@ static int adopt_history(struct adopting *a, struct err *err)
         if (strncmp(answer, "refused: ", 9) == 0)
                 return err_set(err, ERR_INVALID, "%s", answer);
         printf("%s %s adopted %s\n", a->ns, a->new.recommendation, terminal_tame(answer));
-        return 0;
+        return EXIT_DONE;
 }
 
-int cmd_adopt(int argc, char **argv)
+static void adopt_release(void *state)
 {
-        struct adopting a = {0};
-        struct err err = {0};
-        int code = EXIT_DONE;
-        if (adopt_read_arguments(&a, argc, argv, &err) < 0) {
-                fprintf(stderr, "halflife adopt: %s\n", err.text);
-                code = EXIT_MISUSED;
-        } else if (a.given[OPT_HELP].count) {
-                printf("usage: %s adopt [option]... OLD NEW\n\n", program_name());
-                terminal_intro(
-                        "What was learned of OLD, a workload that is gone, goes on in NEW, the one that it became "
-                        "(both KIND/NAME). Half-lives must be the same. The controller does it, within a cycle.");
-                options_print(stdout, spec, OPTS);
-        } else if (adopt_history(&a, &err) < 0) {
-                fprintf(stderr, "halflife adopt: %s\n", terminal_tame(err.text));
-                code = EXIT_FAILED;
-        }
-        session_release(&a.session);
-        return code;
+        struct adopting *a = state;
+        session_release(&a->session);
 }
+
+/* clang-format off */
+static const struct option_spec options[] = {
+        {.name = "namespace", .letter = 'n', .value = "NAME", .shape = OPTION_NAMESPACE, OPTION_IN(struct adopting, ns),
+         .help = "namespace of both workloads; default: the context's"},
+        {.name = "timeout", .value = "DURATION", OPTION_IN(struct adopting, timeout),
+         .help = "how long to wait for the controller's answer, 1s to 1h (default 3m)"},
+        SESSION_OPTIONS(struct adopting, where),
+};
+/* clang-format on */
+
+const struct command command_adopt = {
+        .name = "adopt",
+        .help = "give the histories of a deleted workload to its successor",
+        .words = TAKES_WORKLOADS,
+        .usage = {"[option]... OLD NEW"},
+        .intro = "Gives the histories of OLD, a deleted workload, to NEW, its successor (both KIND/NAME). The "
+                 "half-lives of\n"
+                 "both must be equal. A running controller does the work, within one interval.\n",
+        COMMAND_OPTIONS(options),
+        .size = sizeof(struct adopting),
+        .check = adopt_command_check,
+        .run = adopt_run,
+        .release = adopt_release,
+};

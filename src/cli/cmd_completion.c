@@ -1,5 +1,5 @@
 /*
- * halflife completion: a shell's script. halflife __complete: what that script asks.
+ * halflife completion prints the script of a shell. halflife __complete answers that script.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -8,32 +8,48 @@
 
 #include "base/mem.h"
 #include "base/yaml.h"
-#include "cli/cmd.h"
 #include "cli/session.h"
-#include "complete.h"
+#include "commands.h"
+#include "completion_words.h"
 #include "core/kind.h"
+#include "kube/known_resource.h"
 
 enum { NAMES_MAX = 500, NAMES_BYTES = 16 << 20, ASK_MS = 2 * SECOND_MS, ALL_S = 3 };
 
-int cmd_completion(int argc, char **argv)
+struct completion {
+        const char *script;
+};
+
+static int completion_check(void *state, const struct command_line *line, struct err *err)
 {
-        bool help = argc == 2 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0);
-        const char *script = argc == 2 ? complete_script(argv[1]) : NULL;
-        if (help) {
-                printf("usage: %s completion bash|zsh|fish\n\nThe script that completes command lines in a shell, "
-                       "with names from the cluster. make install puts it where\nthe shell finds it; else:\n\n"
-                       "  source <(halflife completion bash)\n  source <(halflife completion zsh)\n"
-                       "  halflife completion fish | source\n",
-                       program_name());
-                return EXIT_DONE;
-        }
-        if (!script) {
-                fprintf(stderr, "halflife completion: of which shell, bash, zsh or fish?\n");
-                return EXIT_MISUSED;
-        }
-        fputs(script, stdout);
+        struct completion *c = state;
+        c->script = line->words.count == 1 ? complete_script(line->words.word[0]) : NULL;
+        return c->script ? 0 : err_set(err, ERR_INVALID, "name the shell: bash, zsh or fish");
+}
+
+static int completion_run(void *state, struct err *err)
+{
+        const struct completion *c = state;
+        (void)err;
+        fputs(c->script, stdout);
         return EXIT_DONE;
 }
+
+const struct command command_completion = {
+        .name = "completion",
+        .help = "print the script that completes halflife's command lines in a shell",
+        .words = TAKES_SHELLS,
+        .usage = {"bash|zsh|fish"},
+        .intro = "Prints the script that completes halflife's command lines in a shell, with names from the cluster. "
+                 "make\n"
+                 "install puts the script where the shell finds it. Without make install, load it by one of these "
+                 "lines:\n"
+                 "\n  source <(halflife completion bash)\n  source <(halflife completion zsh)\n  halflife completion "
+                 "fish | source\n",
+        .size = sizeof(struct completion),
+        .check = completion_check,
+        .run = completion_run,
+};
 
 /* --- names from the cluster: one page, quietly, and soon or not at all --- */
 
@@ -73,11 +89,11 @@ static void tell_all(const struct complete_where *w, bool workloads, complete_to
 {
         struct session s;
         struct err err;
-        if (session_open_given(&s, w->kubeconfig, w->context, &err) == 0) {
+        if (session_open_given(&s, &w->session, &err) == 0) {
                 AUTO(mem_free)
-                char *path = workloads ? path_of("halflife.dev", "v1alpha1", w->ns ? w->ns : access_namespace(s.access),
-                                                 "recommendations", NULL, NULL)
-                                       : path_of("", "v1", NULL, "namespaces", NULL, NULL);
+                char *path = workloads ? known_resource_path(KNOWN_RECOMMENDATIONS,
+                                                             w->ns ? w->ns : access_namespace(s.access), NULL, NULL)
+                                       : known_resource_path(KNOWN_NAMESPACES, NULL, NULL, NULL);
                 AUTO(json_decref) json_t *list = completion_ask(&s, path);
                 const json_t *items = json_object_get(list, "items");
                 for (size_t i = 0; i < json_array_size(items) && i < NAMES_MAX; i++)
@@ -96,7 +112,7 @@ static void tell_namespaces(const struct complete_where *w, complete_told *told,
         tell_all(w, false, told, to);
 }
 
-/* A credential plug-in may take long: whoever waits for a completion does not. */
+/* A credential plug-in may take long; nobody at a prompt waits that long, so a timer ends the command. */
 int cmd_complete(int argc, char **argv)
 {
         static const struct complete_names names = {tell_workloads, tell_namespaces};

@@ -1,6 +1,7 @@
 /*
- * halflife explain: a number's histogram and how it came about. Asked of a running halflife, by its address or through
- * the API server; else told from the Recommendation alone; or read from a database.
+ * halflife explain: the histogram behind a target, and each step from the histogram to the target. The data comes from
+ * a running halflife (by its address or through the API server), else from the Recommendation alone, or from a
+ * database.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,143 +10,73 @@
 #include "api_client.h"
 #include "base/mem.h"
 #include "base/yaml.h"
-#include "cli/cmd.h"
 #include "cli/session.h"
 #include "commands.h"
-#include "explain.h"
-
-enum {
-        OPT_NAMESPACE,
-        OPT_CONTAINER,
-        OPT_RESOURCE,
-        OPT_PERCENTILE,
-        OPT_HALF_LIFE,
-        OPT_MULTIPLIER,
-        OPT_OUTPUT,
-        OPT_ASCII,
-        OPT_SERVER,
-        OPT_SERVER_CA,
-        OPT_TOKEN_FILE,
-        OPT_HALFLIFE_NAMESPACE,
-        OPT_DATABASE,
-        OPT_KUBECONFIG,
-        OPT_CONTEXT,
-        OPT_HELP,
-        OPTS
-};
-static const struct option_spec spec[OPTS] = {
-        {.name = "namespace",
-         .letter = 'n',
-         .value = "NAME",
-         .shape = OPTION_NAMESPACE,
-         .help = "namespace; else the context's, or of a database the one that has it"},
-        {.name = "container", .letter = 'c', .value = "NAME", .help = "this container alone"},
-        {.name = "resource", .value = "RESOURCE", .help = "cpu or memory alone"},
-        {.name = "percentile", .value = "PERCENT", .help = "what the number would be with this one, 50 to 100"},
-        {.name = "half-life", .value = "TIME", .help = "likewise with this half-life, such as 48h"},
-        {.name = "multiplier", .value = "FACTOR", .help = "likewise with this one, such as 1.2"},
-        {.name = "output", .letter = 'o', .value = "FORMAT", .help = "text or json (default text)"},
-        {.name = "ascii", .help = "draw with ASCII alone, as where the locale is not UTF-8"},
-        REMOTE_OPTIONS,
-        SESSION_OPTIONS,
-        {.name = "help", .letter = 'h', .help = "this text"},
-};
-
-/* --help stands last, and is every command's. */
-const struct option_spec *cmd_explain_options(int *ret_count)
-{
-        *ret_count = OPT_HELP;
-        return spec;
-}
+#include "explain_print.h"
+#include "kube/known_resource.h"
+#include "rest/explain_change.h"
 
 struct explaining {
-        struct option_given given[OPTS];
-        struct inquiry q;
-        struct evidence evidence;
+        struct session_options where;
+        struct api_client_options from;
+        struct explain_arguments q;
+        struct explain_data explain_data;
         struct terminal terminal;
-        bool json;
+        bool ascii, json;
 };
 
-static const char *explain_value_of(const struct explaining *x, int option)
+/* Refuse numbers that a halflife would refuse, also where none will be asked. */
+static int check_numbers(const struct explain_arguments *q, struct err *err)
 {
-        return option_value(&x->given[option]);
+        int number;
+        int64_t ms;
+        int rc = q->percentile ? explain_change_percentile("--percentile", text_of(q->percentile), &number, err) : 0;
+        if (rc == 0 && q->multiplier)
+                rc = explain_change_multiplier("--multiplier", text_of(q->multiplier), &number, err);
+        if (rc == 0 && q->half_life)
+                rc = explain_change_half_life("--half-life", text_of(q->half_life), &ms, err);
+        return rc;
 }
 
-/* --- arguments --- */
-
-static int check_choices(const struct explaining *x, struct err *err)
+static int explain_check(void *state, const struct command_line *line, struct err *err)
 {
-        const char *output = explain_value_of(x, OPT_OUTPUT), *resource = x->q.resource;
-        if (output && strcmp(output, "text") != 0 && strcmp(output, "json") != 0)
-                return err_set(err, ERR_INVALID, "output '%s' is not one of text, json", output);
-        if (resource && strcmp(resource, "cpu") != 0 && strcmp(resource, "memory") != 0)
-                return err_set(err, ERR_INVALID, "resource '%s' is not one of cpu, memory", resource);
-        if (explain_value_of(x, OPT_SERVER) && explain_value_of(x, OPT_DATABASE))
-                return err_set(err, ERR_INVALID, "--server and --database exclude each other");
-        return explain_value_of(x, OPT_SERVER) ? remote_check(explain_value_of(x, OPT_SERVER), err) : 0;
-}
-
-static int explain_read_arguments(struct explaining *x, int argc, char **argv, struct err *err)
-{
-        struct option_words words;
-        bool ascii = false;
-        int rc = options_parse(spec, OPTS, argc, argv, x->given, &words, err);
-        if (rc == 0)
-                rc = option_switch(&x->given[OPT_ASCII], &ascii, err);
-        if (rc < 0 || x->given[OPT_HELP].count)
-                return rc;
-        if (words.count != 1)
-                return err_set(err, ERR_INVALID, "one workload is wanted, KIND/NAME such as deploy/web, not %d",
-                               words.count);
-        x->q = (struct inquiry){
-                .ns = explain_value_of(x, OPT_NAMESPACE),
-                .container = explain_value_of(x, OPT_CONTAINER),
-                .resource = explain_value_of(x, OPT_RESOURCE),
-                .percentile = explain_value_of(x, OPT_PERCENTILE),
-                .half_life = explain_value_of(x, OPT_HALF_LIFE),
-                .multiplier = explain_value_of(x, OPT_MULTIPLIER),
-        };
-        x->json = explain_value_of(x, OPT_OUTPUT) && strcmp(explain_value_of(x, OPT_OUTPUT), "json") == 0;
+        struct explaining *x = state;
+        if (line->words.count != 1)
+                return err_set(err, ERR_INVALID, "give one workload, KIND/NAME such as deploy/web, not %d",
+                               line->words.count);
         terminal_read(stdout, &x->terminal);
-        x->terminal.utf8 = x->terminal.utf8 && !ascii;
-        rc = check_choices(x, err);
-        return rc < 0 ? rc : workload_parse(words.word[0], &x->q.workload, err);
+        x->terminal.utf8 = x->terminal.utf8 && !x->ascii;
+        if (x->from.server && x->from.database)
+                return err_set(err, ERR_INVALID, "--server and --database exclude each other");
+        int rc = check_numbers(&x->q, err);
+        if (rc == 0 && x->from.server)
+                rc = api_client_check(x->from.server, err);
+        return rc < 0 ? rc : workload_parse(line->words.word[0], &x->q.workload, err);
 }
 
 /* --- of whom it is asked --- */
 
-static int explain_open_session(const struct explaining *x, struct session *s, struct err *err)
-{
-        return session_open_given(s, explain_value_of(x, OPT_KUBECONFIG), explain_value_of(x, OPT_CONTEXT), err);
-}
-
-/* Without a kubeconfig it works as well, but for one that was named: then the namespace is "default", and there is no
- * other token. */
 static int ask_server(struct explaining *x, struct err *err)
 {
-        struct session s;
-        struct remote r = {0};
+        struct session s = {0};
+        struct api_client r = {0};
         AUTO(mem_free) char *token = NULL;
-        int rc = remote_token(explain_value_of(x, OPT_TOKEN_FILE), &token, err);
-        if (rc < 0)
-                return rc;
-        bool known = explain_open_session(x, &s, err) == 0;
-        if (!known && (explain_value_of(x, OPT_KUBECONFIG) || explain_value_of(x, OPT_CONTEXT))) {
+        int rc = api_client_token(x->from.token_file, &token, err);
+        if (rc == 0)
+                rc = session_open_optional(&s, &x->where, err);
+        if (rc < 0) {
                 session_release(&s);
-                return err->code;
+                return rc;
         }
         if (!x->q.ns)
-                x->q.ns = known ? access_namespace(s.access) : "default";
-        rc = remote_open(&r, explain_value_of(x, OPT_SERVER), explain_value_of(x, OPT_SERVER_CA),
-                         token   ? token
-                         : known ? access_bearer(s.access)
-                                 : NULL,
-                         err);
+                x->q.ns = s.access ? access_namespace(s.access) : "default";
+        const char *bearer = s.access ? access_bearer(s.access) : NULL;
+        rc = api_client_open(&r, x->from.server, x->from.server_ca, token ? token : bearer, err);
         if (rc == 0)
-                rc = evidence_ask(&r, &x->q, &x->evidence, err);
+                rc = explain_data_ask(&r, &x->q, &x->explain_data, err);
         if (rc < 0)
-                err_wrap(err, "server '%s'", explain_value_of(x, OPT_SERVER));
-        remote_release(&r);
+                err_wrap(err, "server '%s'", x->from.server);
+        api_client_release(&r);
         session_release(&s);
         x->q.ns = NULL;
         return rc;
@@ -154,16 +85,15 @@ static int ask_server(struct explaining *x, struct err *err)
 static int get_object(struct explaining *x, struct session *s, struct err *err)
 {
         AUTO(mem_free)
-        char *path =
-                path_of("halflife.dev", "v1alpha1", x->q.ns, "recommendations", x->q.workload.recommendation, NULL);
+        char *path = known_resource_path(KNOWN_RECOMMENDATIONS, x->q.ns, x->q.workload.recommendation, NULL);
         AUTO(mem_free) char *body = NULL;
         size_t len = 0;
         struct call call = {.method = HTTP_GET, .path = path, .deadline_ms = 10 * SECOND_MS};
         if (client_wait(s->client, &call, &body, &len, err) < 0)
                 return err->code;
-        x->evidence.recommendation = json_loadb(body, len, 0, NULL);
-        if (!json_is_object(json_object_get(x->evidence.recommendation, "metadata")))
-                return err_set(err, ERR_INVALID, "'%s' is no Recommendation: it has no metadata", path);
+        x->explain_data.recommendation = json_loadb(body, len, 0, NULL);
+        if (!json_is_object(json_object_get(x->explain_data.recommendation, "metadata")))
+                return err_set(err, ERR_INVALID, "'%s' is not a Recommendation: it has no metadata", path);
         return 0;
 }
 
@@ -178,7 +108,7 @@ static bool has_container(const json_t *recommendation, const char *name)
         return false;
 }
 
-/* What to do where the object could not be read. */
+/* Turn the error of reading the Recommendation into one that says what to do. */
 static int tell_object(const struct explaining *x, struct err *err)
 {
         const struct workload *w = &x->q.workload;
@@ -187,28 +117,25 @@ static int tell_object(const struct explaining *x, struct err *err)
                 return workload_unknown(w, x->q.ns, why.text, err);
         if (why.code == ERR_RETRY)
                 return err_set(err, why.code,
-                               "%s; --server URL asks halflife without the API server, --database FILE reads what it "
-                               "wrote",
+                               "%s; without the API server, --server URL asks halflife directly, and --database FILE "
+                               "reads its database",
                                why.text);
         return session_advise(err);
 }
 
-static char *why_no_histogram(const char *ns, const struct inquiry *q, const struct err *why)
+static char *why_no_histogram(const char *ns, const struct explain_arguments *q, const struct err *why)
 {
         const char *what = q->percentile || q->half_life || q->multiplier ? "No histogram, and nothing recomputed"
                                                                           : "No histogram";
-        if (why->code == ERR_DENIED && strstr(why->text, "services/proxy"))
-                return mem_printf(
-                        "%s: %s. Whom the Role halflife-rest-proxy is bound to may: kubectl create rolebinding "
-                        "halflife-rest-proxy -n %s --role=halflife-rest-proxy --group=GROUP",
-                        what, why->text, ns);
+        if (api_client_no_proxy(why))
+                return mem_printf("%s: %s. The Role halflife-rest-proxy grants access: " API_CLIENT_GRANT, what,
+                                  why->text, ns);
         if (why->code == ERR_DENIED)
-                return mem_printf("%s: %s. A token that may get recommendations does it: "
+                return mem_printf("%s: %s. Give the token of an account that may get recommendations: "
                                   "HALFLIFE_TOKEN=$(kubectl create token ACCOUNT -n %s)",
                                   what, why->text, q->ns);
-        return mem_printf("%s: service 'halflife' in namespace '%s' did not answer (%s). "
-                          "--halflife-namespace says where it is, --server URL asks it without the API server, "
-                          "--database FILE reads what it wrote.",
+        return mem_printf("%s: Service 'halflife' in namespace '%s' did not answer (%s). --halflife-namespace gives "
+                          "its namespace, --server URL asks halflife directly, --database FILE reads its database.",
                           what, ns, why->text);
 }
 
@@ -216,11 +143,11 @@ static int ask_cluster(struct explaining *x, struct err *err)
 {
         struct session s;
         AUTO(mem_free) char *token = NULL, *ns = NULL;
-        const char *ours = explain_value_of(x, OPT_HALFLIFE_NAMESPACE);
-        int rc = remote_token(explain_value_of(x, OPT_TOKEN_FILE), &token, err);
+        const char *ours = x->from.ns;
+        int rc = api_client_token(x->from.token_file, &token, err);
         if (rc < 0)
                 return rc;
-        rc = explain_open_session(x, &s, err);
+        rc = session_open_given(&s, &x->where, err);
         if (rc == 0) {
                 ns = mem_string(x->q.ns ? x->q.ns : access_namespace(s.access));
                 x->q.ns = ns;
@@ -228,15 +155,15 @@ static int ask_cluster(struct explaining *x, struct err *err)
                 rc = rc < 0 ? tell_object(x, err) : 0;
         }
         if (rc == 0) {
-                struct remote r;
-                struct evidence told = {0};
+                struct api_client r;
+                struct explain_data told = {0};
                 struct err why = {0};
-                remote_through(&r, &s, ours ? ours : "halflife", token);
-                if (evidence_ask(&r, &x->q, &told, &why) < 0)
+                api_client_through(&r, &s, ours ? ours : "halflife", token);
+                if (explain_data_ask(&r, &x->q, &told, &why) < 0)
                         told.note = why_no_histogram(ours ? ours : "halflife", &x->q, &why);
-                told.recommendation = STEAL(&x->evidence.recommendation);
-                x->evidence = told;
-                remote_release(&r);
+                told.recommendation = STEAL(&x->explain_data.recommendation);
+                x->explain_data = told;
+                api_client_release(&r);
                 if (x->q.container && !has_container(told.recommendation, x->q.container))
                         rc = err_set(err, ERR_NOTFOUND, "'%.*s/%s' has no container '%s'", TEXT_ARG(x->q.workload.word),
                                      x->q.workload.name, x->q.container);
@@ -248,14 +175,14 @@ static int ask_cluster(struct explaining *x, struct err *err)
 
 static int explain_ask(struct explaining *x, struct err *err)
 {
-        if (explain_value_of(x, OPT_DATABASE))
-                return evidence_read(explain_value_of(x, OPT_DATABASE), &x->q, &x->evidence, err);
-        return explain_value_of(x, OPT_SERVER) ? ask_server(x, err) : ask_cluster(x, err);
+        if (x->from.database)
+                return explain_data_read(x->from.database, &x->q, &x->explain_data, err);
+        return x->from.server ? ask_server(x, err) : ask_cluster(x, err);
 }
 
 /* --- the answer --- */
 
-static void explain_print_json(const struct evidence *e)
+static void explain_print_json(const struct explain_data *e)
 {
         json_t *all = json_object();
         const struct {
@@ -274,7 +201,7 @@ static void explain_print_json(const struct evidence *e)
 
 static void explain_print_answer(const struct explaining *x)
 {
-        const struct evidence *e = &x->evidence;
+        const struct explain_data *e = &x->explain_data;
         if (x->json)
                 explain_print_json(e);
         else if (e->explain)
@@ -287,30 +214,59 @@ static void explain_print_answer(const struct explaining *x)
         }
 }
 
-static void explain_print_help(void)
+static int explain_run(void *state, struct err *err)
 {
-        printf("usage: %s explain [option]... KIND/NAME\n\n"
-               "Why a workload is to request what it is: the histogram behind each number, and the steps from there "
-               "to the\ntarget in words. With another percentile, half-life or multiplier: what it would be then.\n\n",
-               program_name());
-        options_print(stdout, spec, OPTS);
+        struct explaining *x = state;
+        int rc = explain_ask(x, err);
+        if (rc < 0)
+                return rc;
+        explain_print_answer(x);
+        return EXIT_DONE;
 }
 
-int cmd_explain(int argc, char **argv)
+static void explain_release(void *state)
 {
-        struct explaining x = {0};
-        struct err err = {0};
-        int code = EXIT_DONE;
-        if (explain_read_arguments(&x, argc, argv, &err) < 0)
-                code = EXIT_MISUSED;
-        else if (x.given[OPT_HELP].count)
-                explain_print_help();
-        else if (explain_ask(&x, &err) < 0)
-                code = EXIT_FAILED;
-        else
-                explain_print_answer(&x);
-        if (code != EXIT_DONE)
-                fprintf(stderr, "halflife explain: %s\n", terminal_tame(err.text));
-        evidence_release(&x.evidence);
-        return code;
+        struct explaining *x = state;
+        explain_data_release(&x->explain_data);
 }
+
+/* clang-format off */
+static const struct option_spec options[] = {
+        {.name = "namespace", .letter = 'n', .value = "NAME", .shape = OPTION_NAMESPACE,
+         OPTION_IN(struct explaining, q.ns),
+         .help = "namespace; default: the context's, or with --database the namespace that has the workload"},
+        {.name = "container", .letter = 'c', .value = "NAME", OPTION_IN(struct explaining, q.container),
+         .help = "only this container"},
+        {.name = "resource", .value = "RESOURCE", .choices = "cpu|memory", OPTION_IN(struct explaining, q.resource),
+         .help = "only cpu or only memory (default both)"},
+        {.name = "percentile", .value = "PERCENT", .examples = "50|90|95|99|100",
+         OPTION_IN(struct explaining, q.percentile),
+         .help = "also show the target value with this percentile, 50 to 100"},
+        {.name = "half-life", .value = "TIME", OPTION_IN(struct explaining, q.half_life),
+         .help = "also show the target value with this half-life, such as 48h"},
+        {.name = "multiplier", .value = "FACTOR", OPTION_IN(struct explaining, q.multiplier),
+         .help = "also show the target value with this multiplier, such as 1.2"},
+        {.name = "output", .letter = 'o', .value = "FORMAT", .choices = "text|json", OPTION_IN(struct explaining, json),
+         .help = "text or json (default text)"},
+        {.name = "ascii", OPTION_IN(struct explaining, ascii),
+         .help = "draw with ASCII only; the default if the locale is not UTF-8"},
+        REMOTE_OPTIONS(struct explaining, from),
+        SESSION_OPTIONS(struct explaining, where),
+};
+/* clang-format on */
+
+const struct command command_explain = {
+        .name = "explain",
+        .help = "show the histogram behind a recommendation, and the steps to its target value",
+        .words = TAKES_WORKLOADS,
+        .usage = {"[option]... KIND/NAME"},
+        .intro = "Explains the recommendation of a workload: the histogram behind each target value, and in words the "
+                 "steps\n"
+                 "from one to the other. --percentile, --half-life and --multiplier show the target value they would "
+                 "give.\n",
+        COMMAND_OPTIONS(options),
+        .size = sizeof(struct explaining),
+        .check = explain_check,
+        .run = explain_run,
+        .release = explain_release,
+};

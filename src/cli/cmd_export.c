@@ -1,6 +1,7 @@
 /*
- * halflife export: what was learned, as a file that halflife import reads: asked of a running halflife, by its address
- * or through the API server; or read from a database. One workload at a time, so that any number fits.
+ * halflife export: write the histories to a file that halflife import reads. They come from a running halflife (by its
+ * address or through the API server) or from a database. The command reads one workload at a time, so memory does not
+ * limit their number.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -13,102 +14,50 @@
 #include "api_client.h"
 #include "base/buf.h"
 #include "base/yaml.h"
-#include "cli/cmd.h"
+#include "cache/usage_starts_json.h"
 #include "cli/session.h"
 #include "commands.h"
 #include "core/kind.h"
 #include "store/transfer.h"
 #include "terminal.h"
 
-enum {
-        OPT_NAMESPACE,
-        OPT_ALL,
-        OPT_SELECTOR,
-        OPT_OUTPUT,
-        OPT_SERVER,
-        OPT_SERVER_CA,
-        OPT_TOKEN_FILE,
-        OPT_HALFLIFE_NAMESPACE,
-        OPT_DATABASE,
-        OPT_KUBECONFIG,
-        OPT_CONTEXT,
-        OPT_HELP,
-        OPTS
-};
-static const struct option_spec spec[OPTS] = {
-        {.name = "namespace",
-         .letter = 'n',
-         .value = "NAME",
-         .shape = OPTION_NAMESPACE,
-         .help = "histories of this namespace"},
-        {.name = "all", .letter = 'A', .help = "histories of every namespace"},
-        {.name = "selector",
-         .letter = 'l',
-         .value = "LABELS",
-         .shape = OPTION_LABELS,
-         .help = "only of workloads with these labels"},
-        {.name = "output", .letter = 'o', .value = "FILE", .help = "write this file, whole or not at all; else stdout"},
-        REMOTE_OPTIONS,
-        SESSION_OPTIONS,
-        {.name = "help", .letter = 'h', .help = "this text"},
-};
-
-const struct option_spec *cmd_export_options(int *ret_count)
-{
-        *ret_count = OPT_HELP;
-        return spec;
-}
-
 struct exporting {
-        struct option_given given[OPTS];
+        struct session_options where;
+        struct api_client_options from;
+        bool all;
         const char *ns, *labels; /* ns NULL: all */
+        const char *file;        /* NULL: stdout */
         FILE *to;
-        bool begun; /* something is written */
+        bool begun; /* the file's first line is written */
         struct transfer_writer writer;
-        struct remote remote;
-        struct err failed; /* of writing, or of reading on */
+        struct api_client api_client;
+        struct err failed; /* an error of the output file, or of reading the answer */
         size_t workloads, refused;
 };
 
-static const char *export_value_of(const struct exporting *x, int option)
+static int export_check(void *state, const struct command_line *line, struct err *err)
 {
-        return option_value(&x->given[option]);
-}
-
-/* --- arguments --- */
-
-static int export_read_arguments(struct exporting *x, int argc, char **argv, struct err *err)
-{
-        struct option_words words;
-        bool all = false;
-        int rc = options_parse(spec, OPTS, argc, argv, x->given, &words, err);
-        if (rc < 0 || x->given[OPT_HELP].count)
-                return rc;
-        x->ns = export_value_of(x, OPT_NAMESPACE);
-        x->labels = export_value_of(x, OPT_SELECTOR);
-        rc = option_switch(&x->given[OPT_ALL], &all, err);
-        if (rc < 0)
-                return rc;
-        if (words.count > 0)
-                return err_set(err, ERR_INVALID, "'%s': it takes no names: -n, --all and -l say of which",
-                               words.word[0]);
-        if (all == (x->ns != NULL))
-                return err_set(err, ERR_INVALID, "say of which: -n NAMESPACE, or --all for all namespaces");
-        if (export_value_of(x, OPT_DATABASE) && (x->labels || export_value_of(x, OPT_SERVER)))
-                return err_set(err, ERR_INVALID, "a database knows no labels, and no --server: leave out --%s",
-                               x->labels ? "selector" : "server");
-        const char *file = export_value_of(x, OPT_OUTPUT);
-        if (file && (strcmp(file, "json") == 0 || strcmp(file, "yaml") == 0))
+        const struct exporting *x = state;
+        if (line->words.count > 0)
                 return err_set(err, ERR_INVALID,
-                               "--output is a file's name here, and there is one format: for a file "
-                               "called '%s' write ./%s",
-                               file, file);
-        return export_value_of(x, OPT_SERVER) ? remote_check(export_value_of(x, OPT_SERVER), err) : 0;
+                               "takes no names, not '%s': choose workloads with -n, --all "
+                               "and -l",
+                               line->words.word[0]);
+        if (x->all == (x->ns != NULL))
+                return err_set(err, ERR_INVALID, "choose the namespaces: -n NAMESPACE, or --all");
+        if (x->from.database && (x->labels || x->from.server))
+                return err_set(err, ERR_INVALID, "--database and --%s exclude each other",
+                               x->labels ? "selector" : "server");
+        if (x->file && (strcmp(x->file, "json") == 0 || strcmp(x->file, "yaml") == 0))
+                return err_set(err, ERR_INVALID,
+                               "--output is the name of a file, not a format: for a file called '%s' write ./%s",
+                               x->file, x->file);
+        return x->from.server ? api_client_check(x->from.server, err) : 0;
 }
 
 /* --- what is written --- */
 
-/* Not before there is something, so that who fails has written nothing. */
+/* Open the output file only when the first history has come, so that a failing command writes no file. */
 static int export_begin(struct exporting *x, struct err *err)
 {
         if (x->begun)
@@ -146,7 +95,7 @@ static size_t export_read_hex(const char *text, uint8_t *out, size_t most)
 static int put_container(struct exporting *x, struct transfer_row *row, const json_t *container, struct err *err)
 {
         uint8_t packed[USAGE_PACK_MAX];
-        double room[2 * HISTOGRAM_BUCKETS];
+        struct usage_memory memory;
         const json_t *sources = json_object_get(container, "sources");
         size_t len = export_read_hex(export_text_at(container, "history"), packed, sizeof packed);
         row->key.container = text_of(export_text_at(container, "name"));
@@ -155,10 +104,10 @@ static int put_container(struct exporting *x, struct transfer_row *row, const js
                 const char *source = json_string_value(json_array_get(sources, i));
                 row->source[row->sources++] = source ? strtoull(source, NULL, 16) : 0;
         }
-        if (row->sources == 0 || !transfer_key_fits(&row->key) || usage_unpack(packed, len, &row->usage, room) < 0)
+        if (row->sources == 0 || !transfer_key_fits(&row->key) || usage_unpack(packed, len, &row->usage, &memory) < 0)
                 return err_set(err, ERR_INVALID,
-                               "%.*s/%.*s: the answer holds no history that this halflife knows: use one as new as the "
-                               "one that answers",
+                               "%.*s/%.*s: this halflife cannot read the history in the answer: use the version of "
+                               "the server or a newer one",
                                TEXT_ARG(row->key.ns), TEXT_ARG(row->key.name));
         return row->usage.samples > 0 ? put_row(x, row, err) : 0;
 }
@@ -170,7 +119,7 @@ static bool export_names_fit(const struct store_key *k)
                k->kind.len <= NAME_MOST && k->name.len > 0 && k->name.len <= NAME_MOST;
 }
 
-/* One that went meanwhile has none any more. */
+/* A workload that was deleted after the list was read has no histories any more. */
 static int put_workload(struct exporting *x, const json_t *metadata, struct err *err)
 {
         struct transfer_row row = {.key = {text_of(export_text_at(metadata, "namespace")),
@@ -179,22 +128,22 @@ static int put_workload(struct exporting *x, const json_t *metadata, struct err 
                                            text_of(export_text_at(metadata, "name")), TEXT("")}};
         const struct store_key *k = &row.key;
         if (!export_names_fit(k))
-                return err_set(err, ERR_INVALID, "what answers there is no halflife: it names no workload");
+                return err_set(err, ERR_INVALID, "the server is not halflife: its answer names no workload");
         AUTO(mem_free)
         char *word = mem_printf("%.*s%s%.*s", TEXT_ARG(k->kind), k->group.len ? "." : "", TEXT_ARG(k->group));
         AUTO(mem_free) char *ns = path_escape(k->ns.p), *kind = path_escape(word), *name = path_escape(k->name.p);
         AUTO(mem_free) char *path = mem_printf("/api/v1/namespaces/%s/workloads/%s/%s/history", ns, kind, name);
-        AUTO(json_decref) json_t *answer = remote_get(&x->remote, path, err);
+        AUTO(json_decref) json_t *answer = api_client_get(&x->api_client, path, err);
         const json_t *container;
         size_t i;
         int rc = 0;
         if (!answer)
                 return err->code == ERR_NOTFOUND ? 0 : err->code;
-        row.key.group = text_of(export_text_at(answer, "group")); /* of one that is gone there may be no apiVersion */
+        row.key.group = text_of(export_text_at(answer, "group")); /* a deleted workload may have no apiVersion */
         if (!export_names_fit(&row.key))
-                return err_set(err, ERR_INVALID, "what answers there is no halflife: it names no group");
+                return err_set(err, ERR_INVALID, "the server is not halflife: its answer names no API group");
         if (!json_is_array(json_object_get(answer, "containers")))
-                return err_set(err, ERR_INVALID, "what answers there is no halflife: its answer has no containers");
+                return err_set(err, ERR_INVALID, "the server is not halflife: its answer has no containers");
         json_array_foreach(json_object_get(answer, "containers"), i, container)
         {
                 if (rc == 0)
@@ -220,7 +169,7 @@ static int put_page(struct exporting *x, const json_t *page, struct err *err)
         size_t i;
         int rc = 0;
         if (!json_is_array(items))
-                return err_set(err, ERR_INVALID, "what answers there is no halflife: its list has no items");
+                return err_set(err, ERR_INVALID, "the server is not halflife: its list has no items");
         json_array_foreach(items, i, item)
         {
                 if (rc == 0)
@@ -229,14 +178,15 @@ static int put_page(struct exporting *x, const json_t *page, struct err *err)
         return rc;
 }
 
-/* A page may be empty and not the last. Tokens that go round meet the one that is kept, which is ever older. */
+/* Read all pages. A page may be empty without being the last. To notice tokens that repeat in a circle, each token is
+ * compared with an older one, which is replaced at page 1, 2, 4, 8 …. */
 static int put_all(struct exporting *x, struct err *err)
 {
         enum { PAGES_MOST = 1 << 20 };
         AUTO(mem_free) char *token = NULL, *kept = NULL;
         for (unsigned pages = 1; pages <= PAGES_MOST; pages++) {
                 AUTO(mem_free) char *url = page_url(x, token);
-                AUTO(json_decref) json_t *page = remote_get(&x->remote, url, err);
+                AUTO(json_decref) json_t *page = api_client_get(&x->api_client, url, err);
                 int rc = page ? put_page(x, page, err) : err->code;
                 if (rc < 0)
                         return rc;
@@ -251,32 +201,34 @@ static int put_all(struct exporting *x, struct err *err)
                         kept = mem_string(token);
                 }
         }
-        return err_set(err, ERR_INVALID, "the list has no end: its continue tokens go round");
+        return err_set(err, ERR_INVALID, "the server's list has no end: a continue token came twice");
 }
 
-/* Who failed, and how else it goes. */
+/* Add to the error which server failed, and which option avoids it. */
 static void tell_who(const char *server, const char *ours, struct err *err)
 {
         struct err why = *err;
-        if (why.code == ERR_DENIED)
+        if (!server && api_client_no_proxy(&why))
+                err_set(err, why.code, "%s; the Role halflife-rest-proxy grants access: " API_CLIENT_GRANT, why.text,
+                        ours);
+        else if (why.code == ERR_DENIED && strstr(why.text, "HTTP "))
                 err_set(err, why.code,
-                        "%s: %s; a token that may get and list recommendations does it, by HALFLIFE_TOKEN or "
-                        "--token-file",
+                        "%s: %s; give a token that may get and list recommendations, by HALFLIFE_TOKEN or --token-file",
                         server ? server : "the halflife in the cluster", why.text);
-        else if (server || why.code == ERR_INVALID)
+        else if (server || why.code == ERR_INVALID || why.code == ERR_DENIED)
                 err_wrap(err, "%s", server ? server : "the halflife in the cluster");
         else
                 err_set(err, why.code,
-                        "service 'halflife' in namespace '%s' did not answer (%s); --halflife-namespace says where it "
-                        "is, --server URL asks it without the API server, --database FILE reads what it wrote",
+                        "Service 'halflife' in namespace '%s' did not answer (%s); --halflife-namespace gives its "
+                        "namespace, --server URL asks halflife directly, --database FILE reads its database",
                         ours, why.text);
 }
 
-/* Whoever mistyped a name is to learn it now, and not when the file is wanted. */
+/* Nothing was found, so the user probably mistyped a name. An error says so now, rather than an empty file later. */
 static int none_known(const struct exporting *x, struct err *err)
 {
         const char *labels = x->labels, *ns = x->ns;
-        return err_set(err, ERR_NOTFOUND, "no workload%s%s%s%s%s%s is known: %s get -A lists those that are",
+        return err_set(err, ERR_NOTFOUND, "halflife knows no workload%s%s%s%s%s%s: %s get -A lists those it knows",
                        labels ? " with labels '" : "", labels ? labels : "", labels ? "'" : "",
                        ns ? " of namespace '" : "", ns ? ns : "", ns ? "'" : "", program_name());
 }
@@ -285,26 +237,21 @@ static int export_ask(struct exporting *x, struct err *err)
 {
         struct session s = {0};
         AUTO(mem_free) char *token = NULL;
-        const char *server = export_value_of(x, OPT_SERVER), *ours = export_value_of(x, OPT_HALFLIFE_NAMESPACE);
-        int rc = remote_token(export_value_of(x, OPT_TOKEN_FILE), &token, err);
+        const char *server = x->from.server, *ours = x->from.ns;
+        int rc = api_client_token(x->from.token_file, &token, err);
         if (rc < 0)
                 return rc;
-        rc = session_open_given(&s, export_value_of(x, OPT_KUBECONFIG), export_value_of(x, OPT_CONTEXT), err);
-        if (rc < 0 && server && !export_value_of(x, OPT_KUBECONFIG) && !export_value_of(x, OPT_CONTEXT))
-                rc = 0; /* who is asked by his address needs none */
+        rc = (server ? session_open_optional : session_open_given)(&s, &x->where, err);
+        const char *bearer = s.access ? access_bearer(s.access) : NULL;
         if (rc == 0 && server)
-                rc = remote_open(&x->remote, server, export_value_of(x, OPT_SERVER_CA),
-                                 token      ? token
-                                 : s.access ? access_bearer(s.access)
-                                            : NULL,
-                                 err);
+                rc = api_client_open(&x->api_client, server, x->from.server_ca, token ? token : bearer, err);
         else if (rc == 0)
-                remote_through(&x->remote, &s, ours ? ours : "halflife", token);
+                api_client_through(&x->api_client, &s, ours ? ours : "halflife", token);
         if (rc == 0 && (rc = put_all(x, err)) < 0)
                 tell_who(server, ours ? ours : "halflife", err);
         if (rc == 0 && x->workloads == 0 && (x->ns || x->labels))
                 rc = none_known(x, err);
-        remote_release(&x->remote);
+        api_client_release(&x->api_client);
         session_release(&s);
         return rc;
 }
@@ -314,7 +261,8 @@ static int export_ask(struct exporting *x, struct err *err)
 struct loaded {
         struct loaded *next;
         struct store_key key;
-        json_t *imported; /* of its record: whose samples it holds besides its own */
+        /* from the target's record: the foreign histories in its own, and what its containers need while they start */
+        json_t *imported, *starts;
         char text[];
 };
 
@@ -322,9 +270,9 @@ enum { NAMED_MOST = 8 };
 struct loading {
         struct exporting *x;
         struct loaded *all;
-        char *elsewhere[NAMED_MOST]; /* namespaces of some that are not asked for */
+        char *elsewhere[NAMED_MOST]; /* some namespaces that have the workload but were not asked for */
         size_t named;
-        struct loaded other; /* stands for all that are not asked for */
+        struct loaded other; /* receives the rows of all targets that were not asked for */
 };
 
 static struct text export_copy(char **at, struct text from)
@@ -370,8 +318,8 @@ static void take_record(void *arg, void *target, struct text record, struct wall
         struct loaded *t = target;
         AUTO(json_decref) json_t *o = t != &l->other ? json_loadb(record.p, record.len, 0, NULL) : NULL;
         (void)gone;
-        if (o)
-                t->imported = json_incref(json_object_get(o, "imported"));
+        t->imported = json_incref(json_object_get(o, "imported")); /* of NULL: NULL */
+        t->starts = json_incref(json_object_get(o, "starts"));
 }
 
 static void export_take_usage(void *arg, void *target, struct text container, const struct usage *u,
@@ -385,6 +333,8 @@ static void export_take_usage(void *arg, void *target, struct text container, co
         struct transfer_row row = {.key = t->key, .sources = 1, .usage = *u};
         AUTO(mem_free) char *name = mem_string_n(container.p, container.len);
         const json_t *others = json_object_get(t->imported, name);
+        struct usage_starts starts;
+        row.usage.starts = usage_starts_read(json_object_get(t->starts, name), &starts) ? &starts : NULL;
         row.key.container = text_of(name);
         if (!transfer_key_fits(&row.key))
                 return;
@@ -426,6 +376,7 @@ static void loading_release(struct loading *l)
         for (struct loaded *t; (t = l->all);) {
                 l->all = t->next;
                 json_decref(t->imported);
+                json_decref(t->starts);
                 mem_free(t);
         }
         while (l->named > 0)
@@ -438,9 +389,9 @@ static int no_such_namespace(const struct loading *l, struct err *err)
         buf_init(&names, NAMED_MOST * 256);
         for (size_t i = 0; i < l->named; i++)
                 (void)buf_printf(&names, "%s%s", i ? ", " : "", l->elsewhere[i]);
-        err_set(err, ERR_NOTFOUND, "no workload of namespace '%s' is in '%s'%s%.*s%s", l->x->ns,
-                export_value_of(l->x, OPT_DATABASE), l->named ? ", but of " : ", nor of any other",
-                TEXT_ARG(buf_text(&names)), l->named == NAMED_MOST ? ", ..." : "");
+        err_set(err, ERR_NOTFOUND, "namespace '%s' has no workload in '%s'%s%.*s%s", l->x->ns, l->x->from.database,
+                l->named ? ", which has namespaces " : ", nor has any other namespace", TEXT_ARG(buf_text(&names)),
+                l->named == NAMED_MOST ? ", ..." : "");
         buf_release(&names);
         return err->code;
 }
@@ -452,7 +403,7 @@ static int export_load(struct exporting *x, struct err *err)
                 export_take_target,  take_record, export_take_usage, export_pass_kill, export_pass_note,
                 export_take_refused, &l};
         struct store *s;
-        int rc = store_open_reader(export_value_of(x, OPT_DATABASE), &s, err);
+        int rc = store_open_reader(x->from.database, &s, err);
         if (rc < 0)
                 return rc;
         rc = store_load(s, &reader, err);
@@ -472,21 +423,21 @@ static int export_load(struct exporting *x, struct err *err)
 static int export_write_all(struct exporting *x, FILE *to, struct err *err)
 {
         x->to = to;
-        int rc = export_value_of(x, OPT_DATABASE) ? export_load(x, err) : export_ask(x, err);
+        int rc = x->from.database ? export_load(x, err) : export_ask(x, err);
         if (rc == 0)
                 rc = export_begin(x, err);
         return rc == 0 ? transfer_end(&x->writer, err) : rc;
 }
 
-/* Beside it first, so that whoever finds the file finds it whole. */
+/* Write to a temporary file beside the target and rename it, so that nobody finds half a file. */
 static int write_file(struct exporting *x, const char *path, struct err *err)
 {
         AUTO(mem_free) char *half = mem_printf("%s.XXXXXX", path);
         struct stat is;
         if (lstat(path, &is) == 0 && !S_ISREG(is.st_mode))
                 return err_set(err, ERR_INVALID,
-                               "'%s' is no plain file, and is left as it is: give another path, or leave out -o for "
-                               "stdout",
+                               "'%s' is not a regular file and was not written: give another path, or leave out -o "
+                               "for standard output",
                                path);
         int fd = mkostemp(half, O_CLOEXEC), rc;
         FILE *to = fd < 0 ? NULL : fdopen(fd, "w");
@@ -504,35 +455,45 @@ static int write_file(struct exporting *x, const char *path, struct err *err)
         return rc;
 }
 
-static int export_histories(struct exporting *x, struct err *err)
+static int export_run(void *state, struct err *err)
 {
-        const char *path = export_value_of(x, OPT_OUTPUT);
-        int rc = path ? write_file(x, path, err) : export_write_all(x, stdout, err);
-        if (rc < 0 && !path && x->begun)
-                fprintf(stderr, "what was printed is not whole, and import will refuse it\n");
-        if (rc == 0)
-                fprintf(stderr, "%lld histories of %zu workloads%s\n", (long long)x->writer.rows, x->workloads,
-                        x->refused ? ", others were left out" : "");
-        return rc;
+        struct exporting *x = state;
+        int rc = x->file ? write_file(x, x->file, err) : export_write_all(x, stdout, err);
+        if (rc < 0 && !x->file && x->begun)
+                fprintf(stderr, "the output is incomplete, and halflife import will refuse it\n");
+        if (rc < 0)
+                return rc;
+        fprintf(stderr, "%lld histories of %zu workloads%s\n", (long long)x->writer.rows, x->workloads,
+                x->refused ? ", others were left out" : "");
+        return x->refused ? EXIT_FAILED : EXIT_DONE;
 }
 
-int cmd_export(int argc, char **argv)
-{
-        struct exporting x = {0};
-        struct err err = {0};
-        int code = EXIT_DONE;
-        if (export_read_arguments(&x, argc, argv, &err) < 0) {
-                fprintf(stderr, "halflife export: %s\n", err.text);
-                code = EXIT_MISUSED;
-        } else if (x.given[OPT_HELP].count) {
-                printf("usage: %s export [option]...\n\n", program_name());
-                terminal_intro(
-                        "What was learned, as text that import reads into another cluster, or under another namespace. "
-                        "Wants -n or --all. It changes nothing, and holds no more than names and histograms.");
-                options_print(stdout, spec, OPTS);
-        } else if (export_histories(&x, &err) < 0) {
-                fprintf(stderr, "halflife export: %s\n", terminal_tame(err.text));
-                code = EXIT_FAILED;
-        }
-        return code == EXIT_DONE && x.refused ? EXIT_FAILED : code;
-}
+/* clang-format off */
+static const struct option_spec options[] = {
+        {.name = "namespace", .letter = 'n', .value = "NAME", .shape = OPTION_NAMESPACE,
+         OPTION_IN(struct exporting, ns),
+         .help = "export the histories of this namespace"},
+        {.name = "all", .letter = 'A', OPTION_IN(struct exporting, all), .help = "export the histories of every "
+                                                                                 "namespace"},
+        {.name = "selector", .letter = 'l', .value = "LABELS", .shape = OPTION_LABELS,
+         OPTION_IN(struct exporting, labels),
+         .help = "export only workloads with these labels"},
+        {.name = "output", .letter = 'o', .value = "FILE", OPTION_IN(struct exporting, file),
+         .help = "file to write, whole or not at all; default: standard output"},
+        REMOTE_OPTIONS(struct exporting, from),
+        SESSION_OPTIONS(struct exporting, where),
+};
+/* clang-format on */
+
+const struct command command_export = {
+        .name = "export",
+        .help = "write histories to a file, for another cluster or namespace",
+        .usage = {"[option]..."},
+        .intro = "Writes histories as text, which halflife import reads into another cluster or namespace. Requires "
+                 "-n or\n"
+                 "--all. Changes nothing. The text holds only names and histograms.\n",
+        COMMAND_OPTIONS(options),
+        .size = sizeof(struct exporting),
+        .check = export_check,
+        .run = export_run,
+};

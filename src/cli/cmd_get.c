@@ -1,63 +1,37 @@
 /*
- * halflife get: the Recommendations, in the columns that kubectl shows.
+ * halflife get: list the Recommendations in the columns of kubectl get.
  */
 #include <stdio.h>
 #include <string.h>
 
 #include "base/yaml.h"
-#include "cli/cmd.h"
 #include "cli/session.h"
 #include "commands.h"
+#include "kube/known_resource.h"
 #include "list_client.h"
 #include "table.h"
 #include "target_arg.h"
 #include "terminal.h"
 #include "yaml_print.h"
 
-enum { OPT_NAMESPACE, OPT_ALL, OPT_SELECTOR, OPT_OUTPUT, OPT_KUBECONFIG, OPT_CONTEXT, OPT_HELP, OPTS };
-static const struct option_spec spec[OPTS] = {
-        {.name = "namespace",
-         .letter = 'n',
-         .value = "NAME",
-         .shape = OPTION_NAMESPACE,
-         .help = "namespace; else the context's"},
-        {.name = "all-namespaces", .letter = 'A', .help = "list those of every namespace, as kubectl get -A does"},
-        {.name = "selector",
-         .letter = 'l',
-         .value = "LABELS",
-         .shape = OPTION_LABELS,
-         .help = "only those with these labels (the workload's own)"},
-        {.name = "output", .letter = 'o', .value = "FORMAT", .help = "table, wide, json, yaml or name (default table)"},
-        SESSION_OPTIONS,
-        {.name = "help", .letter = 'h', .help = "this text"},
-};
-
-/* --help stands last, and is every command's. */
-const struct option_spec *cmd_get_options(int *ret_count)
-{
-        *ret_count = OPT_HELP;
-        return spec;
-}
-
-enum output { OUTPUT_TABLE, OUTPUT_WIDE, OUTPUT_JSON, OUTPUT_YAML, OUTPUT_NAME, OUTPUTS };
-static const char *const outputs[] = {"table", "wide", "json", "yaml", "name"};
-
 struct getting {
         struct session session;
-        struct option_given given[OPTS];
-        enum output output;
+        struct session_options where;
+        enum { OUTPUT_TABLE, OUTPUT_WIDE, OUTPUT_JSON, OUTPUT_YAML, OUTPUT_NAME } output;
+        bool all;
+        const char *labels;       /* NULL: any */
         const char *ns;           /* NULL: all */
-        const char *name;         /* of a Recommendation; NULL: the list */
-        struct workload workload; /* what name was said by, where it was KIND/NAME */
+        const char *name;         /* the Recommendation to show; NULL: show the list */
+        struct workload workload; /* the workload, if the argument was KIND/NAME */
         struct table table;
-        json_t *items; /* for json and yaml */
+        json_t *items; /* the collected objects, for the formats json and yaml */
         int64_t now_ms;
         int found;
 };
 
 /* --- columns: those of crds/recommendations.halflife.dev.yaml --- */
 
-/* A value at a path of keys; for ages the time since. */
+/* A column: the value at a path of keys. Columns of ages show the time since the value. */
 static const struct column {
         const char *title, *path;
         bool wide, age;
@@ -67,15 +41,20 @@ static const struct column {
         {"CPU-TARGET", "status.pod.cpu.target", false, false},
         {"MEMORY", "status.pod.memory.original", false, false},
         {"MEM-TARGET", "status.pod.memory.target", false, false},
+        {"CPU-SO-FAR", "status.soFar.cpu", false, false},
+        {"MEM-SO-FAR", "status.soFar.memory", false, false},
         {"CPU-SAVING", "status.saving.cpu", false, false},
         {"MEM-SAVING", "status.saving.memory", false, false},
         {"STATE", "status.state", false, false},
-        {"MODE", "status.applied.mode", false, false},
+        {"MODE", "status.mode", false, false},
+        {"APPLIED", "status.conditions.Applied.status", false, false},
+        {"REASON", "status.conditions.Applied.reason", false, false},
         {"AGE", "metadata.creationTimestamp", false, true},
         {"PROFILE", "spec.profileRef.name", true, false},
-        {"REASON", "status.conditions.Applied.reason", true, false},
         {"SAMPLES", "status.samples", true, false},
         {"LAST-SAMPLE", "status.lastSample", true, true},
+        {"CPU-LIMIT", "status.containers.*.limits.cpu.advised", true, false},
+        {"MEM-LIMIT", "status.containers.*.limits.memory.advised", true, false},
 };
 enum { COLUMNS = sizeof columns / sizeof columns[0] };
 
@@ -92,19 +71,35 @@ static const json_t *of_type(const json_t *conditions, const char *type)
         return NULL;
 }
 
+static const json_t *at_path(const json_t *value, const char *path);
+
+/* The value at a path below the first element that has it. */
+static const json_t *first_at_path(const json_t *list, const char *path)
+{
+        for (size_t i = 0; i < json_array_size(list); i++) {
+                const json_t *found = at_path(json_array_get(list, i), path);
+                if (found)
+                        return found;
+        }
+        return NULL;
+}
+
+/* A list is one of conditions, which are found by their type; or "*" stands for its first element with the value. */
 static const json_t *at_path(const json_t *value, const char *path)
 {
         char key[64];
         while (value && *path) {
                 size_t len = strcspn(path, ".");
                 snprintf(key, sizeof key, "%.*s", (int)len, path);
+                if (strcmp(key, "*") == 0)
+                        return first_at_path(value, path + len + (path[len] == '.'));
                 value = json_is_array(value) ? of_type(value, key) : json_object_get(value, key);
                 path += len + (path[len] == '.');
         }
         return value;
 }
 
-/* As kubectl does: the two largest units where the first is small. */
+/* The age as kubectl prints it: two units if the larger one is small ("3m20s"). */
 static char *age_of(int64_t ms)
 {
         int64_t s = ms / 1000;
@@ -166,13 +161,14 @@ static void get_header(struct getting *g)
                         table_add(&g->table, mem_string(columns[i].title));
 }
 
-/* Anybody may answer at that address: what has no name is no Recommendation. */
+/* Any program may answer at that address; an item without a name is not a Recommendation. */
 static int get_row(void *arg, json_t *item, struct err *err)
 {
         struct getting *g = arg;
         const json_t *meta = json_object_get(item, "metadata");
         if (!json_is_string(json_object_get(meta, "name")))
-                return err_set(err, ERR_INVALID, "the server's answer is no Recommendation: it has no metadata.name");
+                return err_set(err, ERR_INVALID,
+                               "the server's answer is not a Recommendation: it has no metadata.name");
         g->found++;
         if (g->output == OUTPUT_JSON || g->output == OUTPUT_YAML) {
                 json_array_append(g->items, item);
@@ -196,7 +192,7 @@ static int get_row(void *arg, json_t *item, struct err *err)
 
 static int get_one(struct getting *g, struct err *err)
 {
-        AUTO(mem_free) char *path = path_of("halflife.dev", "v1alpha1", g->ns, "recommendations", g->name, NULL);
+        AUTO(mem_free) char *path = known_resource_path(KNOWN_RECOMMENDATIONS, g->ns, g->name, NULL);
         AUTO(json_decref) json_t *item = listing_ask(g->session.client, path, NULL, LISTING_ITEM_BYTES, err);
         return item ? get_row(g, item, err) : err->code;
 }
@@ -212,8 +208,8 @@ static void start_over(void *arg)
 
 static int get_all(struct getting *g, struct err *err)
 {
-        AUTO(mem_free) char *path = path_of("halflife.dev", "v1alpha1", g->ns, "recommendations", NULL, NULL);
-        const struct listing all = {path, option_value(&g->given[OPT_SELECTOR]), start_over, get_row, g};
+        AUTO(mem_free) char *path = known_resource_path(KNOWN_RECOMMENDATIONS, g->ns, NULL, NULL);
+        const struct listing all = {path, g->labels, start_over, get_row, g};
         return listing_read(g->session.client, &all, err);
 }
 
@@ -225,8 +221,8 @@ static int get_tell(const struct getting *g, struct err *err)
         if (g->workload.name)
                 return workload_unknown(&g->workload, g->ns, why.text, err);
         return err_set(err, why.code,
-                       "there is no Recommendation '%s' in namespace '%s': halflife get -A -o name lists them, and "
-                       "KIND/NAME such as deploy/web is the one of a workload",
+                       "Recommendation '%s' does not exist in namespace '%s': halflife get -A -o name lists all, and "
+                       "KIND/NAME such as deploy/web finds the one of a workload",
                        g->name, g->ns);
 }
 
@@ -251,12 +247,12 @@ static void get_print(const struct getting *g)
                 table_print(stdout, &g->table);
         if (!g->found)
                 fprintf(stderr,
-                        "no recommendations%s%s; does a profile select anything? kubectl get clusterprofiles,profiles "
-                        "-A\n",
+                        "no recommendations%s%s; does a profile match any workload? kubectl get "
+                        "clusterprofiles,profiles -A\n",
                         g->ns ? " in namespace " : "", g->ns ? g->ns : "");
 }
 
-/* KIND/NAME, the Recommendation's own name, or that as -o name tells it. */
+/* The argument is KIND/NAME, a Recommendation's name, or that name as -o name prints it. */
 static int get_read_name(struct getting *g, const char *word, struct err *err)
 {
         static const char own[] = "recommendation.halflife.dev/";
@@ -268,64 +264,69 @@ static int get_read_name(struct getting *g, const char *word, struct err *err)
         return rc;
 }
 
-static int get_read_arguments(struct getting *g, int argc, char **argv, struct err *err)
+static int get_check(void *state, const struct command_line *line, struct err *err)
 {
-        struct option_words words;
-        bool all = false;
-        int rc = options_parse(spec, OPTS, argc, argv, g->given, &words, err);
-        if (rc == 0)
-                rc = option_switch(&g->given[OPT_ALL], &all, err);
+        struct getting *g = state;
+        g->items = json_array();
+        if (line->words.count > 1)
+                return err_set(err, ERR_INVALID, "takes at most one name, not '%s' as well", line->words.word[1]);
+        int rc = line->words.count ? get_read_name(g, line->words.word[0], err) : 0;
         if (rc < 0)
                 return rc;
-        const char *output = option_value(&g->given[OPT_OUTPUT]);
-        for (g->output = OUTPUT_TABLE; output && g->output < OUTPUTS; g->output++)
-                if (strcmp(output, outputs[g->output]) == 0)
-                        break;
-        if (g->output == OUTPUTS)
-                return err_set(err, ERR_INVALID, "output '%s' is not one of table, wide, json, yaml, name", output);
-        if (words.count > 1)
-                return err_set(err, ERR_INVALID, "one name at most, not '%s' as well", words.word[1]);
-        rc = words.count ? get_read_name(g, words.word[0], err) : 0;
-        if (rc < 0)
-                return rc;
-        if (g->name && all)
-                return err_set(err, ERR_INVALID, "a name is of one namespace: use -n rather than -A");
-        g->ns = all ? NULL : option_value(&g->given[OPT_NAMESPACE]);
-        return all && g->given[OPT_NAMESPACE].count ? err_set(err, ERR_INVALID, "-A and -n exclude each other") : all;
+        if (g->name && g->all)
+                return err_set(err, ERR_INVALID, "a name belongs to one namespace: use -n instead of -A");
+        return g->all && g->ns ? err_set(err, ERR_INVALID, "-A and -n exclude each other") : 0;
 }
 
-int cmd_get(int argc, char **argv)
+static int get_run(void *state, struct err *err)
 {
-        struct getting g = {.items = json_array(), .now_ms = now_read().wall.ms};
-        struct err err = {0};
-        int all = get_read_arguments(&g, argc, argv, &err);
-        int code = EXIT_DONE;
-        if (all < 0) {
-                fprintf(stderr, "halflife get: %s\n", err.text);
-                code = EXIT_MISUSED;
-        } else if (g.given[OPT_HELP].count) {
-                printf("usage: %s get [option]... [KIND/NAME]\n\nThe recommendations, as kubectl get recommendations "
-                       "shows them.\n\n",
-                       program_name());
-                options_print(stdout, spec, OPTS);
-        } else if (session_open_given(&g.session, option_value(&g.given[OPT_KUBECONFIG]),
-                                      option_value(&g.given[OPT_CONTEXT]), &err) < 0) {
-                fprintf(stderr, "halflife get: %s\n", terminal_tame(err.text));
-                code = EXIT_FAILED;
-        } else {
-                if (!all && !g.ns)
-                        g.ns = access_namespace(g.session.access);
-                get_header(&g);
-                if ((g.name ? get_one : get_all)(&g, &err) < 0) {
-                        get_tell(&g, &err);
-                        fprintf(stderr, "halflife get: %s\n", terminal_tame(err.text));
-                        code = EXIT_FAILED;
-                } else {
-                        get_print(&g);
-                }
-        }
-        table_release(&g.table);
-        json_decref(g.items);
-        session_release(&g.session);
-        return code;
+        struct getting *g = state;
+        int rc = session_open_given(&g->session, &g->where, err);
+        if (rc < 0)
+                return rc;
+        g->now_ms = now_read().wall.ms;
+        if (!g->all && !g->ns)
+                g->ns = access_namespace(g->session.access);
+        get_header(g);
+        if ((g->name ? get_one : get_all)(g, err) < 0)
+                return get_tell(g, err);
+        get_print(g);
+        return EXIT_DONE;
 }
+
+static void get_release(void *state)
+{
+        struct getting *g = state;
+        table_release(&g->table);
+        json_decref(g->items);
+        session_release(&g->session);
+}
+
+/* clang-format off */
+static const struct option_spec options[] = {
+        {.name = "namespace", .letter = 'n', .value = "NAME", .shape = OPTION_NAMESPACE, OPTION_IN(struct getting, ns),
+         .help = "namespace; default: the context's"},
+        {.name = "all-namespaces", .letter = 'A', OPTION_IN(struct getting, all),
+         .help = "list every namespace, as kubectl get -A does"},
+        {.name = "selector", .letter = 'l', .value = "LABELS", .shape = OPTION_LABELS,
+         OPTION_IN(struct getting, labels),
+         .help = "only workloads with these labels (the workload's own, not its pods')"},
+        {.name = "output", .letter = 'o', .value = "FORMAT", .choices = "table|wide|json|yaml|name",
+         OPTION_IN(struct getting, output),
+         .help = "table, wide, json, yaml or name (default table)"},
+        SESSION_OPTIONS(struct getting, where),
+};
+/* clang-format on */
+
+const struct command command_get = {
+        .name = "get",
+        .help = "list recommendations, as kubectl get does",
+        .words = TAKES_WORKLOADS,
+        .usage = {"[option]... [KIND/NAME]"},
+        .intro = "Lists recommendations, as kubectl get recommendations does.\n",
+        COMMAND_OPTIONS(options),
+        .size = sizeof(struct getting),
+        .check = get_check,
+        .run = get_run,
+        .release = get_release,
+};

@@ -1,6 +1,6 @@
 /*
- * halflife import: histories from before, of a VPA's checkpoints or of a file that halflife export wrote, are joined
- * with those of a cluster. The controller does it, who alone writes histories.
+ * halflife import: add older histories to those of a cluster. They come from the checkpoints of a Vertical Pod
+ * Autoscaler or from a file of halflife export. Only the controller writes histories, so the command asks it.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -8,80 +8,35 @@
 #include <sys/stat.h>
 
 #include "base/yaml.h"
-#include "cli/cmd.h"
 #include "commands.h"
 #include "import.h"
 #include "terminal.h"
 
-enum {
-        OPT_NAMESPACE,
-        OPT_ALL,
-        OPT_SELECTOR,
-        OPT_CPU_HALF_LIFE,
-        OPT_MEMORY_HALF_LIFE,
-        OPT_DRY_RUN,
-        OPT_TIMEOUT,
-        OPT_KUBECONFIG,
-        OPT_CONTEXT,
-        OPT_HELP,
-        OPTS
-};
-static const struct option_spec spec[OPTS] = {
-        {.name = "namespace",
-         .letter = 'n',
-         .value = "NAME",
-         .many = true,
-         .help = "of a file: this namespace's histories alone, and as OLD=NEW into another (may be given more than "
-                 "once); of VPAs: those of this namespace"},
-        {.name = "all", .letter = 'A', .help = "of VPAs: those of every namespace"},
-        {.name = "selector",
-         .letter = 'l',
-         .value = "LABELS",
-         .shape = OPTION_LABELS,
-         .help = "VPAs of workloads with these labels alone"},
-        {.name = "cpu-half-life",
-         .value = "DURATION",
-         .help = "the VPA's --cpu-histogram-decay-half-life (default 24h): its checkpoints do not tell"},
-        {.name = "memory-half-life",
-         .value = "DURATION",
-         .help = "the VPA's --memory-histogram-decay-half-life (default 24h)"},
-        {.name = "dry-run", .help = "tell what would be joined but for what is known already, and change nothing"},
-        {.name = "timeout",
-         .value = "DURATION",
-         .help = "how long to wait for the controller's answer, 1s to 1h (default 3m)"},
-        SESSION_OPTIONS,
-        {.name = "help", .letter = 'h', .help = "this text"},
-};
-
-const struct option_spec *cmd_import_options(int *ret_count)
-{
-        *ret_count = OPT_HELP;
-        return spec;
-}
-
 struct import_command {
         struct importing work;
-        struct option_given given[OPTS];
-        const char *file; /* NULL: of VPAs */
+        struct session_options where;
+        const struct option_given *ns;
+        const char *timeout, *half_life[RESOURCES];
+        bool all;
+        const char *file; /* NULL: import from VPAs */
         struct mapping {
                 struct text from, to;
-                bool used;  /* the file has something of it */
-        } map[OPTION_MANY]; /* namespaces; none: all, to themselves */
+                bool used;  /* the file has a history of this namespace */
+        } map[OPTION_MANY]; /* pairs of namespaces, old and new; no pair: all namespaces keep their names */
         int maps;
-        bool check; /* the first reading: is it whole? */
+        bool check; /* the first reading, which only checks that the file is whole */
         struct import_vpa_scope vpa;
 };
 
 /* --- arguments --- */
 
-static int read_duration(const struct import_command *c, int option, int64_t least, int64_t most, int64_t *ret,
+static int read_duration(const char *option, const char *text, int64_t least, int64_t most, int64_t *ret,
                          struct err *err)
 {
-        const char *text = option_value(&c->given[option]);
         char shortest[DURATION_TEXT_MAX], longest[DURATION_TEXT_MAX];
         int64_t ms = *ret;
         if (text && (duration_parse(text, strlen(text), &ms) < 0 || ms < least || ms > most))
-                return err_set(err, ERR_INVALID, "--%s '%s' is no duration from %s to %s", spec[option].name, text,
+                return err_set(err, ERR_INVALID, "--%s '%s' is not a duration from %s to %s", option, text,
                                duration_print(least, shortest), duration_print(most, longest));
         *ret = ms;
         return 0;
@@ -89,74 +44,73 @@ static int read_duration(const struct import_command *c, int option, int64_t lea
 
 static int read_durations(struct import_command *c, struct err *err)
 {
-        int rc = read_duration(c, OPT_TIMEOUT, SECOND_MS, HOUR_MS, &c->work.timeout_ms, err);
-        for (enum resource r = CPU; r < RESOURCES && rc == 0; r++)
-                rc = read_duration(c, r == CPU ? OPT_CPU_HALF_LIFE : OPT_MEMORY_HALF_LIFE, MINUTE_MS,
+        c->work.timeout_ms = 3 * MINUTE_MS;
+        int rc = read_duration("timeout", c->timeout, SECOND_MS, HOUR_MS, &c->work.timeout_ms, err);
+        for (enum resource r = CPU; r < RESOURCES && rc == 0; r++) {
+                c->vpa.half_life_ms[r] = DAY_MS;
+                rc = read_duration(r == CPU ? "cpu-half-life" : "memory-half-life", c->half_life[r], MINUTE_MS,
                                    30 * (int64_t)DAY_MS, &c->vpa.half_life_ms[r], err);
+        }
         return rc;
 }
 
 static int read_vpa(struct import_command *c, const struct option_words *words, struct err *err)
 {
         struct import_vpa_scope *s = &c->vpa;
-        bool all = false;
-        int rc = option_switch(&c->given[OPT_ALL], &all, err);
-        s->ns = option_value(&c->given[OPT_NAMESPACE]);
-        s->labels = option_value(&c->given[OPT_SELECTOR]);
+        int rc = 0;
+        s->ns = option_value(c->ns);
         s->words = words->count - 1;
-        if (rc == 0 && c->given[OPT_NAMESPACE].count > 1)
-                rc = err_set(err, ERR_INVALID, "VPAs are of one namespace, or of all");
-        else if (rc == 0 && s->ns && !option_is_namespace(s->ns, strlen(s->ns)))
-                rc = err_set(err, ERR_INVALID, "--namespace '%.300s' is no name of a namespace", s->ns);
-        else if (rc == 0 && s->words > IMPORT_WORDS)
-                rc = err_set(err, ERR_INVALID, "more than %d workloads", IMPORT_WORDS);
-        else if (rc == 0 && all && (s->ns || s->words))
-                rc = err_set(err, ERR_INVALID, "--all means all namespaces: it goes with no -n, and no KIND/NAME");
-        else if (rc == 0 && !all && !s->ns && s->words == 0 && !s->labels)
-                rc = err_set(err, ERR_INVALID,
-                             "say of which: KIND/NAME, -n NAMESPACE, -l LABELS, or --all for all namespaces");
+        if (c->ns->count > 1)
+                rc = err_set(err, ERR_INVALID, "import vpa takes one -n, or --all");
+        else if (s->ns && !option_is_namespace(s->ns, strlen(s->ns)))
+                rc = err_set(err, ERR_INVALID, "--namespace '%.300s' is not a valid namespace name", s->ns);
+        else if (s->words > IMPORT_WORDS)
+                rc = err_set(err, ERR_INVALID, "import vpa takes at most %d workloads", IMPORT_WORDS);
+        else if (c->all && (s->ns || s->words))
+                rc = err_set(err, ERR_INVALID, "--all means all namespaces: it excludes -n and KIND/NAME");
+        else if (!c->all && !s->ns && s->words == 0 && !s->labels)
+                rc = err_set(err, ERR_INVALID, "choose the VPAs: KIND/NAME, -n NAMESPACE, -l LABELS, or --all");
         for (int i = 0; i < s->words && rc == 0; i++)
                 rc = workload_parse(words->word[i + 1], &s->word[i], err);
-        if (!all && !s->ns)
-                s->ns = ""; /* the context's */
+        if (!c->all && !s->ns)
+                s->ns = ""; /* replaced by the context's namespace */
         return rc;
 }
 
 static int import_read_file(struct import_command *c, const struct option_words *words, struct err *err)
 {
-        static const int vpas[] = {OPT_ALL, OPT_SELECTOR, OPT_CPU_HALF_LIFE, OPT_MEMORY_HALF_LIFE};
+        const char *of_vpas = c->all                 ? "all"
+                              : c->vpa.labels        ? "selector"
+                              : c->half_life[CPU]    ? "cpu-half-life"
+                              : c->half_life[MEMORY] ? "memory-half-life"
+                                                     : NULL;
         c->file = words->word[0];
         if (words->count > 1)
-                return err_set(err, ERR_INVALID, "one file at once, and -n for a namespace of it");
-        for (size_t i = 0; i < sizeof vpas / sizeof vpas[0]; i++)
-                if (c->given[vpas[i]].count)
-                        return err_set(err, ERR_INVALID, "--%s is of VPAs: import vpa", spec[vpas[i]].name);
-        for (int i = 0; i < c->given[OPT_NAMESPACE].count; i++) {
-                const char *given = c->given[OPT_NAMESPACE].value[i], *equals = strchr(given, '=');
+                return err_set(err, ERR_INVALID, "takes one file; choose a namespace of it with -n");
+        if (of_vpas)
+                return err_set(err, ERR_INVALID, "--%s is only for import vpa", of_vpas);
+        for (int i = 0; i < c->ns->count; i++) {
+                const char *given = c->ns->value[i], *equals = strchr(given, '=');
                 struct mapping m = {.from = text_of(given), .to = text_of(given)};
                 if (equals)
                         m = (struct mapping){.from = {given, (size_t)(equals - given)}, .to = text_of(equals + 1)};
                 if (!option_is_namespace(m.from.p, m.from.len) || !option_is_namespace(m.to.p, m.to.len))
-                        return err_set(err, ERR_INVALID, "--namespace '%s' is no NAME, and no OLD=NEW", given);
+                        return err_set(err, ERR_INVALID, "--namespace '%s' is neither a namespace nor OLD=NEW", given);
                 c->map[c->maps++] = m;
         }
         return 0;
 }
 
-static int import_read_arguments(struct import_command *c, int argc, char **argv, struct err *err)
+static int import_command_check(void *state, const struct command_line *line, struct err *err)
 {
-        struct option_words words;
-        int rc = options_parse(spec, OPTS, argc, argv, c->given, &words, err);
-        if (rc < 0 || c->given[OPT_HELP].count)
-                return rc;
-        if (words.count == 0)
-                return err_set(err, ERR_INVALID, "say from where: vpa, or a file that export wrote");
-        rc = option_switch(&c->given[OPT_DRY_RUN], &c->work.dry_run, err);
-        if (rc == 0)
-                rc = read_durations(c, err);
+        struct import_command *c = state;
+        const struct option_words *words = &line->words;
+        if (words->count == 0)
+                return err_set(err, ERR_INVALID, "give a source: vpa, or a file that halflife export wrote");
+        int rc = read_durations(c, err);
         if (rc < 0)
                 return rc;
-        return strcmp(words.word[0], "vpa") == 0 ? read_vpa(c, &words, err) : import_read_file(c, &words, err);
+        return strcmp(words->word[0], "vpa") == 0 ? read_vpa(c, words, err) : import_read_file(c, words, err);
 }
 
 /* --- doing --- */
@@ -176,19 +130,20 @@ static int import_take_row(void *arg, const struct transfer_row *row, struct err
         return import_put(&c->work, row, ns, err);
 }
 
-/* A namespace that was named, and of which the file has nothing: misspelled, or the new name alone. */
+/* Refuse a namespace of the command line of which the file has nothing: it is misspelled, or it is only the new
+ * name. */
 static int check_names(const struct import_command *c, struct err *err)
 {
         for (int i = 0; i < c->maps; i++)
                 if (!c->map[i].used)
                         return err_set(err, ERR_NOTFOUND,
                                        "nothing was imported: '%s' has no histories of namespace '%.*s' (-n OLD=NEW "
-                                       "takes those of OLD into NEW)",
+                                       "imports OLD's into NEW)",
                                        c->file, TEXT_ARG(c->map[i].from));
         return 0;
 }
 
-/* First it is looked at as a whole, so that nothing comes of half a file. */
+/* Read the file once to check it, then again to import it, so that a torn file imports nothing. */
 static int import_file(struct import_command *c, struct err *err)
 {
         const struct transfer_reader reader = {import_take_row, c};
@@ -201,7 +156,10 @@ static int import_file(struct import_command *c, struct err *err)
                         fclose(from);
                 return err->code;
         }
-        int rc = S_ISREG(is.st_mode) ? 0 : err_set(err, ERR_INVALID, "it is no file, and is read twice: save it first");
+        int rc = S_ISREG(is.st_mode) ? 0
+                                     : err_set(err, ERR_INVALID,
+                                               "import reads its input twice, so it must be a "
+                                               "regular file: save it first");
         for (int pass = 0; pass < 2 && rc == 0; pass++) {
                 c->check = pass == 0;
                 rewind(from);
@@ -222,8 +180,7 @@ static int import_file(struct import_command *c, struct err *err)
 static int import_histories(struct import_command *c, struct err *err)
 {
         struct importing *im = &c->work;
-        int rc = session_open_given(&im->session, option_value(&c->given[OPT_KUBECONFIG]),
-                                    option_value(&c->given[OPT_CONTEXT]), err);
+        int rc = session_open_given(&im->session, &c->where, err);
         if (rc < 0)
                 return rc;
         if (c->vpa.ns && !*c->vpa.ns)
@@ -232,34 +189,59 @@ static int import_histories(struct import_command *c, struct err *err)
         return rc < 0 ? session_advise(err) : 0;
 }
 
-static void import_print_help(void)
+static int import_run(void *state, struct err *err)
 {
-        printf("usage: %s import [option]... FILE\n       %s import [option]... vpa [KIND/NAME]...\n\n", program_name(),
-               program_name());
-        terminal_intro("Histories from before are joined with what the controller has learned since: those of a file "
-                       "that export wrote, or of the checkpoints of VerticalPodAutoscalers. Each is joined whole or "
-                       "not at all, and none counts twice, however often it is imported.");
-        options_print(stdout, spec, OPTS);
+        struct import_command *c = state;
+        int rc = import_histories(c, err);
+        if (rc < 0)
+                command_tell(&command_import, err);
+        if (rc == 0 || c->work.joined || c->work.known || c->work.refused || c->work.left)
+                import_sum(&c->work);
+        return rc < 0 || c->work.refused || c->work.left ? EXIT_FAILED : EXIT_DONE;
 }
 
-int cmd_import(int argc, char **argv)
+static void import_command_release(void *state)
 {
-        struct import_command c = {.work = {.timeout_ms = 3 * MINUTE_MS}, .vpa.half_life_ms = {DAY_MS, DAY_MS}};
-        struct err err = {0};
-        int code = EXIT_DONE;
-        if (import_read_arguments(&c, argc, argv, &err) < 0) {
-                fprintf(stderr, "halflife import: %s\n", err.text);
-                code = EXIT_MISUSED;
-        } else if (c.given[OPT_HELP].count) {
-                import_print_help();
-        } else {
-                int rc = import_histories(&c, &err);
-                if (rc < 0)
-                        fprintf(stderr, "halflife import: %s\n", terminal_tame(err.text));
-                if (rc == 0 || c.work.joined || c.work.known || c.work.refused || c.work.left)
-                        import_sum(&c.work);
-                code = rc < 0 || c.work.refused || c.work.left ? EXIT_FAILED : EXIT_DONE;
-        }
-        import_release(&c.work);
-        return code;
+        struct import_command *c = state;
+        import_release(&c->work);
 }
+
+/* clang-format off */
+static const struct option_spec options[] = {
+        {.name = "namespace", .letter = 'n', .value = "NAME", .many = true, OPTION_IN(struct import_command, ns),
+         .help = "file: import only this namespace; OLD=NEW imports OLD's histories into NEW (may be repeated). vpa: "
+                 "the namespace of the VPAs"},
+        {.name = "all", .letter = 'A', OPTION_IN(struct import_command, all),
+         .help = "vpa: the VPAs of every namespace"},
+        {.name = "selector", .letter = 'l', .value = "LABELS", .shape = OPTION_LABELS,
+         OPTION_IN(struct import_command, vpa.labels),
+         .help = "vpa: only VPAs of workloads with these labels"},
+        {.name = "cpu-half-life", .value = "DURATION", OPTION_IN(struct import_command, half_life[CPU]),
+         .help = "the VPA's --cpu-histogram-decay-half-life, which its checkpoints do not hold (default 24h)"},
+        {.name = "memory-half-life", .value = "DURATION", OPTION_IN(struct import_command, half_life[MEMORY]),
+         .help = "the VPA's --memory-histogram-decay-half-life, which its checkpoints do not hold (default 24h)"},
+        {.name = "dry-run", OPTION_IN(struct import_command, work.dry_run),
+         .help = "list the histories that would be merged, and change nothing; histories imported before are listed "
+                 "too"},
+        {.name = "timeout", .value = "DURATION", OPTION_IN(struct import_command, timeout),
+         .help = "how long to wait for the controller's answer, 1s to 1h (default 3m)"},
+        SESSION_OPTIONS(struct import_command, where),
+};
+/* clang-format on */
+
+const struct command command_import = {
+        .name = "import",
+        .help = "merge the histories of an export or of VPAs into those of this cluster",
+        .words = TAKES_HISTORIES,
+        .usage = {"[option]... FILE", "[option]... vpa [KIND/NAME]..."},
+        .intro = "Merges histories into those that the controller has learned. They come from a file that halflife "
+                 "export\n"
+                 "wrote, or from the checkpoints of VerticalPodAutoscalers. A history is merged whole or not at all, "
+                 "and\n"
+                 "counts once, however often it is imported.\n",
+        COMMAND_OPTIONS(options),
+        .size = sizeof(struct import_command),
+        .check = import_command_check,
+        .run = import_run,
+        .release = import_command_release,
+};

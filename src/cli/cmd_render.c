@@ -1,5 +1,6 @@
 /*
- * halflife render: manifests with the requests to deploy with, by a halflife's server or by the cluster alone.
+ * halflife render: print manifests with the recommended requests. The numbers come from a halflife server, or directly
+ * from the cluster.
  */
 #include <jansson.h>
 #include <stdio.h>
@@ -8,7 +9,6 @@
 
 #include "api_client.h"
 #include "base/yaml.h"
-#include "cli/cmd.h"
 #include "cli/session.h"
 #include "commands.h"
 #include "deploy/render.h"
@@ -20,105 +20,40 @@
 
 enum { OUT_MAX = 256 << 20 };
 
-enum {
-        OPT_FILE,
-        OPT_NAMESPACE,
-        OPT_DIFF,
-        OPT_DRY_RUN,
-        OPT_EXIT_CODE,
-        OPT_SERVER,
-        OPT_SERVER_CA,
-        OPT_TOKEN_FILE,
-        OPT_KUBECONFIG,
-        OPT_CONTEXT,
-        OPT_HELP,
-        OPTS
-};
-static const struct option_spec spec[OPTS] = {
-        {.name = "filename",
-         .letter = 'f',
-         .value = "FILE",
-         .help = "manifests: a file, - for standard input, or a folder with all *.yaml, *.yml and *.json below it; may "
-                 "be given more than once",
-         .many = true},
-        {.name = "namespace",
-         .letter = 'n',
-         .value = "NAME",
-         .shape = OPTION_NAMESPACE,
-         .help = "namespace of manifests that name none; else the context's"},
-        {.name = "diff", .help = "show what would change as a unified diff instead"},
-        {.name = "dry-run", .help = "list what would change, and what would not and why, instead"},
-        {.name = "exit-code", .help = "exit with 3 when something is changed"},
-        {.name = "server",
-         .value = "URL",
-         .help = "ask this halflife (its --serve-listen), file by file, rather than the cluster"},
-        {.name = "server-ca", .value = "FILE", .help = "CA of that server's certificate; else the system's"},
-        {.name = "token-file",
-         .value = "FILE",
-         .help = "token for that server; else HALFLIFE_TOKEN, else the kubeconfig's"},
-        SESSION_OPTIONS,
-        {.name = "help", .letter = 'h', .help = "this text"},
-};
-
-const struct option_spec *cmd_render_options(int *ret_count)
-{
-        *ret_count = OPT_HELP;
-        return spec;
-}
-
 struct rendering {
-        struct option_given given[OPTS];
+        const struct option_given *files;
         bool diff, dry_run, exit_code;
+        struct session_options where;
+        struct api_client_options from;
         struct session session;
         const char *ns;
         struct inputs in;
         struct buf *out;    /* one an input */
-        json_t **report;    /* as deploy/render.h writes it */
-        const char *failed; /* path of the manifest that an error is about; NULL: of none */
+        json_t **report;    /* the report of each manifest, in the form of deploy/render.h */
+        const char *failed; /* path of the manifest that the error is about; NULL: the error is about none */
         bool changed;
 };
 
 /* --- arguments --- */
 
-static int render_read_arguments(struct rendering *r, int argc, char **argv, struct err *err)
+static int render_check(void *state, const struct command_line *line, struct err *err)
 {
-        struct option_words words;
-        int rc = options_parse(spec, OPTS, argc, argv, r->given, &words, err);
-        if (rc == 0)
-                rc = option_switch(&r->given[OPT_DIFF], &r->diff, err);
-        if (rc == 0)
-                rc = option_switch(&r->given[OPT_DRY_RUN], &r->dry_run, err);
-        if (rc == 0)
-                rc = option_switch(&r->given[OPT_EXIT_CODE], &r->exit_code, err);
-        if (rc < 0 || r->given[OPT_HELP].count)
-                return rc;
-        if (words.count)
-                return err_set(err, ERR_INVALID, "'%s' is no option: manifests are given with -f", words.word[0]);
-        if (r->given[OPT_FILE].count == 0)
-                return err_set(err, ERR_INVALID, "no manifests: -f FILE, -f - or -f FOLDER");
+        const struct rendering *r = state;
+        if (line->words.count)
+                return err_set(err, ERR_INVALID, "'%s' is not an option: give manifests with -f", line->words.word[0]);
+        if (r->files->count == 0)
+                return err_set(err, ERR_INVALID, "no manifests: give -f FILE, -f - or -f FOLDER");
         if (r->diff && r->dry_run)
                 return err_set(err, ERR_INVALID, "--diff and --dry-run exclude each other");
-        if (!r->given[OPT_SERVER].count && (r->given[OPT_SERVER_CA].count || r->given[OPT_TOKEN_FILE].count))
-                return err_set(err, ERR_INVALID, "--server-ca and --token-file belong to --server URL");
+        if (!r->from.server && (r->from.server_ca || r->from.token_file))
+                return err_set(err, ERR_INVALID, "--server-ca and --token-file require --server URL");
         return 0;
-}
-
-static void render_print_help(void)
-{
-        printf("usage: %s render -f FILE [option]...\n\n"
-               "Manifests in, the same manifests out with the requests to deploy with: the same bytes but for requests "
-               "and\nhalflife's own annotations.\n\n",
-               program_name());
-        options_print(stdout, spec, OPTS);
-        printf("\nExit codes: 0 done, 1 failed (nothing is on standard output then), 2 misused, 3 with --exit-code: "
-               "something\nis changed.\n");
 }
 
 static int read_manifests(struct rendering *r, struct err *err)
 {
-        const struct option_given *files = &r->given[OPT_FILE];
-        for (int i = 0; i < files->count; i++)
-                if (inputs_add(&r->in, files->value[i], err) < 0)
+        for (int i = 0; i < r->files->count; i++)
+                if (inputs_add(&r->in, r->files->value[i], err) < 0)
                         return err->code;
         r->out = mem_new_array(r->in.count, sizeof *r->out);
         r->report = mem_new_array(r->in.count, sizeof *r->report);
@@ -127,8 +62,9 @@ static int read_manifests(struct rendering *r, struct err *err)
         return 0;
 }
 
-static void rendering_release(struct rendering *r)
+static void rendering_release(void *state)
 {
+        struct rendering *r = state;
         for (size_t i = 0; r->out && i < r->in.count; i++) {
                 buf_release(&r->out[i]);
                 json_decref(r->report[i]);
@@ -141,22 +77,7 @@ static void rendering_release(struct rendering *r)
 
 /* --- by the cluster --- */
 
-static const char *render_value_of(const struct rendering *r, int option)
-{
-        return option_value(&r->given[option]);
-}
-
-static int render_open_session(struct rendering *r, struct err *err)
-{
-        int rc = session_open_given(&r->session, render_value_of(r, OPT_KUBECONFIG), render_value_of(r, OPT_CONTEXT),
-                                    err);
-        r->ns = render_value_of(r, OPT_NAMESPACE);
-        if (!r->ns)
-                r->ns = rc == 0 ? access_namespace(r->session.access) : "default";
-        return rc;
-}
-
-/* Of any other name there is none, and it would make another path. */
+/* A namespace cannot have any other name; it would also lead to another URL path. */
 static bool is_namespace(struct text t)
 {
         bool sane = t.len > 0 && t.len <= 63;
@@ -181,8 +102,8 @@ static int render_look(struct rendering *r, const struct render *all, struct sna
                                                 .namespaces = count > GLANCE_NAMESPACES ? count : named};
         int rc = count ? snapshot_once(r->session.client, &o, ret, &unread, &why, err) : 0;
         if (unread)
-                fprintf(stderr, "halflife render: %zu objects of the cluster were passed over: %s\n", unread,
-                        terminal_tame(why.text));
+                fprintf(stderr, "halflife render: %zu objects of the cluster could not be read and were skipped: %s\n",
+                        unread, terminal_tame(why.text));
         arena_release(&names);
         return rc;
 }
@@ -212,9 +133,10 @@ static int take_results(struct rendering *r, const struct render *all, struct er
 static int render_here(struct rendering *r, struct err *err)
 {
         struct snapshot *v = NULL;
-        int rc = render_open_session(r, err);
+        int rc = session_open_given(&r->session, &r->where, err);
         if (rc < 0)
                 return rc;
+        r->ns = r->ns ? r->ns : access_namespace(r->session.access);
         const struct render_options o = {.ns = text_of(r->ns)};
         AUTO(render_free) struct render *all = render_new(&o);
         for (size_t i = 0; i < r->in.count; i++)
@@ -224,7 +146,7 @@ static int render_here(struct rendering *r, struct err *err)
                 }
         rc = render_look(r, all, &v, err);
         if (rc == 0) {
-                v = v ? v : snapshot_new(); /* nothing in them is of interest */
+                v = v ? v : snapshot_new(); /* no Recommendation concerns these manifests */
                 render_run(all, v);
                 rc = take_results(r, all, err);
         } else {
@@ -242,15 +164,17 @@ static bool render_ends_in(const char *s, const char *ending)
         return len >= tail && strcmp(s + len - tail, ending) == 0;
 }
 
-static int render_ask(struct remote *remote, const char *ns, bool dry_run, bool json, struct text text, char **ret,
-                      size_t *ret_len, struct err *err)
+static int render_ask(struct api_client *api_client, const char *ns, bool dry_run, bool json, struct text text,
+                      char **ret, size_t *ret_len, struct err *err)
 {
         AUTO(mem_free) char *escaped = path_escape(ns);
         AUTO(mem_free) char *path = mem_printf("/api/v1/namespaces/%s/render%s", escaped, dry_run ? "?dryRun" : "");
-        return remote_post(remote, path, json ? "application/json" : "application/yaml", text, ret, ret_len, err);
+        return api_client_post(api_client, path, json ? "application/json" : "application/yaml", text, ret, ret_len,
+                               err);
 }
 
-/* Rows of this namespace go to the report, those of none once. Returns whether something is changed in it. */
+/* Add the rows of this namespace to the report, and rows without a namespace only once. Returns whether a row has a
+ * change. */
 static bool take_rows(json_t *report, const json_t *rows, const char *ns)
 {
         bool first = json_array_size(report) == 0, changed = false;
@@ -267,31 +191,32 @@ static bool take_rows(json_t *report, const json_t *rows, const char *ns)
         return changed;
 }
 
-/* A server answers for one namespace. The list first, of the manifest as it was given: where it holds no changes, the
- * text stays as it is. */
-static int ask_of(struct rendering *r, struct remote *remote, size_t i, const char *ns, struct err *err)
+/* Ask the server about one namespace. The report is asked first, with the manifest as it was given: without a change in
+ * it, the text stays as it is. */
+static int ask_of(struct rendering *r, struct api_client *api_client, size_t i, const char *ns, struct err *err)
 {
         const struct input *m = &r->in.item[i];
         AUTO(mem_free) char *list = NULL;
         AUTO(mem_free) char *text = NULL;
         bool json = render_ends_in(m->path, ".json");
         size_t len;
-        int rc = render_ask(remote, ns, true, json, m->text, &list, &len, err);
+        int rc = render_ask(api_client, ns, true, json, m->text, &list, &len, err);
         if (rc < 0)
                 return rc;
         AUTO(json_decref) json_t *rows = json_loadb(list, len, 0, NULL);
         if (!json_is_array(rows))
-                return err_set(err, ERR_RETRY, "what answers there is no halflife: its answer is no list");
+                return err_set(err, ERR_RETRY, "the server is not halflife: its answer is not a list");
         if (!take_rows(r->report[i], rows, ns))
                 return 0;
         r->changed = true;
-        rc = render_ask(remote, ns, false, json, buf_text(&r->out[i]), &text, &len, err);
+        rc = render_ask(api_client, ns, false, json, buf_text(&r->out[i]), &text, &len, err);
         buf_reset(&r->out[i]);
         return rc < 0 ? rc : buf_add(&r->out[i], text, len);
 }
 
-/* Namespaces are asked one after the other. What names none would be of each of them. */
-static int ask_one(struct rendering *r, struct remote *remote, size_t i, struct err *err)
+/* Ask the server about each namespace in turn. A document without a namespace would count for each of them, so it is
+ * allowed only in a file with one namespace. */
+static int ask_one(struct rendering *r, struct api_client *api_client, size_t i, struct err *err)
 {
         const struct input *m = &r->in.item[i];
         struct text found[GLANCE_NAMESPACES + 1];
@@ -306,50 +231,50 @@ static int ask_one(struct rendering *r, struct remote *remote, size_t i, struct 
                 nameless |= found[k].len == 0;
         if (count > GLANCE_NAMESPACES || (nameless && count > 1))
                 return err_set(err, ERR_INVALID,
-                               "a server answers for one namespace at a time: let each document name its own, %d at "
-                               "most in a file, or leave --server out",
+                               "with --server, each document must name its namespace, at most %d namespaces in a "
+                               "file; or leave out --server",
                                GLANCE_NAMESPACES);
         if (nameless)
-                return rc < 0 ? rc : ask_of(r, remote, i, r->ns, err);
+                return rc < 0 ? rc : ask_of(r, api_client, i, r->ns, err);
         for (size_t k = 0; rc == 0 && k < count; k++) {
                 AUTO(mem_free) char *ns = mem_string_n(found[k].p, found[k].len);
-                rc = ask_of(r, remote, i, ns, err);
+                rc = ask_of(r, api_client, i, ns, err);
         }
         return rc;
 }
 
 static int ask_all(struct rendering *r, const char *token, struct err *err)
 {
-        struct remote remote = {0};
-        const char *url = render_value_of(r, OPT_SERVER);
-        int rc = remote_open(&remote, url, render_value_of(r, OPT_SERVER_CA), token, err);
+        struct api_client api_client = {0};
+        const char *url = r->from.server;
+        int rc = api_client_open(&api_client, url, r->from.server_ca, token, err);
         bool open = rc == 0;
         for (size_t i = 0; rc == 0 && i < r->in.count; i++) {
-                rc = ask_one(r, &remote, i, err);
+                rc = ask_one(r, &api_client, i, err);
                 if (rc == ERR_INVALID)
                         r->failed = r->in.item[i].path;
         }
-        remote_release(&remote);
+        api_client_release(&api_client);
         return rc < 0 && open && !r->failed ? err_wrap(err, "server '%s'", url) : rc;
 }
 
-/* Without a kubeconfig it works as well, but for one that was named: then the namespace is "default", and there is no
- * other token. */
 static int render_there(struct rendering *r, struct err *err)
 {
         AUTO(mem_free) char *token = NULL;
-        int rc = remote_token(render_value_of(r, OPT_TOKEN_FILE), &token, err);
+        int rc = api_client_token(r->from.token_file, &token, err);
+        if (rc == 0)
+                rc = session_open_optional(&r->session, &r->where, err);
         if (rc < 0)
                 return rc;
-        bool known = render_open_session(r, err) == 0;
-        if (!known && (render_value_of(r, OPT_KUBECONFIG) || render_value_of(r, OPT_CONTEXT)))
-                return err->code;
-        return ask_all(r, token ? token : known ? access_bearer(r->session.access) : NULL, err);
+        const struct access *a = r->session.access;
+        if (!r->ns)
+                r->ns = a ? access_namespace(a) : "default";
+        return ask_all(r, token ? token : a ? access_bearer(a) : NULL, err);
 }
 
 /* --- telling --- */
 
-/* "line 3, column 7: why" of a file is "FILE:3:7: why", as compilers say it. */
+/* Print "line 3, column 7: why" of a file as "FILE:3:7: why", as compilers do. */
 static void say_place(const char *path, unsigned line, const char *text, const char *note)
 {
         unsigned column;
@@ -362,16 +287,8 @@ static void say_place(const char *path, unsigned line, const char *text, const c
         fprintf(stderr, "halflife render: %s\n", terminal_tame(say));
 }
 
-static int render_fail(const struct rendering *r, int code, struct err *err)
-{
-        if (r->failed)
-                say_place(r->failed, 0, err->text, "");
-        else
-                fprintf(stderr, "halflife render: %s\n", terminal_tame(err->text));
-        return code;
-}
-
-/* What is left because something is wrong with it; --dry-run tells of all others. */
+/* Whether a workload stays unchanged because something is wrong with its manifest. --dry-run reports the other
+ * reasons. */
 static bool is_trouble(const char *reason)
 {
         static const char *const troubles[] = {"NotEditable", "Templated", "UnreadableRecord"};
@@ -398,7 +315,8 @@ static void render_warn(const struct rendering *r)
         }
 }
 
-/* The line to put before a text behind another one; NULL: it begins with one. Directives (%) follow "..." alone. */
+/* The separator line before a text that follows another one; NULL: the text begins with one. A directive (%) may only
+ * follow "...". */
 static const char *render_parting(struct text t)
 {
         if (t.len >= 3 && memcmp(t.p, "---", 3) == 0)
@@ -411,7 +329,7 @@ static const char *render_parting(struct text t)
         return t.len > 0 && *t.p == '%' ? "..." : "---";
 }
 
-/* Texts one behind the other; between two of them stands a line that parts documents. */
+/* Print the texts in order, with a separator line between two of them. */
 static void print_manifests(const struct rendering *r)
 {
         static const char bom[] = "\xef\xbb\xbf";
@@ -492,34 +410,63 @@ static void print_table(const struct rendering *r)
         if (rows)
                 table_print(stdout, &t);
         else
-                fputs("halflife render: there is no workload in it\n", stderr);
+                fputs("halflife render: the manifests contain no workload\n", stderr);
         table_release(&t);
 }
 
-static int render_manifests(struct rendering *r, struct err *err)
+static int render_manifests(void *state, struct err *err)
 {
+        struct rendering *r = state;
         int rc = read_manifests(r, err);
         if (rc == 0)
-                rc = r->given[OPT_SERVER].count ? render_there(r, err) : render_here(r, err);
+                rc = r->from.server ? render_there(r, err) : render_here(r, err);
+        if (rc < 0 && r->failed) {
+                say_place(r->failed, 0, err->text, "");
+                return EXIT_FAILED;
+        }
         if (rc < 0)
-                return render_fail(r, EXIT_FAILED, err);
+                return rc;
         if (!r->dry_run)
                 render_warn(r);
         (r->dry_run ? print_table : r->diff ? print_diffs : print_manifests)(r);
         return r->exit_code && r->changed ? EXIT_CHANGES : EXIT_DONE;
 }
 
-int cmd_render(int argc, char **argv)
-{
-        struct rendering r = {0};
-        struct err err = {0};
-        int code = EXIT_DONE;
-        if (render_read_arguments(&r, argc, argv, &err) < 0)
-                code = render_fail(&r, EXIT_MISUSED, &err);
-        else if (r.given[OPT_HELP].count)
-                render_print_help();
-        else
-                code = render_manifests(&r, &err);
-        rendering_release(&r);
-        return code;
-}
+/* clang-format off */
+static const struct option_spec options[] = {
+        {.name = "filename", .letter = 'f', .value = "FILE", .many = true, OPTION_IN(struct rendering, files),
+         .help = "manifests: a file, - for standard input, or a folder with all *.yaml, *.yml and *.json below it; "
+                 "may be repeated"},
+        {.name = "namespace", .letter = 'n', .value = "NAME", .shape = OPTION_NAMESPACE,
+         OPTION_IN(struct rendering, ns),
+         .help = "namespace of manifests that name none; default: the context's"},
+        {.name = "diff", OPTION_IN(struct rendering, diff), .help = "print a unified diff instead of the manifests"},
+        {.name = "dry-run", OPTION_IN(struct rendering, dry_run),
+         .help = "instead of the manifests, list each request that would change or stay, with its reason"},
+        {.name = "exit-code", OPTION_IN(struct rendering, exit_code), .help = "exit with 3 if a manifest changes"},
+        {.name = "server", .value = "URL", OPTION_IN(struct rendering, from.server),
+         .help = "send each file to the halflife at this address (its --serve-listen); default: read the cluster"},
+        {.name = "server-ca", .value = "FILE", OPTION_IN(struct rendering, from.server_ca),
+         .help = "CA (PEM) that verifies the certificate of --server; default: the system's CAs"},
+        {.name = "token-file", .value = "FILE", OPTION_IN(struct rendering, from.token_file),
+         .help = "file with the token for --server; default: $HALFLIFE_TOKEN, else the kubeconfig's token"},
+        SESSION_OPTIONS(struct rendering, where),
+};
+/* clang-format on */
+
+const struct command command_render = {
+        .name = "render",
+        .help = "set recommended requests in manifests",
+        .usage = {"-f FILE [option]..."},
+        .intro = "Reads manifests and prints them with the requests to deploy with. All other bytes stay as they are, "
+                 "except\n"
+                 "for halflife's own annotations.\n",
+        .outro = "Exit codes: 0 success; 1 failure, with nothing on standard output; 2 wrong usage; 3 with "
+                 "--exit-code: a\n"
+                 "manifest changes.\n",
+        COMMAND_OPTIONS(options),
+        .size = sizeof(struct rendering),
+        .check = render_check,
+        .run = render_manifests,
+        .release = rendering_release,
+};

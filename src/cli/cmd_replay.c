@@ -1,4 +1,4 @@
-/* halflife replay: the options, the loop over the traces and their rows. */
+/* halflife replay: the options, and the loop that replays each trace and prints its row. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -6,8 +6,6 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include "cli/cmd.h"
-#include "cli/options.h"
 #include "commands.h"
 #include "replay_compare.h"
 #include "replay_policy.h"
@@ -15,68 +13,14 @@
 
 enum { TOLD_MOST = 20, PROGRESS_ROWS = 1 << 18, GZIP_BUFFER = 1 << 18 };
 
-enum {
-        OPT_PROFILE,
-        OPT_DEPLOY_EVERY,
-        OPT_RAISE,
-        OPT_WEEKLY_PEAK,
-        OPT_COMPARE,
-        OPT_ENTITIES,
-        OPT_OUTPUT,
-        OPT_HELP,
-        OPTS
-};
-static const struct option_spec option[OPTS] = {
-        {.name = "profile",
-         .value = "FILE",
-         .help = "Profiles or ClusterProfiles to score, may be repeated; without any, the defaults",
-         .many = true},
-        {.name = "deploy-every",
-         .value = "TIME",
-         .help = "requests change at multiples of this after an entity's first row (default 24h)"},
-        {.name = "raise",
-         .value = "TIME",
-         .help = "score all a second time with requests raised as soon as usage stood above them for so long "
-                 "(apply.raise: 15m there)"},
-        {.name = "weekly-peak", .help = "memory: with weeklyPeak, whatever the profiles say"},
-        {.name = "compare",
-         .help = "score weeklyPeak, P95 and P99 without decay and VPA's defaults as well; a row a trace, a column a "
-                 "policy"},
-        {.name = "entities", .help = "tell what is known of each entity at its end, under the first profile"},
-        {.name = "output", .letter = 'o', .value = "FORMAT", .help = "table or json (default table)"},
-        {.name = "help", .letter = 'h', .help = "this text"},
-};
-
-/* --help stands last, and is every command's. */
-const struct option_spec *cmd_replay_options(int *ret_count)
-{
-        *ret_count = OPT_HELP;
-        return option;
-}
-
 struct arguments {
-        struct option_given given[OPTS];
+        const struct option_given *profiles;
+        const char *every, *after; /* as given */
         struct option_words files;
         int64_t deploy_every_ms;
         struct raise_policy raise;
         bool weekly_peak, compare, entities, json;
 };
-
-static void replay_print_help(void)
-{
-        printf("usage: %s replay [option]... FILE|- ...\n\n"
-               "Runs usage traces (" TRACE_HEADER "; a missing value is empty; rows sorted\n"
-               "per entity; plain or gzip) through the controller's own arithmetic and scores each profile: how much "
-               "of\n"
-               "what it would have requested was not used (slack), and how often more was used than requested "
-               "(overrun).\n"
-               "'peak' requests the highest value yet seen. Changes nothing.\n\n"
-               "Rows before a profile's minHistory are learned and not scored. Of a profile its resources, minHistory\n"
-               "and minChangePercent count, memory also where it is off; selectors, containers, windows and cooldown\n"
-               "do not.\n\n",
-               program_name());
-        options_print(stdout, option, OPTS);
-}
 
 /* --- arguments --- */
 
@@ -93,48 +37,30 @@ static int replay_read_time(const char *name, const char *value, int most_h, int
 
 static int read_times(struct arguments *a, struct err *err)
 {
-        const char *every = option_value(&a->given[OPT_DEPLOY_EVERY]), *after = option_value(&a->given[OPT_RAISE]);
         raise_policy_defaults(&a->raise);
-        a->raise.enabled = after != NULL;
+        a->raise.enabled = a->after != NULL;
         a->deploy_every_ms = DAY_MS;
-        int rc = every ? replay_read_time("deploy-every", every, 8760, &a->deploy_every_ms, err) : 0;
-        return rc == 0 && after ? replay_read_time("raise", after, 24, &a->raise.after_ms, err) : rc;
+        int rc = a->every ? replay_read_time("deploy-every", a->every, 8760, &a->deploy_every_ms, err) : 0;
+        return rc == 0 && a->after ? replay_read_time("raise", a->after, 24, &a->raise.after_ms, err) : rc;
 }
 
-static int read_output(const char *value, bool *ret_json, struct err *err)
+static int replay_check(void *state, const struct command_line *line, struct err *err)
 {
-        *ret_json = value && strcmp(value, "json") == 0;
-        if (!value || *ret_json || strcmp(value, "table") == 0)
-                return 0;
-        return err_set(err, ERR_INVALID, "output '%s' is not one of table, json", value);
-}
-
-static int replay_read_arguments(int argc, char **argv, struct arguments *a, struct err *err)
-{
-        *a = (struct arguments){0};
-        int rc = options_parse(option, OPTS, argc, argv, a->given, &a->files, err);
-        if (rc == 0)
-                rc = option_switch(&a->given[OPT_WEEKLY_PEAK], &a->weekly_peak, err);
-        if (rc == 0)
-                rc = option_switch(&a->given[OPT_COMPARE], &a->compare, err);
-        if (rc == 0)
-                rc = option_switch(&a->given[OPT_ENTITIES], &a->entities, err);
-        if (rc == 0)
-                rc = read_times(a, err);
-        if (rc == 0)
-                rc = read_output(option_value(&a->given[OPT_OUTPUT]), &a->json, err);
-        if (rc < 0 || a->given[OPT_HELP].count)
+        struct arguments *a = state;
+        a->files = line->words;
+        int rc = read_times(a, err);
+        if (rc < 0)
                 return rc;
         if (a->files.count == 0)
-                return err_set(err, ERR_INVALID, "a trace is wanted: files, or '-' for standard input");
+                return err_set(err, ERR_INVALID, "give a trace: files, or '-' for standard input");
         if (a->compare && a->entities)
-                return err_set(err, ERR_INVALID, "compare tells of policies, entities of one of them: ask one by one");
+                return err_set(err, ERR_INVALID, "--compare and --entities exclude each other");
         return 0;
 }
 
 /* --- the trace --- */
 
-/* Plain text comes through as it is. A file cut short is told at its end. */
+/* gzread also reads a file that is not compressed. It reports a truncated file only at the end. */
 static ssize_t replay_read_file(void *arg, void *buf, size_t size)
 {
         gzFile gz = arg;
@@ -164,7 +90,7 @@ static void tell_progress(const struct replay *r, bool last)
         fprintf(stderr, "\r%lld rows, %zu entities%s", (long long)r->rows, r->entities, last ? "\n" : "");
 }
 
-/* A line that is no row is counted with the refused ones. */
+/* A line that is not a row of a trace counts as refused. */
 static int take_next(struct replay *r, struct file *f, struct err *err)
 {
         struct trace_row row;
@@ -214,10 +140,10 @@ static gzFile open_trace(const char *path, struct err *err)
         gzFile gz = gzdopen(fd, "rb");
         if (!gz) {
                 close(fd);
-                err_set(err, ERR_IO, "no memory to read it");
+                err_set(err, ERR_IO, "not enough memory to read the file");
                 return NULL;
         }
-        gzbuffer(gz, GZIP_BUFFER); /* refused: a smaller one does */
+        gzbuffer(gz, GZIP_BUFFER); /* if zlib refuses the size, its smaller default buffer works too */
         return gz;
 }
 
@@ -236,7 +162,7 @@ static int read_trace(struct replay *r, const char *path, struct err *err)
 
 /* --- all of them --- */
 
-/* "web" of "traces/web.csv.gz" */
+/* "web" from "traces/web.csv.gz" */
 static char *trace_name(const char *path)
 {
         static const char *const ends[] = {".gz", ".csv"};
@@ -252,11 +178,11 @@ static char *trace_name(const char *path)
 
 static int add_policies(struct replay *r, const struct arguments *a, struct err *err)
 {
-        int rc = replay_policies_read(r, &a->given[OPT_PROFILE], err);
+        int rc = replay_policies_read(r, a->profiles, err);
         for (int i = 0; i < r->policies && a->weekly_peak; i++)
                 r->policy[i].of[MEMORY].weekly_peak = true;
         if (rc == 0 && a->compare && replay_policies_compare(r) < 0)
-                return err_set(err, ERR_TOOBIG, "too many profiles to compare with anything: leave some out");
+                return err_set(err, ERR_TOOBIG, "too many profiles for --compare: leave some out");
         return rc;
 }
 
@@ -289,36 +215,58 @@ static int run_trace(const struct arguments *a, int nth, struct replay_compare *
         return rc;
 }
 
-static int replay_run(const struct arguments *a, struct err *err)
+static int replay_run(void *state, struct err *err)
 {
+        const struct arguments *a = state;
         struct replay_compare table = {0};
         int rc = 0, done = 0;
         while (rc == 0 && done < a->files.count)
                 if ((rc = run_trace(a, done, &table, err)) == 0)
                         done++;
-        if (a->json && a->files.count > 1 && done > 0) /* whatever became of the rest */
+        if (a->json && a->files.count > 1 && done > 0) /* also if another trace failed */
                 puts("]}");
         if (rc == 0 && a->compare && !a->json)
                 replay_compare_print(&table);
         replay_compare_release(&table);
-        return rc;
+        return rc < 0 ? rc : EXIT_DONE;
 }
 
-static int replay_fail(int code, struct err *err)
-{
-        fprintf(stderr, "halflife replay: %s\n", terminal_tame(err->text));
-        return code;
-}
+/* clang-format off */
+static const struct option_spec options[] = {
+        {.name = "profile", .value = "FILE", .many = true, OPTION_IN(struct arguments, profiles),
+         .help = "file of Profiles or ClusterProfiles to score, may be repeated; default: a profile with all defaults"},
+        {.name = "deploy-every", .value = "TIME", OPTION_IN(struct arguments, every),
+         .help = "time between two changes of an entity's requests, from its first row on (default 24h)"},
+        {.name = "raise", .value = "TIME", OPTION_IN(struct arguments, after),
+         .help = "score every profile a second time, raising a request once usage has stood above it for this time "
+                 "(as apply.raise does, after 15m)"},
+        {.name = "weekly-peak", OPTION_IN(struct arguments, weekly_peak),
+         .help = "turn on weeklyPeak for memory, whatever the profiles say"},
+        {.name = "compare", OPTION_IN(struct arguments, compare),
+         .help = "also score weeklyPeak, P95 and P99 without decay, and VPA's defaults; print a row for each trace "
+                 "and a column for each policy"},
+        {.name = "entities", OPTION_IN(struct arguments, entities),
+         .help = "print each entity's percentiles and model after its last row, under the first profile"},
+        {.name = "output", .letter = 'o', .value = "FORMAT", .choices = "table|json", OPTION_IN(struct arguments, json),
+         .help = "table or json (default table)"},
+};
+/* clang-format on */
 
-int cmd_replay(int argc, char **argv)
-{
-        struct arguments a;
-        struct err err = {0};
-        if (replay_read_arguments(argc, argv, &a, &err) < 0)
-                return replay_fail(EXIT_MISUSED, &err);
-        if (a.given[OPT_HELP].count) {
-                replay_print_help();
-                return EXIT_DONE;
-        }
-        return replay_run(&a, &err) < 0 ? replay_fail(EXIT_FAILED, &err) : EXIT_DONE;
-}
+const struct command command_replay = {
+        .name = "replay",
+        .help = "score profiles on usage traces",
+        .words = TAKES_FILES,
+        .usage = {"[option]... FILE|- ..."},
+        .intro =
+                "Reads usage traces (" TRACE_HEADER "; a missing value is empty; rows sorted\n"
+                "by time within each entity; plain or gzip) and scores profiles on them with the controller's own\n"
+                "arithmetic. Slack is the requested amount that was not used; an overrun is usage above the request.\n"
+                "The policy 'peak' requests the highest value seen so far. Changes nothing.\n\n"
+                "Rows before a profile's minHistory are learned and not scored. Only resources, minHistory and\n"
+                "minChangePercent of a profile count, memory even if the profile turns it off. Selectors, containers,\n"
+                "windows and cooldown do not count.\n",
+        COMMAND_OPTIONS(options),
+        .size = sizeof(struct arguments),
+        .check = replay_check,
+        .run = replay_run,
+};

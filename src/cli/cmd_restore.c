@@ -1,5 +1,5 @@
 /*
- * halflife restore: everything back as its owners had it. It needs no controller.
+ * halflife restore: put all requests back to what their owners asked for. It needs no controller.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -8,53 +8,14 @@
 #include <unistd.h>
 
 #include "base/yaml.h"
-#include "cli/cmd.h"
 #include "commands.h"
 #include "restore.h"
 #include "terminal.h"
 
-enum {
-        OPT_BUDGET = SCOPE_OPTIONS,
-        OPT_TIMEOUT,
-        OPT_RESTART,
-        OPT_DRY_RUN,
-        OPT_REASON,
-        OPT_OUTPUT,
-        OPT_KUBECONFIG,
-        OPT_CONTEXT,
-        OPT_HELP,
-        OPTS
-};
-static const struct option_spec spec[OPTS] = {
-        RESTORE_SCOPE_OPTIONS,
-        {.name = "budget", .value = "N", .help = "at most so many workloads at once, 1 to 1000 (default 5)"},
-        {.name = "timeout",
-         .value = "DURATION",
-         .help = "how long a workload may stand still before it is given up, 1s to 24h (default 5m)"},
-        {.name = "restart",
-         .help = "roll the workloads whose running pods cannot be resized, as kubectl rollout restart does"},
-        {.name = "dry-run", .help = "tell what would be put back, and change nothing"},
-        {.name = "reason",
-         .value = "TEXT",
-         .help = "what the hold says, for whoever finds it (default \"halflife restore\")"},
-        {.name = "output",
-         .letter = 'o',
-         .value = "FORMAT",
-         .help = "text or json (default text); json has the result of each: restored, left, unchanged, failed or "
-                 "notBegun, under --dry-run wouldRestore or wouldLeave"},
-        SESSION_OPTIONS,
-        {.name = "help", .letter = 'h', .help = "this text"},
-};
-
-const struct option_spec *cmd_restore_options(int *ret_count)
-{
-        *ret_count = OPT_HELP;
-        return spec;
-}
-
 struct restore_command {
         struct restoring work;
-        struct option_given given[OPTS];
+        struct session_options where;
+        const char *budget, *timeout;
         bool json, progress;
 };
 
@@ -62,39 +23,30 @@ struct restore_command {
 
 static int read_numbers(struct restore_command *c, struct err *err)
 {
-        const char *budget = option_value(&c->given[OPT_BUDGET]), *timeout = option_value(&c->given[OPT_TIMEOUT]);
+        enum { BUDGET = 5 };
+        const char *budget = c->budget, *timeout = c->timeout;
         char *end = NULL;
-        long n = budget ? strtol(budget, &end, 10) : c->work.budget;
-        int64_t ms = c->work.timeout_ms;
+        long n = budget ? strtol(budget, &end, 10) : BUDGET;
+        int64_t ms = 5 * MINUTE_MS;
         if ((budget && (end == budget || *end)) || n < 1 || n > 1000)
-                return err_set(err, ERR_INVALID, "--budget '%s' is no number from 1 to 1000", budget);
+                return err_set(err, ERR_INVALID, "--budget '%s' is not a number from 1 to 1000", budget);
         if (timeout && (duration_parse(timeout, strlen(timeout), &ms) < 0 || ms < SECOND_MS || ms > DAY_MS))
-                return err_set(err, ERR_INVALID, "--timeout '%s' is no duration from 1s to 24h, such as 5m", timeout);
+                return err_set(err, ERR_INVALID, "--timeout '%s' is not a duration from 1s to 24h, such as 5m",
+                               timeout);
         c->work.budget = (int)n;
         c->work.timeout_ms = ms;
         return 0;
 }
 
-static int restore_read_arguments(struct restore_command *c, int argc, char **argv, struct err *err)
+static int restore_check(void *state, const struct command_line *line, struct err *err)
 {
-        struct option_words words;
-        int rc = options_parse(spec, OPTS, argc, argv, c->given, &words, err);
-        if (rc < 0 || c->given[OPT_HELP].count)
-                return rc;
-        const char *output = option_value(&c->given[OPT_OUTPUT]), *reason = option_value(&c->given[OPT_REASON]);
-        c->json = output && strcmp(output, "json") == 0;
-        c->work.reason = reason ? reason : "halflife restore";
-        if (output && !c->json && strcmp(output, "text") != 0)
-                return err_set(err, ERR_INVALID, "output '%s' is not one of text, json", output);
-        AUTO(json_decref) json_t *hold = json_string(c->work.reason); /* NULL: no UTF-8 */
+        struct restore_command *c = state;
+        c->work.reason = c->work.reason ? c->work.reason : "halflife restore";
+        AUTO(json_decref) json_t *hold = json_string(c->work.reason); /* NULL: the reason is not UTF-8 */
         if (!hold || !*c->work.reason || strlen(c->work.reason) > 1024)
-                return err_set(err, ERR_INVALID, "--reason wants some words, 1024 bytes of UTF-8 at most");
-        rc = restore_scope_read(c->given, &words, &c->work.scope, err);
-        if (rc == 0)
-                rc = read_numbers(c, err);
-        if (rc == 0)
-                rc = option_switch(&c->given[OPT_RESTART], &c->work.restart, err);
-        return rc < 0 ? rc : option_switch(&c->given[OPT_DRY_RUN], &c->work.dry_run, err);
+                return err_set(err, ERR_INVALID, "--reason must not be empty, and is at most 1024 bytes of UTF-8");
+        int rc = restore_scope_read(&c->work.scope, &line->words, err);
+        return rc < 0 ? rc : read_numbers(c, err);
 }
 
 /* --- telling --- */
@@ -158,24 +110,27 @@ static void restore_tell(const struct restore_command *c, const struct sum *s)
 {
         const struct restoring *r = &c->work;
         restore_wipe(c);
-        fflush(stdout); /* the lines first, wherever both go */
+        fflush(stdout); /* so that the results stand before the errors if both go to one file */
         if (r->no_crds)
-                fprintf(stderr, "halflife's kinds are not installed: nothing could be held\n");
+                fprintf(stderr, "halflife's CRDs are not installed, so no hold was set\n");
         else if (r->bare > 0 && !r->dry_run)
                 fprintf(stderr,
-                        "%zu of them have no Recommendation that could be held: a controller that runs may lower them "
-                        "again\n",
+                        "%zu of them have no Recommendation to hold: a running controller may lower them again\n",
                         r->bare);
-        fprintf(stderr, "%zu %s, %zu left, %zu failed, %zu not begun, %zu had nothing of halflife\n",
-                s->of[RESULT_RESTORED], r->dry_run ? "would be restored" : "restored", s->of[RESULT_LEFT],
-                s->of[RESULT_FAILED], s->of[RESULT_NONE], s->of[RESULT_UNCHANGED]);
+        AUTO(mem_free) char *nothing = restore_scope_nothing(&r->scope, TO_RESTORE);
+        if (r->wanted == 0 && s->of[RESULT_UNCHANGED] == r->targets)
+                fprintf(stderr, "%s\n", terminal_tame(nothing));
+        else
+                fprintf(stderr, "%zu %s, %zu left, %zu failed, %zu not begun, %zu had no values of halflife\n",
+                        s->of[RESULT_RESTORED], r->dry_run ? "would be restored" : "restored", s->of[RESULT_LEFT],
+                        s->of[RESULT_FAILED], s->of[RESULT_NONE], s->of[RESULT_UNCHANGED]);
         if (s->held > 0 && !r->dry_run)
-                fprintf(stderr, "%zu held: halflife leaves them alone until %s resume lifts it\n", s->held,
+                fprintf(stderr, "%zu held: halflife changes nothing there until %s resume lifts the holds\n", s->held,
                         program_name());
         if (r->interrupted)
-                fprintf(stderr, "interrupted: what was begun goes on by itself\n");
+                fprintf(stderr, "interrupted: rollouts and resizes that have begun continue by themselves\n");
         if (s->of[RESULT_FAILED] || s->of[RESULT_NONE])
-                fprintf(stderr, "the same command again goes on from here\n");
+                fprintf(stderr, "run the same command again to continue\n");
 }
 
 static void restore_print_json(const struct restoring *r)
@@ -199,11 +154,13 @@ static void restore_on_signal(void *arg, int signo)
         r->interrupted = true;
 }
 
-/* What came before the hold was heard of is found when all is done, and put back as well. */
+/* A change that was under way when the hold was set is found by a second look at the end, and put back too. */
 static int restore_work(struct restoring *r, struct err *err)
 {
         enum { PASSES = 3 };
         int rc = restore_find(r, err);
+        if (rc == 0)
+                rc = restore_scope_check(r, err);
         if (rc == 0 && !r->dry_run)
                 rc = restore_hold(r, err);
         for (int pass = 1; rc >= 0; pass++) {
@@ -221,8 +178,7 @@ static int restore_workloads(struct restore_command *c, struct err *err)
 {
         struct restoring *r = &c->work;
         struct terminal terminal;
-        int rc = session_open_given(&r->session, option_value(&c->given[OPT_KUBECONFIG]),
-                                    option_value(&c->given[OPT_CONTEXT]), err);
+        int rc = session_open_given(&r->session, &c->where, err);
         if (rc < 0)
                 return rc;
         (void)loop_signal(r->session.loop, SIGINT, restore_on_signal, r);
@@ -238,33 +194,61 @@ static int restore_workloads(struct restore_command *c, struct err *err)
         return rc < 0 ? session_advise(err) : 0;
 }
 
-int cmd_restore(int argc, char **argv)
+static int restore_command_run(void *state, struct err *err)
 {
-        struct restore_command c = {0};
-        struct err err = {0};
-        int code = EXIT_DONE;
-        restoring_init(&c.work);
-        if (restore_read_arguments(&c, argc, argv, &err) < 0) {
-                fprintf(stderr, "halflife restore: %s\n", err.text);
-                code = EXIT_MISUSED;
-        } else if (c.given[OPT_HELP].count) {
-                printf("usage: %s restore [option]... [KIND/NAME]...\n\n", program_name());
-                terminal_intro(
-                        "Requests, and what autoscalers go by, back as their owners had them. First each is held, so "
-                        "that nothing lowers it again; then workload by workload its values go back, and the next "
-                        "begins when its pods run. Needs the API server alone. halflife resume lifts the holds.");
-                options_print(stdout, spec, OPTS);
-        } else {
-                int rc = restore_workloads(&c, &err);
-                struct sum s = sum_up(&c.work);
-                if (c.json && (rc == 0 || c.work.targets > 0))
-                        restore_print_json(&c.work);
-                if (rc < 0)
-                        fprintf(stderr, "halflife restore: %s\n", terminal_tame(err.text));
-                if (rc == 0)
-                        restore_tell(&c, &s);
-                code = rc < 0 || s.of[RESULT_FAILED] || s.of[RESULT_NONE] ? EXIT_FAILED : EXIT_DONE;
-        }
-        restoring_release(&c.work);
-        return code;
+        struct restore_command *c = state;
+        int rc = restore_workloads(c, err);
+        struct sum s = sum_up(&c->work);
+        if (c->json && (rc == 0 || c->work.targets > 0))
+                restore_print_json(&c->work);
+        if (rc < 0)
+                return rc;
+        restore_tell(c, &s);
+        return s.of[RESULT_FAILED] || s.of[RESULT_NONE] ? EXIT_FAILED : EXIT_DONE;
 }
+
+static void restore_release(void *state)
+{
+        struct restore_command *c = state;
+        restoring_release(&c->work);
+}
+
+/* clang-format off */
+static const struct option_spec options[] = {
+        RESTORE_SCOPE_OPTIONS(struct restore_command, work.scope),
+        {.name = "budget", .value = "N", OPTION_IN(struct restore_command, budget),
+         .help = "most workloads to restore at the same time, 1 to 1000 (default 5)"},
+        {.name = "timeout", .value = "DURATION", OPTION_IN(struct restore_command, timeout),
+         .help = "longest time without progress before restore gives a workload up, 1s to 24h (default 5m)"},
+        {.name = "restart", OPTION_IN(struct restore_command, work.restart),
+         .help = "restart workloads whose running pods cannot be resized, as kubectl rollout restart does"},
+        {.name = "dry-run", OPTION_IN(struct restore_command, work.dry_run),
+         .help = "list what would be restored, and change nothing"},
+        {.name = "reason", .value = "TEXT", OPTION_IN(struct restore_command, work.reason),
+         .help = "reason to record in the hold (default \"halflife restore\")"},
+        {.name = "output", .letter = 'o', .value = "FORMAT", .choices = "text|json",
+         OPTION_IN(struct restore_command, json),
+         .help = "text or json (default text); json has a result for each workload: restored, left, unchanged, failed "
+                 "or notBegun; with --dry-run wouldRestore or wouldLeave"},
+        SESSION_OPTIONS(struct restore_command, where),
+};
+/* clang-format on */
+
+const struct command command_restore = {
+        .name = "restore",
+        .help = "restore the owners' original requests; needs no controller",
+        .words = TAKES_WORKLOADS,
+        .usage = {"[option]... [KIND/NAME]..."},
+        .intro = "Restores the owners' original requests and the autoscalers' original targets. First sets a hold on "
+                 "each\n"
+                 "workload, so that no controller lowers it again. Then restores up to --budget workloads at a time; "
+                 "the next\n"
+                 "begins when the pods of one run. Needs only the API server. halflife resume lifts the holds. If a "
+                 "namespace or a\n"
+                 "KIND/NAME does not exist, the command fails before it writes anything.\n",
+        COMMAND_OPTIONS(options),
+        .size = sizeof(struct restore_command),
+        .check = restore_check,
+        .run = restore_command_run,
+        .release = restore_release,
+};

@@ -1,5 +1,5 @@
 /*
- * halflife run and halflife serve: the controller, or a replica that only serves, until a signal ends it.
+ * halflife run is the controller; halflife serve is a replica that only serves. Both run until a signal ends them.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -12,44 +12,41 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/yaml.h"
-#include "cli/cmd.h"
-#include "cli/settings.h"
 #include "cli/version.h"
+#include "commands.h"
 #include "control/controller.h"
-#include "prometheus_settings.h"
 
 enum { FILES_LOOK_MS = 5 * SECOND_MS };
 
 struct running {
-        const char *command; /* "run", "serve" */
-        bool replica;
+        const struct command_line *line;
+        bool replica; /* halflife serve */
         char *upstream_url, *upstream_ca;
         struct loop *loop;
         struct controller *controller;
-        struct option_given given[SETTINGS + 1];
+        struct access *access;
         struct settings settings;
-        struct timespec config_changed, upstream_ca_changed; /* as last read */
+        struct timespec config_changed, upstream_ca_changed; /* modification times when last read */
         struct loop_timer files_timer;
         char identity[128];
 };
 
-/* Each is read for one version more. */
+/* Warn of each setting that was given by its former name, which is read for one version more. */
 static void warn_of_former_names(const struct settings *s)
 {
-        for (int i = 0; i < SETTINGS; i++)
+        for (int i = 0; i < settings_count; i++)
                 if (s->formerly[i])
-                        log_warn("a setting has another name now; the former is read until the next version",
+                        log_warn("a setting has a new name; the former name is read until the next version",
                                  KV("former", setting_table[i].former), KV("now", setting_table[i].name));
 }
 
-static const struct option_spec help_option = {.name = "help", .letter = 'h', .help = "this text"};
-
 static void log_as_set(const struct settings *s)
 {
-        log_setup((enum log_level)s->number[SET_LOG_LEVEL], s->number[SET_LOG_FORMAT] == 1);
+        log_setup(s->log_level, s->log_json);
 }
 
-/* Host (or pod) and a random part: two processes on one host are two. */
+/* The identity for the Lease: the host's (or pod's) name and a random part, so that two processes on one host
+ * differ. */
 static void make_identity(char *out, size_t size)
 {
         char host[64] = "halflife";
@@ -60,71 +57,33 @@ static void make_identity(char *out, size_t size)
         snprintf(out, size, "%s_%08x", host, random);
 }
 
-/* What can change while running. */
-static struct live_settings live_settings_of(const struct settings *s)
-{
-        return (struct live_settings){
-                .interval_ms = s->number[SET_INTERVAL],
-                .checkpoint_ms = s->number[SET_CHECKPOINT_INTERVAL],
-                .status_ms = s->number[SET_STATUS_INTERVAL],
-                .retention_ms = s->number[SET_RETENTION],
-                .api_rate = (double)s->number[SET_API_RATE],
-                .api_concurrency = (int)s->number[SET_API_CONCURRENCY],
-                .apply_never = s->number[SET_APPLY] == 1,
-                .budget_workloads = (int)s->number[SET_BUDGET_WORKLOADS],
-                .fuse_guards = (int)s->number[SET_FUSE_GUARDS],
-                .budget_cores_per_hour = s->number[SET_BUDGET_CORES] * 1000,
-        };
-}
-
 static struct controller_options options_of(const struct running *r, const struct access *a)
 {
-        const struct settings *s = &r->settings;
-        struct controller_options o = {.live = live_settings_of(s)};
-        o.leader_elect = s->number[SET_LEADER_ELECT] == 0 ? access_in_cluster(a) : s->number[SET_LEADER_ELECT] == 1;
-        o.ns = s->text[SET_NAMESPACE] ? s->text[SET_NAMESPACE] : access_namespace(a);
-        o.lease_name = s->text[SET_LEASE];
+        struct controller_options o = r->settings.controller;
+        o.leader_elect = r->settings.leader_elect == LEADER_ELECT_AUTO ? access_in_cluster(a)
+                                                                       : r->settings.leader_elect == LEADER_ELECT_TRUE;
+        o.ns = o.ns ? o.ns : access_namespace(a);
         o.identity = r->identity;
-        o.database = s->text[SET_DATABASE];
-        o.listen = s->text[SET_LISTEN];
-        o.listen_file = s->text[SET_LISTEN_FILE];
-        o.serve_listen = s->text[SET_SERVE_LISTEN];
-        o.tls_cert = s->text[SET_TLS_CERT];
-        o.tls_key = s->text[SET_TLS_KEY];
-        o.certificate = (enum controller_certificate)s->number[SET_WEBHOOK_CERTIFICATE];
-        o.certificate_secret = s->text[SET_CERTIFICATE_SECRET];
-        o.certificate_services = s->text[SET_CERTIFICATE_SERVICES];
-        o.webhook_configuration = s->text[SET_WEBHOOK_CONFIGURATION];
-        o.custom_listen = s->text[SET_CUSTOM_METRICS_LISTEN];
-        o.custom_service = s->text[SET_CUSTOM_METRICS_SERVICE];
-        o.token_audience = s->text[SET_TOKEN_AUDIENCE];
-        o.user_agent = version_user_agent();
-        o.usage_from_prometheus = s->number[SET_USAGE_SOURCE] == 1;
-        o.prometheus_history_ms = s->number[SET_PROMETHEUS_HISTORY];
-        o.prometheus_step_ms = s->number[SET_PROMETHEUS_STEP] / SECOND_MS * SECOND_MS;
-        o.prometheus = recorded_options(s);
+        o.user_agent = o.prometheus.user_agent = version_user_agent();
         return o;
 }
 
-/* One who only serves needs no Lease and no database; where the learner is, he may know by the Service's name. */
+/* A replica uses no Lease and no database. Without the setting, it finds the upstream by the name of its Service. */
 static void serve_only(struct running *r, const struct access *a, struct controller_options *o)
 {
-        const struct settings *s = &r->settings;
-        if (s->text[SET_UPSTREAM_URL])
-                r->upstream_url = mem_string(s->text[SET_UPSTREAM_URL]);
-        else if (access_in_cluster(a))
-                r->upstream_url = mem_printf("https://halflife.%s.svc", o->ns);
+        if (!o->upstream_url && access_in_cluster(a))
+                o->upstream_url = r->upstream_url = mem_printf("https://halflife.%s.svc", o->ns);
         o->replica = true;
         o->leader_elect = false;
         o->database = NULL;
-        o->custom_listen = NULL; /* who serves only knows no usage */
-        o->upstream_url = r->upstream_url;
+        o->custom_listen = NULL; /* a replica reads no usage, so it has no custom metrics to serve */
         o->upstream_ca = r->upstream_ca;
         if (!o->serve_listen)
                 o->serve_listen = ":8443";
 }
 
-/* A mounted ConfigMap or Secret changes by a swapped link: the file's own time tells. */
+/* A mounted ConfigMap or Secret is changed by replacing a symbolic link, so the time of the file behind it is
+ * compared. */
 static bool has_changed(const char *path, struct timespec *last)
 {
         struct stat st;
@@ -134,17 +93,17 @@ static bool has_changed(const char *path, struct timespec *last)
         return true;
 }
 
-/* NULL: it cannot be used. */
+/* Read the PEM file of the upstream's CA. NULL: it cannot be used, which is logged. */
 static char *read_upstream_ca(const struct running *r, struct err *err)
 {
         enum { CA_MAX = 1 << 20 };
         size_t len;
-        const char *file = r->settings.text[SET_UPSTREAM_CA];
+        const char *file = r->settings.upstream_ca;
         char *pem = file_read(file, CA_MAX, &len, err);
         if (pem && strstr(pem, "-----BEGIN CERTIFICATE-----"))
                 return pem;
         if (pem)
-                err_set(err, ERR_INVALID, "'%s' holds no certificate (PEM)", file);
+                err_set(err, ERR_INVALID, "'%s' contains no certificate (PEM)", file);
         mem_free(pem);
         err_wrap(err, "upstream-ca");
         return NULL;
@@ -152,19 +111,19 @@ static char *read_upstream_ca(const struct running *r, struct err *err)
 
 static int start_upstream_ca(struct running *r, struct err *err)
 {
-        if (!r->replica || !r->settings.text[SET_UPSTREAM_CA])
+        if (!r->replica || !r->settings.upstream_ca)
                 return 0;
-        (void)has_changed(r->settings.text[SET_UPSTREAM_CA], &r->upstream_ca_changed);
+        (void)has_changed(r->settings.upstream_ca, &r->upstream_ca_changed);
         r->upstream_ca = read_upstream_ca(r, err);
         return r->upstream_ca ? 0 : err->code;
 }
 
 /* --- settings re-read --- */
 
-/* What the controller holds by pointer stays as it was at the start: those settings want a restart. */
+/* The controller keeps pointers into these settings, so their values stay; a change takes effect at a restart. */
 static void keep_fixed(const struct settings *old, struct settings *fresh)
 {
-        for (int i = 0; i < SETTINGS; i++) {
+        for (int i = 0; i < settings_count; i++) {
                 const char *was = old->text[i] ? old->text[i] : "", *is = fresh->text[i] ? fresh->text[i] : "";
                 if (setting_table[i].live || strcmp(was, is) == 0)
                         continue;
@@ -176,47 +135,38 @@ static void run_reload(struct running *r)
 {
         struct settings fresh;
         struct err err = {0};
-        if (settings_read(r->given, &fresh, &err) < 0) {
+        if (settings_read(r->line->given, &fresh, &err) < 0) {
                 log_error("settings refused, the old ones are kept", KV("error", err.text));
                 return;
         }
         keep_fixed(&r->settings, &fresh);
-        for (int i = 0; i < SETTINGS; i++) {
-                if (!setting_table[i].live)
-                        continue;
-                mem_free(r->settings.text[i]);
-                r->settings.text[i] = fresh.text[i];
-                r->settings.number[i] = fresh.number[i];
-                fresh.text[i] = NULL;
-        }
+        settings_take_live(&r->settings, &fresh);
         settings_release(&fresh);
         log_as_set(&r->settings);
-        struct live_settings live = live_settings_of(&r->settings);
-        controller_reconfigure(r->controller, &live);
-        log_info("settings read again",
-                 KV("config", r->settings.text[SET_CONFIG] ? r->settings.text[SET_CONFIG] : "none"));
+        controller_reconfigure(r->controller, &r->settings.controller.live);
+        log_info("settings read again", KV("config", r->settings.config ? r->settings.config : "none"));
 }
 
 static void look_at_config(struct running *r)
 {
         bool first = r->config_changed.tv_sec == 0;
-        if (has_changed(r->settings.text[SET_CONFIG], &r->config_changed) && !first)
+        if (has_changed(r->settings.config, &r->config_changed) && !first)
                 run_reload(r);
 }
 
 static void look_at_upstream_ca(struct running *r)
 {
         struct err err = {0};
-        const char *file = r->settings.text[SET_UPSTREAM_CA];
+        const char *file = r->settings.upstream_ca;
         if (!r->replica || !has_changed(file, &r->upstream_ca_changed))
                 return;
         AUTO(mem_free) char *pem = read_upstream_ca(r, &err);
         if (!pem) {
-                log_warn("who vouches for the learner stays as it was", KV("error", err.text));
+                log_warn("upstream CA could not be read again; the former one stays", KV("error", err.text));
                 return;
         }
         controller_trust_upstream(r->controller, pem);
-        log_info("who vouches for the learner was read again", KV("file", file));
+        log_info("upstream CA read again", KV("file", file));
 }
 
 static void look_at_files(void *arg)
@@ -239,126 +189,104 @@ static void run_on_signal(void *arg, int signo)
 
 /* --- the command --- */
 
-/* Both take all settings, so that they may share a file; each is told of those that it heeds. */
-static bool run_heeds(const struct running *r, int setting)
+static int run_start(struct running *r, struct err *err)
 {
-        if (setting >= SET_USAGE_SOURCE && setting <= SET_PROMETHEUS_KEY)
-                return !r->replica;
-        switch (setting) {
-        case SET_CHECKPOINT_INTERVAL:
-        case SET_STATUS_INTERVAL:
-        case SET_RETENTION:
-        case SET_DATABASE:
-        case SET_LEADER_ELECT:
-        case SET_LEASE:
-        case SET_BUDGET_WORKLOADS:
-        case SET_BUDGET_CORES:
-        case SET_FUSE_GUARDS:
-        case SET_CUSTOM_METRICS_LISTEN:
-        case SET_CUSTOM_METRICS_SERVICE:
-                return !r->replica;
-        case SET_UPSTREAM_URL:
-        case SET_UPSTREAM_CA:
-                return r->replica;
-        default:
-                return true;
-        }
-}
-
-static void run_usage(FILE *to, const struct running *r, const struct option_spec *spec)
-{
-        struct option_spec heeded[SETTINGS + 1];
-        int count = 0;
-        for (int i = 0; i <= SETTINGS; i++)
-                if (i == SETTINGS || run_heeds(r, i))
-                        heeded[count++] = spec[i];
-        fprintf(to, "usage: %s %s [option]...\n\n%s", program_name(), r->command,
-                r->replica ? "Answers reads, render and admission from the Recommendations that another halflife "
-                             "publishes: any number\nof replicas, without history, database or Lease. Listens on :8443 "
-                             "unless --serve-listen says otherwise.\nSettings that are of learning alone are taken and "
-                             "not heeded.\n"
-                           : "Watches what containers use and publishes, and where profiles allow applies, what they "
-                             "should request.\n");
-        fprintf(to,
-                "Each setting is also read from a variable, such as HALFLIFE_LOG_LEVEL, and from the file of "
-                "--config;\n"
-                "a flag wins, then the variable. SIGTERM %s; SIGHUP re-reads settings.\n\n",
-                r->replica ? "ends" : "checkpoints and ends");
-        options_print(to, heeded, count);
-}
-
-static int run_start(struct running *r, struct access **ret_access, struct err *err)
-{
-        struct access_options where = {.kubeconfig = r->settings.text[SET_KUBECONFIG],
-                                       .context = r->settings.text[SET_CONTEXT]};
-        int rc = access_load(&where, ret_access, err);
+        struct access_options where = {.kubeconfig = r->settings.kubeconfig, .context = r->settings.context};
+        int rc = access_load(&where, &r->access, err);
         if (rc < 0)
                 return rc;
-        struct controller_options o = options_of(r, *ret_access);
+        struct controller_options o = options_of(r, r->access);
         rc = start_upstream_ca(r, err);
         if (rc < 0)
                 return rc;
         if (r->replica)
-                serve_only(r, *ret_access, &o);
+                serve_only(r, r->access, &o);
         static const int signals[] = {SIGTERM, SIGINT, SIGHUP};
         r->loop = loop_new();
-        /* Before the first thread starts: threads inherit the mask, and a signal goes to any that does not block it. */
+        /* Block the signals before the first thread starts, because threads inherit the mask. A thread without the mask
+         * could get the signal. */
         for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++)
                 if (loop_signal(r->loop, signals[i], run_on_signal, r) < 0)
                         return err_set(err, ERR_IO, "take signal %d: %m", signals[i]);
-        return controller_new(r->loop, *ret_access, &o, &r->controller, err);
+        return controller_new(r->loop, r->access, &o, &r->controller, err);
 }
 
-static int run_controller(struct running r, int argc, char **argv)
+static int run_check(void *state, const struct command_line *line, struct err *err)
 {
-        struct option_spec spec[SETTINGS + 1];
-        struct option_words words;
-        struct access *access = NULL;
-        struct err err = {0};
-        memcpy(spec, settings_options(), SETTINGS * sizeof spec[0]);
-        spec[SETTINGS] = help_option;
-        int rc = options_parse(spec, SETTINGS + 1, argc, argv, r.given, &words, &err);
-        if (rc == 0 && r.given[SETTINGS].count) {
-                run_usage(stdout, &r, spec);
-                return EXIT_DONE;
-        }
-        if (rc < 0 || (words.count && err_set(&err, ERR_INVALID, "takes no words, not '%s'", words.word[0])) ||
-            settings_read(r.given, &r.settings, &err) < 0) {
-                fprintf(stderr, "halflife %s: %s\n", r.command, err.text);
-                return EXIT_MISUSED;
-        }
-        log_as_set(&r.settings);
-        warn_of_former_names(&r.settings);
-        make_identity(r.identity, sizeof r.identity);
+        struct running *r = state;
+        r->line = line;
+        r->replica = line->command == &command_serve;
+        return settings_read(line->given, &r->settings, err);
+}
+
+static int run_run(void *state, struct err *err)
+{
+        struct running *r = state;
+        log_as_set(&r->settings);
+        warn_of_former_names(&r->settings);
+        make_identity(r->identity, sizeof r->identity);
         signal(SIGPIPE, SIG_IGN);
-        signal(SIGXFSZ, SIG_IGN); /* a limit on the size of files is a full disk, and is told as one */
-        rc = run_start(&r, &access, &err);
-        if (rc == 0) {
-                log_info("halflife runs", KV("version", version_text()), KV("access", access_source(access)),
-                         KV("identity", r.identity));
-                look_at_files(&r);
-                loop_run(r.loop);
-                log_info("halflife ends", KV("identity", r.identity));
-        } else {
-                fprintf(stderr, "halflife %s: %s\n", r.command, err.text);
-        }
-        if (r.controller)
-                controller_free(r.controller);
-        if (r.loop)
-                loop_free(r.loop);
-        access_free(access);
-        settings_release(&r.settings);
-        mem_free(r.upstream_url);
-        mem_free(r.upstream_ca);
-        return rc == 0 ? EXIT_DONE : EXIT_FAILED;
+        signal(SIGXFSZ,
+               SIG_IGN); /* so that a limit on file sizes gives a write error, which is treated as a full disk */
+        int rc = run_start(r, err);
+        if (rc < 0)
+                return rc;
+        log_info("halflife runs", KV("version", version_text()), KV("access", access_source(r->access)),
+                 KV("identity", r->identity));
+        look_at_files(r);
+        loop_run(r->loop);
+        log_info("halflife ends", KV("identity", r->identity));
+        return EXIT_DONE;
 }
 
-int cmd_run(int argc, char **argv)
+static void run_release(void *state)
 {
-        return run_controller((struct running){.command = "run"}, argc, argv);
+        struct running *r = state;
+        if (r->controller)
+                controller_free(r->controller);
+        if (r->loop)
+                loop_free(r->loop);
+        access_free(r->access);
+        settings_release(&r->settings);
+        mem_free(r->upstream_url);
+        mem_free(r->upstream_ca);
 }
 
-int cmd_serve(int argc, char **argv)
-{
-        return run_controller((struct running){.command = "serve", .replica = true}, argc, argv);
-}
+const struct command command_run = {
+        .name = "run",
+        .help = "run the controller: learn usage, publish recommendations, apply them if profiles allow",
+        .usage = {"[option]..."},
+        .intro = "Learns what containers use, publishes what they should request, and applies it if a profile "
+                 "allows.\n"
+                 "A setting may come from an option, from a variable such as HALFLIFE_LOG_LEVEL, or from the file of "
+                 "--config;\n"
+                 "the option wins, then the variable. On SIGTERM halflife writes a checkpoint and exits; on SIGHUP it "
+                 "re-reads\n"
+                 "the settings.\n",
+        .settings = true,
+        .heeds = FOR_RUN,
+        .size = sizeof(struct running),
+        .check = run_check,
+        .run = run_run,
+        .release = run_release,
+};
+
+const struct command command_serve = {
+        .name = "serve",
+        .help = "serve the REST API and admission from another halflife's Recommendations",
+        .usage = {"[option]..."},
+        .intro = "Serves the REST API and admission from the Recommendations that another halflife publishes. Any "
+                 "number of\n"
+                 "replicas may run; they need no history, database or Lease. The default of --serve-listen is :8443. "
+                 "Settings\n"
+                 "of halflife run are accepted and ignored, so that both may share a file.\n"
+                 "A setting may come from an option, from a variable such as HALFLIFE_LOG_LEVEL, or from the file of "
+                 "--config;\n"
+                 "the option wins, then the variable. On SIGTERM halflife exits; on SIGHUP it re-reads the settings.\n",
+        .settings = true,
+        .heeds = FOR_SERVE,
+        .size = sizeof(struct running),
+        .check = run_check,
+        .run = run_run,
+        .release = run_release,
+};

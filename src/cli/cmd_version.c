@@ -3,10 +3,9 @@
 #include <microhttpd.h>
 #include <sqlite3.h>
 #include <stdio.h>
-#include <string.h>
 
-#include "cli/cmd.h"
 #include "cli/version.h"
+#include "commands.h"
 
 #ifdef __aarch64__
 #define ARCH "arm64"
@@ -26,18 +25,27 @@ const char *version_user_agent(void)
         return "halflife/" HALFLIFE_VERSION " (linux/" ARCH ")";
 }
 
-int cmd_version(int argc, char **argv)
+static int version_check(void *state, const struct command_line *line, struct err *err)
 {
-        if (argc == 2 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)) {
-                printf("usage: %s version\n\nThe version, and those of the libraries it runs with.\n", program_name());
-                return EXIT_DONE;
-        }
-        if (argc > 1) {
-                fprintf(stderr, "halflife version: takes no arguments, not '%s'\n", argv[1]);
-                return EXIT_MISUSED;
-        }
+        (void)state;
+        return line->words.count == 0 ? 0
+                                      : err_set(err, ERR_INVALID, "takes no arguments, not '%s'", line->words.word[0]);
+}
+
+static int version_run(void *state, struct err *err)
+{
+        (void)state, (void)err;
         printf("halflife %s (linux/%s)\n", version_text(), ARCH);
         printf("libcurl %s, jansson %s, SQLite %s, libmicrohttpd %s\n", curl_version_info(CURLVERSION_NOW)->version,
                jansson_version_str(), sqlite3_libversion(), MHD_get_version());
         return EXIT_DONE;
 }
+
+const struct command command_version = {
+        .name = "version",
+        .help = "print the version",
+        .usage = {""},
+        .intro = "Prints the version of halflife and of the libraries it runs with.\n",
+        .check = version_check,
+        .run = version_run,
+};

@@ -2,25 +2,28 @@
 
 #include "base/mem.h"
 #include "base/yaml.h"
+#include "cache/usage_starts_json.h"
 #include "rest/routes.h"
 #include "store/store.h"
 
-/* A workload as a view has it, made of its histories alone. */
-struct offline {
+/* One workload in a snapshot that is made of its stored histories alone. */
+struct database_source {
         const struct workload *wanted;
         const char *wanted_ns; /* NULL: any */
-        char *ns, *other;      /* namespaces that have it; other: a second one */
+        char *ns, *other;      /* the namespaces that have the workload: the first, and a second one if there is */
         char *group, *kind, *name;
-        struct learned_copy *copy; /* OFFLINE_CONTAINERS of them: they stay where they are */
+        json_t *starts; /* of the workload's record; NULL: none */
+        struct learned_copy
+                *copy; /* array of OFFLINE_CONTAINERS elements that are never moved, because each points into itself */
         size_t copies;
-        char *refused; /* why a row of it could not be read; NULL */
+        char *refused; /* why a row of the workload could not be read; NULL: all could */
         struct arena arena;
         struct snapshot *view;
 };
 
-static void *offline_take_target(void *arg, const struct store_key *key)
+static void *database_source_take_target(void *arg, const struct store_key *key)
 {
-        struct offline *o = arg;
+        struct database_source *o = arg;
         if (!workload_is(o->wanted, key->group, key->kind, key->name) ||
             (o->wanted_ns && !text_is(key->ns, o->wanted_ns)))
                 return NULL;
@@ -36,50 +39,58 @@ static void *offline_take_target(void *arg, const struct store_key *key)
         return o;
 }
 
-static void offline_pass_record(void *arg, void *target, struct text record, struct wall gone)
+static void database_source_take_record(void *arg, void *target, struct text record, struct wall gone)
 {
-        (void)arg, (void)target, (void)record, (void)gone;
+        struct database_source *o = arg;
+        AUTO(json_decref) json_t *all = target ? json_loadb(record.p, record.len, 0, NULL) : NULL;
+        (void)gone;
+        if (all && !o->starts)
+                o->starts = json_incref(json_object_get(all, "starts"));
 }
 
-static void offline_take_usage(void *arg, void *target, struct text container, const struct usage *u,
-                               const struct store_watermark *watermarks, size_t count)
+static void database_source_take_usage(void *arg, void *target, struct text container, const struct usage *u,
+                                       const struct store_watermark *watermarks, size_t count)
 {
-        struct offline *o = arg;
+        struct database_source *o = arg;
         (void)watermarks, (void)count;
         if (!target || o->copies == OFFLINE_CONTAINERS)
                 return;
         struct learned_copy *c = &o->copy[o->copies++];
         c->container = arena_text(&o->arena, container);
         c->usage = *u;
+        if (kind_dimension(text_of(o->group), text_of(o->kind)) == DIMENSION_NAMESPACE)
+                usage_make_sum(&c->usage);
         for (enum resource r = CPU; r < RESOURCES; r++)
-                histogram_lend(&c->usage.of[r], c->room + r * HISTOGRAM_BUCKETS, HISTOGRAM_BUCKETS);
+                histogram_lend(&c->usage.of[r], c->room + r * HISTOGRAM_SUM_BUCKETS, HISTOGRAM_SUM_BUCKETS);
+        bool starts = usage_starts_read(json_object_get(o->starts, c->container), &c->starts);
+        c->usage.starts = starts ? &c->starts : NULL;
 }
 
-static void offline_pass_kill(void *arg, void *target, struct text container, const struct store_kill *kill)
+static void database_source_pass_kill(void *arg, void *target, struct text container, const struct store_kill *kill)
 {
         (void)arg, (void)target, (void)container, (void)kill;
 }
 
-static void offline_pass_note(void *arg, struct text name, struct text value)
+static void database_source_pass_note(void *arg, struct text name, struct text value)
 {
         (void)arg, (void)name, (void)value;
 }
 
-static void offline_take_refused(void *arg, void *target, struct text container, const struct err *why)
+static void database_source_take_refused(void *arg, void *target, struct text container, const struct err *why)
 {
-        struct offline *o = arg;
+        struct database_source *o = arg;
         if (target && !o->refused)
                 o->refused = mem_printf("container '%.*s': %s", TEXT_ARG(container), why->text);
 }
 
-static int offline_load(const char *path, struct offline *o, struct err *err)
+static int database_source_load(const char *path, struct database_source *o, struct err *err)
 {
-        const struct store_reader reader = {offline_take_target,
-                                            offline_pass_record,
-                                            offline_take_usage,
-                                            offline_pass_kill,
-                                            offline_pass_note,
-                                            offline_take_refused,
+        const struct store_reader reader = {database_source_take_target,
+                                            database_source_take_record,
+                                            database_source_take_usage,
+                                            database_source_pass_kill,
+                                            database_source_pass_note,
+                                            database_source_take_refused,
                                             o};
         struct store *s;
         int rc = store_open_reader(path, &s, err);
@@ -90,11 +101,11 @@ static int offline_load(const char *path, struct offline *o, struct err *err)
         return rc;
 }
 
-/* As of the newest sample: kills held then are held. */
-static struct snapshot *snapshot_of(struct offline *o)
+/* The snapshot's time is the newest sample's, so that holds for a kill count as they did then. */
+static struct snapshot *snapshot_of(struct database_source *o)
 {
         struct snapshot *v = snapshot_new();
-        struct snapshot_container *c = arena_new(&v->arena, (o->copies + 1) * sizeof *c);
+        struct status_container *c = arena_new(&v->arena, (o->copies + 1) * sizeof *c);
         struct snapshot_target *t = arena_new(&v->arena, sizeof *t);
         char key[KIND_NAME_MAX];
         *t = (struct snapshot_target){
@@ -109,15 +120,15 @@ static struct snapshot *snapshot_of(struct offline *o)
                         text_of(kind_recommendation_name(text_of(o->group), text_of(o->kind), text_of(o->name), key))),
                 .state = STATE_READY,
                 .container = c,
-                .containers = (uint16_t)o->copies,
+                .containers = (uint8_t)o->copies,
         };
         for (size_t i = 0; i < o->copies; i++) {
-                const struct snapshot_numbers none = {-1, -1, -1, -1, -1, -1, .applied = -1};
+                const struct status_numbers none = {-1, -1, -1, -1, -1, -1, .applied = -1};
                 bool whole = o->copies > 1 && strcmp(o->copy[i].container, CONTAINER_WHOLE) == 0;
-                c[i] = (struct snapshot_container){.name = o->copy[i].container,
-                                                   .role = whole ? ROLE_WHOLE : ROLE_MAIN,
-                                                   .state = STATE_READY,
-                                                   .of = {none, none}};
+                c[i] = (struct status_container){.name = o->copy[i].container,
+                                                 .role = whole ? ROLE_WHOLE : ROLE_MAIN,
+                                                 .state = STATE_READY,
+                                                 .of = {none, none}};
                 if (o->copy[i].usage.newest_ms > v->at.ms)
                         v->at.ms = o->copy[i].usage.newest_ms;
         }
@@ -126,7 +137,7 @@ static struct snapshot *snapshot_of(struct offline *o)
         return v;
 }
 
-/* --- the doors --- */
+/* --- the REST API --- */
 
 static json_t *take_answer(const struct answer *a, struct err *err)
 {
@@ -139,7 +150,7 @@ static json_t *take_answer(const struct answer *a, struct err *err)
         return NULL;
 }
 
-json_t *offline_get(struct offline *o, const char *path_query, struct err *err)
+json_t *database_source_get(struct database_source *o, const char *path_query, struct err *err)
 {
         size_t path = strcspn(path_query, "?");
         const struct request r = {.method = TEXT("GET"),
@@ -156,21 +167,24 @@ json_t *offline_get(struct offline *o, const char *path_query, struct err *err)
         return answer;
 }
 
-int offline_open(const char *path, const char *ns, const struct workload *w, struct offline **ret, struct err *err)
+int database_source_open(const char *path, const char *ns, const struct workload *w, struct database_source **ret,
+                         struct err *err)
 {
-        struct offline *o = MEM_NEW(struct offline);
+        struct database_source *o = MEM_NEW(struct database_source);
         o->wanted = w;
         o->wanted_ns = ns;
         o->copy = mem_new_array(OFFLINE_CONTAINERS, sizeof *o->copy);
-        int rc = offline_load(path, o, err);
+        int rc = database_source_load(path, o, err);
         if (rc == 0 && !o->ns)
-                rc = err_set(err, ERR_NOTFOUND, "'%s' knows nothing of '%.*s/%s'%s%s", path, TEXT_ARG(w->word), w->name,
-                             ns ? " in namespace " : "", ns ? ns : "");
+                rc = err_set(err, ERR_NOTFOUND, "'%s' has no history of '%.*s/%s'%s%s", path, TEXT_ARG(w->word),
+                             w->name, ns ? " in namespace " : "", ns ? ns : "");
         else if (rc == 0 && o->other)
-                rc = err_set(err, ERR_INVALID, "'%s' has one in '%s' and one in '%s': say which by -n", path, o->ns,
-                             o->other);
+                rc = err_set(err, ERR_INVALID,
+                             "'%s' has this workload in the namespaces '%s' and '%s': choose one "
+                             "with -n",
+                             path, o->ns, o->other);
         if (rc < 0) {
-                offline_close(o);
+                database_source_close(o);
                 return rc;
         }
         o->view = snapshot_of(o);
@@ -178,19 +192,20 @@ int offline_open(const char *path, const char *ns, const struct workload *w, str
         return 0;
 }
 
-const char *offline_namespace(const struct offline *o)
+const char *database_source_namespace(const struct database_source *o)
 {
         return o->ns;
 }
 
-const char *offline_refused(const struct offline *o)
+const char *database_source_refused(const struct database_source *o)
 {
         return o->refused;
 }
 
-void offline_close(struct offline *o)
+void database_source_close(struct database_source *o)
 {
         snapshot_drop(o->view);
+        json_decref(o->starts);
         mem_free(o->copy);
         mem_free(o->refused);
         arena_release(&o->arena);

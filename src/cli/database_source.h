@@ -1,6 +1,6 @@
 /*
- * The REST doors over a database alone, without a server: a view is made of what it has of one workload. Only reads,
- * also while a halflife holds the file.
+ * The routes of the REST API over a database file, without a server. A snapshot is made of the stored histories of one
+ * workload. The file is only read, even while a halflife has it open.
  */
 #ifndef HALFLIFE_CLI_DATABASE_SOURCE_H
 #define HALFLIFE_CLI_DATABASE_SOURCE_H
@@ -9,17 +9,19 @@
 
 #include "target_arg.h"
 
-enum { OFFLINE_CONTAINERS = 64 }; /* of a workload; more are left out */
+enum { OFFLINE_CONTAINERS = 64 }; /* most containers of the workload; further ones are left out */
 
-struct offline;
-/* ns NULL: of whichever namespace has it, if one alone has. ERR_NOTFOUND: the file is not there or has nothing of the
- * workload; ERR_INVALID: two namespaces have it; else what the store says of the file. ns and w are borrowed for the
- * call. */
-int offline_open(const char *path, const char *ns, const struct workload *w, struct offline **ret, struct err *err);
-void offline_close(struct offline *o);
-const char *offline_namespace(const struct offline *o);
-const char *offline_refused(const struct offline *o); /* why a row of it could not be read; NULL */
-/* GET of a door. The caller's reference; NULL with ERR_NOTFOUND or ERR_INVALID and the problem's own words. */
-json_t *offline_get(struct offline *o, const char *path_query, struct err *err);
+struct database_source;
+/* Open the file and read workload w. ns NULL: the one namespace that has it. ERR_NOTFOUND: there is no such file, or it
+ * has nothing of the workload; ERR_INVALID: two namespaces have it; else the store's error. ns and w need to be valid
+ * only during the call. */
+int database_source_open(const char *path, const char *ns, const struct workload *w, struct database_source **ret,
+                         struct err *err);
+void database_source_close(struct database_source *o);
+const char *database_source_namespace(const struct database_source *o);
+const char *database_source_refused(
+        const struct database_source *o); /* Why a row of the workload could not be read; NULL: all rows could. */
+/* GET a route. Returns the caller's reference; NULL: ERR_NOTFOUND or ERR_INVALID, with the text of the REST problem. */
+json_t *database_source_get(struct database_source *o, const char *path_query, struct err *err);
 
 #endif

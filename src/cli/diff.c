@@ -4,12 +4,12 @@
 
 enum {
         CONTEXT = 3,
-        ALIKE = 2,       /* lines that follow one another, to be taken for the same place */
-        LOOK_MOST = 2000 /* lines ahead; farther away the rest is one difference */
+        ALIKE = 2,       /* so many equal lines in a row show that both texts are at the same place again */
+        LOOK_MOST = 2000 /* most lines to search ahead; if nothing is found, the rest counts as one difference */
 };
 
 struct lines {
-        struct text *line; /* each with its end */
+        struct text *line; /* each line with its line break */
         size_t count;
 };
 
@@ -30,7 +30,7 @@ static struct lines lines_of(struct text t)
         return l;
 }
 
-/* A run of lines that were taken out and of those that came in their place. */
+/* Consecutive lines that were removed, and the lines that replace them. */
 struct change {
         size_t from, dropped, to, put;
 };
@@ -44,7 +44,7 @@ static bool diff_same(const struct lines *a, size_t i, const struct lines *b, si
         return text_equal(a->line[i], b->line[k]);
 }
 
-/* Do both go on alike from here? At their ends together, too. */
+/* Are ALIKE lines from here on equal? The ends of both texts are equal, too. */
 static bool diff_meet(const struct lines *a, size_t i, const struct lines *b, size_t k)
 {
         for (int n = 0; n < ALIKE; n++, i++, k++) {
@@ -56,7 +56,7 @@ static bool diff_meet(const struct lines *a, size_t i, const struct lines *b, si
         return true;
 }
 
-/* The nearest place where they meet again. */
+/* The nearest place where both texts are equal again. */
 static struct change diff_next_change(const struct lines *a, size_t i, const struct lines *b, size_t k)
 {
         for (size_t d = 1; d < LOOK_MOST; d++)
@@ -113,7 +113,7 @@ static void print_range(const struct printing *p, char mark, size_t from, size_t
                 fprintf(p->to, ",%zu", count);
 }
 
-/* Changes whose surroundings touch are one hunk: c[0] … c[n - 1]. */
+/* Print changes c[0] … c[n - 1], whose context lines touch, as one hunk. */
 static void print_hunk(const struct printing *p, const struct lines *a, const struct lines *b, const struct change *c,
                        size_t n)
 {

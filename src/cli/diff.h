@@ -1,5 +1,5 @@
 /*
- * A unified diff of two texts, lines with their ends as they are.
+ * A unified diff of two texts, with their line breaks unchanged.
  */
 #ifndef HALFLIFE_SRC_CLI_DIFF_H
 #define HALFLIFE_SRC_CLI_DIFF_H
@@ -9,9 +9,9 @@
 #include "base/text.h"
 
 /*
- * Nothing where they are equal. path stands for both. Made for texts that differ in a line here and there: after each
- * difference the nearest place is looked for where both go on alike, so that cost is linear in the text and what comes
- * out is always right, if not always shortest.
+ * Print the diff; nothing if the texts are equal. path names both. After each difference, the nearest place where both
+ * texts are equal again is searched, so the cost is linear in the text. The diff is always right, but not always the
+ * shortest.
  */
 void diff_print(FILE *to, const char *path, struct text before, struct text after, bool colour);
 

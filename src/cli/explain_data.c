@@ -8,18 +8,18 @@
 
 enum { CONTAINERS_MAX = OFFLINE_CONTAINERS };
 
-void evidence_release(struct evidence *e)
+void explain_data_release(struct explain_data *e)
 {
         json_decref(e->explain);
         json_decref(e->histograms);
         json_decref(e->recommendation);
         mem_free(e->note);
-        *e = (struct evidence){0};
+        *e = (struct explain_data){0};
 }
 
-/* --- which doors --- */
+/* --- which endpoints --- */
 
-static void evidence_add_parameter(struct buf *b, const char *name, const char *value)
+static void explain_data_add_parameter(struct buf *b, const char *name, const char *value)
 {
         if (!value)
                 return;
@@ -27,7 +27,7 @@ static void evidence_add_parameter(struct buf *b, const char *name, const char *
         buf_printf(b, "%c%s=%s", strchr(b->data, '?') ? '&' : '?', name, escaped);
 }
 
-static void begin_url(struct buf *b, const struct inquiry *q, const char *what)
+static void begin_url(struct buf *b, const struct explain_arguments *q, const char *what)
 {
         AUTO(mem_free) char *word = mem_string_n(q->workload.word.p, q->workload.word.len);
         AUTO(mem_free) char *ns = path_escape(q->ns), *kind = path_escape(word), *name = path_escape(q->workload.name);
@@ -35,45 +35,46 @@ static void begin_url(struct buf *b, const struct inquiry *q, const char *what)
         buf_printf(b, "/api/v1/namespaces/%s/workloads/%s/%s/%s", ns, kind, name, what);
 }
 
-static json_t *ask_explain(evidence_door *get, void *arg, const struct inquiry *q, struct err *err)
+static json_t *ask_explain(explain_data_route *get, void *arg, const struct explain_arguments *q, struct err *err)
 {
         struct buf b __attribute__((cleanup(buf_release_auto)));
         begin_url(&b, q, "explain");
-        evidence_add_parameter(&b, "container", q->container);
-        evidence_add_parameter(&b, "resource", q->resource);
-        evidence_add_parameter(&b, "percentile", q->percentile);
-        evidence_add_parameter(&b, "halfLife", q->half_life);
-        evidence_add_parameter(&b, "multiplier", q->multiplier);
+        explain_data_add_parameter(&b, "container", q->container);
+        explain_data_add_parameter(&b, "resource", q->resource);
+        explain_data_add_parameter(&b, "percentile", q->percentile);
+        explain_data_add_parameter(&b, "halfLife", q->half_life);
+        explain_data_add_parameter(&b, "multiplier", q->multiplier);
         return get(arg, b.data, err);
 }
 
-static json_t *ask_histogram(evidence_door *get, void *arg, const struct inquiry *q, const char *container,
-                             const char *resource, struct err *err)
+static json_t *ask_histogram(explain_data_route *get, void *arg, const struct explain_arguments *q,
+                             const char *container, const char *resource, struct err *err)
 {
         struct buf b __attribute__((cleanup(buf_release_auto)));
         begin_url(&b, q, "histogram");
-        evidence_add_parameter(&b, "container", container);
-        evidence_add_parameter(&b, "resource", resource);
+        explain_data_add_parameter(&b, "container", container);
+        explain_data_add_parameter(&b, "resource", resource);
         return get(arg, b.data, err);
 }
 
-/* A container of which nothing was learned has none to ask for. */
-static bool evidence_has_samples(const json_t *number)
+/* A container without samples has no histogram to ask for. */
+static bool explain_data_has_samples(const json_t *number)
 {
         const json_t *samples = json_array_get(json_object_get(number, "steps"), 0);
         return json_integer_value(json_object_get(samples, "samples")) > 0;
 }
 
-int evidence_collect(evidence_door *get, void *arg, const struct inquiry *q, struct evidence *ret, struct err *err)
+int explain_data_collect(explain_data_route *get, void *arg, const struct explain_arguments *q,
+                         struct explain_data *ret, struct err *err)
 {
-        struct evidence e = {.explain = ask_explain(get, arg, q, err), .histograms = json_object()};
+        struct explain_data e = {.explain = ask_explain(get, arg, q, err), .histograms = json_object()};
         const json_t *containers = json_object_get(e.explain, "containers");
         int rc = e.explain ? 0 : err->code;
         for (size_t i = 0; rc == 0 && i < json_array_size(containers) && i < CONTAINERS_MAX; i++) {
                 const json_t *container = json_array_get(containers, i);
                 const char *name = json_string_value(json_object_get(container, "name"));
                 for (enum resource r = CPU; rc == 0 && name && r < RESOURCES; r++) {
-                        if (!evidence_has_samples(json_object_get(container, resource_name(r))))
+                        if (!explain_data_has_samples(json_object_get(container, resource_name(r))))
                                 continue;
                         AUTO(mem_free) char *key = mem_printf("%s/%s", name, resource_name(r));
                         json_t *h = ask_histogram(get, arg, q, name, resource_name(r), err);
@@ -83,7 +84,7 @@ int evidence_collect(evidence_door *get, void *arg, const struct inquiry *q, str
                 }
         }
         if (rc < 0)
-                evidence_release(&e);
+                explain_data_release(&e);
         else
                 *ret = e;
         return rc;
@@ -91,15 +92,16 @@ int evidence_collect(evidence_door *get, void *arg, const struct inquiry *q, str
 
 static json_t *get_remote(void *arg, const char *path_query, struct err *err)
 {
-        return remote_get(arg, path_query, err);
+        return api_client_get(arg, path_query, err);
 }
 
-int evidence_ask(struct remote *r, const struct inquiry *q, struct evidence *ret, struct err *err)
+int explain_data_ask(struct api_client *r, const struct explain_arguments *q, struct explain_data *ret, struct err *err)
 {
-        return evidence_collect(get_remote, r, q, ret, err);
+        return explain_data_collect(get_remote, r, q, ret, err);
 }
 
-/* Rules and gates judge facts that a database has not: what stands is the arithmetic, and its last value. */
+/* Rules and gates judge facts that a database does not have. Keep only the steps of the arithmetic, with the last
+ * value. */
 static void keep_arithmetic(json_t *number)
 {
         json_t *steps = json_object_get(number, "steps");
@@ -132,28 +134,28 @@ static void keep_what_is_known(json_t *explain)
         json_object_del(explain, "state");
 }
 
-static json_t *get_offline(void *arg, const char *path_query, struct err *err)
+static json_t *get_from_database(void *arg, const char *path_query, struct err *err)
 {
-        return offline_get(arg, path_query, err);
+        return database_source_get(arg, path_query, err);
 }
 
-int evidence_read(const char *path, const struct inquiry *q, struct evidence *ret, struct err *err)
+int explain_data_read(const char *path, const struct explain_arguments *q, struct explain_data *ret, struct err *err)
 {
-        struct offline *o = NULL;
-        struct inquiry of = *q;
-        int rc = offline_open(path, q->ns, &q->workload, &o, err);
+        struct database_source *o = NULL;
+        struct explain_arguments of = *q;
+        int rc = database_source_open(path, q->ns, &q->workload, &o, err);
         if (rc < 0)
                 return rc;
-        of.ns = offline_namespace(o);
-        rc = evidence_collect(get_offline, o, &of, ret, err);
+        of.ns = database_source_namespace(o);
+        rc = explain_data_collect(get_from_database, o, &of, ret, err);
         if (rc == 0) {
-                const char *refused = offline_refused(o);
-                ret->offline = true;
+                const char *refused = database_source_refused(o);
+                ret->database_source = true;
                 keep_what_is_known(ret->explain);
-                ret->note = mem_printf("A database knows neither profile nor workload: this is with a profile's "
+                ret->note = mem_printf("A database contains neither profiles nor workloads: this uses a profile's "
                                        "defaults, without rules and gates.%s%s",
                                        refused ? " Not readable: " : "", refused ? refused : "");
         }
-        offline_close(o);
+        database_source_close(o);
         return rc;
 }

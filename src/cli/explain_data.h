@@ -1,6 +1,6 @@
 /*
- * What is known of a workload's numbers: the answers of the REST doors /explain and /histogram, wherever they come
- * from, or the Recommendation alone.
+ * The data behind halflife explain: the answers of the REST endpoints /explain and /histogram, from a server or from a
+ * database, or only the Recommendation.
  */
 #ifndef HALFLIFE_CLI_EXPLAIN_DATA_H
 #define HALFLIFE_CLI_EXPLAIN_DATA_H
@@ -10,34 +10,36 @@
 #include "core/policy.h"
 #include "target_arg.h"
 
-/* What is wanted; NULL: not said. */
-struct inquiry {
+/* The arguments of the command; NULL: not given. */
+struct explain_arguments {
         struct workload workload;
         const char *ns, *container, *resource, *percentile, *half_life, *multiplier;
 };
 
-struct evidence {
-        json_t *explain;        /* as GET …/explain answers; NULL */
-        json_t *histograms;     /* of "container/resource" as GET …/histogram answers; NULL */
-        json_t *recommendation; /* the object; NULL */
-        char *note;             /* what is missing and why, one sentence; NULL */
-        bool offline; /* of a database: it knows neither profile nor workload, so rules and gates say nothing */
+struct explain_data {
+        json_t *explain;        /* the answer of GET …/explain; NULL: none */
+        json_t *histograms;     /* the answers of GET …/histogram, by "container/resource"; NULL: none */
+        json_t *recommendation; /* the object; NULL: not read */
+        char *note;             /* one sentence: what is missing, and why; NULL: nothing is */
+        bool database_source;   /* from a database, which has no profiles and workloads: no rules and gates */
 };
-void evidence_release(struct evidence *e);
+void explain_data_release(struct explain_data *e);
 
-/* GET of a door, wherever it is: the caller's reference, or NULL with an error. */
-typedef json_t *evidence_door(void *arg, const char *path_query, struct err *err);
-/* All that the doors tell of one of a namespace. 0, or what get said; *ret is untouched then. */
-int evidence_collect(evidence_door *get, void *arg, const struct inquiry *q, struct evidence *ret, struct err *err);
+/* GET an endpoint of a server or database. Returns the caller's reference, or NULL with an error. */
+typedef json_t *explain_data_route(void *arg, const char *path_query, struct err *err);
+/* Collect the answers about one workload. Returns 0, or the error of get, which leaves *ret untouched. */
+int explain_data_collect(explain_data_route *get, void *arg, const struct explain_arguments *q,
+                         struct explain_data *ret, struct err *err);
 
-struct remote;
-/* All that a halflife tells. 0, or what remote_get says; *ret is untouched then. */
-int evidence_ask(struct remote *r, const struct inquiry *q, struct evidence *ret, struct err *err);
+struct api_client;
+/* Collect the answers from a server. Returns 0, or the error of api_client_get, which leaves *ret untouched. */
+int explain_data_ask(struct api_client *r, const struct explain_arguments *q, struct explain_data *ret,
+                     struct err *err);
 /*
- * All that a database tells, which is only read, also while a halflife holds it. ns NULL: of whichever namespace has
- * it, if one alone has. The numbers are those of a profile's defaults, or as wanted. ERR_NOTFOUND: it has nothing of
- * the workload; else what the store says of the file, or ERR_INVALID naming what is wrong with the inquiry.
+ * Collect the answers from a database file, which is only read, even while a halflife has it open. ns NULL: the one
+ * namespace that has the workload. The numbers use a profile's defaults, or the values in q. Returns 0; ERR_NOTFOUND:
+ * the file has no history of the workload; ERR_INVALID: an argument is wrong; or the store's error.
  */
-int evidence_read(const char *path, const struct inquiry *q, struct evidence *ret, struct err *err);
+int explain_data_read(const char *path, const struct explain_arguments *q, struct explain_data *ret, struct err *err);
 
 #endif

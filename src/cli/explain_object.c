@@ -1,28 +1,30 @@
-/* Explaining from a Recommendation alone: what was published, without the histogram behind it. */
+/* The explanation from a Recommendation alone: its published values, without the histogram. */
 #include <string.h>
 
 #include "base/mem.h"
-#include "explain.h"
-#include "explain_inner.h"
+#include "explain_print.h"
+#include "explain_private.h"
 
 static void print_samples(const struct page *p, const json_t *status)
 {
-        const char *first = json_object_get(status, "firstSample") ? "firstSample" : "since"; /* the version before */
+        /* the previous version called it "since" */
+        const char *first = json_object_get(status, "firstSample") ? "firstSample" : "since";
         AUTO(mem_free) char *since = page_text(status, first), *last = page_text(status, "lastSample");
         json_int_t samples = json_integer_value(json_object_get(status, "samples"));
         if (samples == 0 && *since)
-                page_printf(p, "samples", "learning since %s: not enough yet", since);
+                page_printf(p, "samples", "learning since %s: too little usage is known yet", since);
         else if (samples == 0)
-                page_line(p, "samples", "nothing was learned yet");
+                page_line(p, "samples", "no samples yet");
         else
                 page_printf(p, "samples", "%lld samples since %s, the newest of %s; confidence %lld %%",
                             (long long)samples, since, last,
                             (long long)json_integer_value(json_object_get(status, "confidencePercent")));
 }
 
-static void explain_object_print_number(const struct page *p, const json_t *status, const json_t *number,
+static void explain_object_print_number(const struct page *p, const json_t *status, const json_t *container,
                                         enum resource r)
 {
+        const json_t *number = json_object_get(container, resource_name(r));
         AUTO(mem_free) char *model = page_quantity(number, "model", r), *lower = page_quantity(number, "lower", r);
         AUTO(mem_free) char *upper = page_quantity(number, "upper", r), *target = page_quantity(number, "target", r);
         AUTO(mem_free) char *current = page_quantity(number, "current", r);
@@ -31,14 +33,16 @@ static void explain_object_print_number(const struct page *p, const json_t *stat
         if (model && lower && upper)
                 page_printf(p, "model", "%s, between %s and %s", model, lower, upper);
         else
-                page_line(p, "model", model ? model : "there is none");
+                page_line(p, "model", model ? model : "none yet");
         if (target)
                 page_printf(p, "target", "%s%s%s", target, *reason ? ": " : "", reason);
         if (current)
                 page_printf(p, "current", "%s is requested now", current);
+        page_limit(p, json_object_get(json_object_get(container, "limits"), resource_name(r)), r);
 }
 
-/* Applied always, of the others those that are so; that it is Ready its state has told. */
+/* Show Applied always, and of the other conditions those that are True. Ready is left out, because the state says the
+ * same. */
 static bool is_told(const char *type, const char *is, bool applied)
 {
         bool names_it = strcmp(type, "Applied") == 0;
@@ -50,7 +54,7 @@ static void print_conditions(const struct page *p, const json_t *status)
         const json_t *conditions = json_object_get(status, "conditions");
         const char *label = "conditions";
         size_t count = json_array_size(conditions);
-        for (size_t i = 0; i < 2 * count; i++) { /* Applied comes first */
+        for (size_t i = 0; i < 2 * count; i++) { /* two passes: Applied, then the others */
                 const json_t *c = json_array_get(conditions, i % count);
                 AUTO(mem_free) char *type = page_text(c, "type"), *is = page_text(c, "status");
                 AUTO(mem_free) char *reason = page_text(c, "reason"), *message = page_text(c, "message");
@@ -61,7 +65,7 @@ static void print_conditions(const struct page *p, const json_t *status)
         }
 }
 
-void explain_print_object(FILE *to, const struct evidence *e, const char *container, const char *resource,
+void explain_print_object(FILE *to, const struct explain_data *e, const char *container, const char *resource,
                           const struct terminal *t)
 {
         const struct page p = {to, t};
@@ -83,7 +87,7 @@ void explain_print_object(FILE *to, const struct evidence *e, const char *contai
                             (resource && strcmp(resource, resource_name(r)) != 0))
                                 continue;
                         page_head(&p, of, number, r);
-                        explain_object_print_number(&p, status, number, r);
+                        explain_object_print_number(&p, status, c, r);
                 }
         }
         fputc('\n', to);

@@ -1,11 +1,11 @@
-/* Lines, labels and quantities of an explanation. */
+/* Prints the lines, labels and quantities of an explanation. */
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "core/amount.h"
-#include "explain_inner.h"
+#include "explain_private.h"
 #include "plot.h"
 
 enum { INDENT = 2, LABEL = 13 };
@@ -82,4 +82,21 @@ void page_printf(const struct page *p, const char *label, const char *fmt, ...)
         va_end(args);
         page_line(p, label, len >= 0 ? terminal_tame(words) : "");
         free(words);
+}
+
+void page_limit(const struct page *p, const json_t *limit, enum resource r)
+{
+        AUTO(mem_free)
+        char *current = page_quantity(limit, "current", r), *advised = page_quantity(limit, "advised", r);
+        AUTO(mem_free) char *needed = page_quantity(limit, "needed", r);
+        AUTO(mem_free) char *reason = page_text(limit, "reason"), *time = page_text(limit, "time");
+        if (!current || !advised)
+                return;
+        if (needed)
+                page_printf(p, "limit", "%s: the kill at %s asks for %s: raise the limit by hand from %s to %s", reason,
+                            time, needed, current, advised);
+        else
+                page_printf(p, "limit", "%s in %lld %% of its periods: raise the limit by hand from %s to %s", reason,
+                            (long long)json_integer_value(json_object_get(limit, "throttledPercent")), current,
+                            advised);
 }

@@ -1,6 +1,6 @@
 /*
- * What a Vertical Pod Autoscaler has learned: its checkpoints, read with the rights of whoever asks, so that the
- * controller needs none for it.
+ * Imports the checkpoints of a Vertical Pod Autoscaler. They are read with the permissions of the command's user, so
+ * the controller needs none for them.
  */
 #include <math.h>
 #include <stdio.h>
@@ -10,12 +10,11 @@
 #include "base/map.h"
 #include "base/yaml.h"
 #include "core/amount.h"
-#include "core/vpa.h"
+#include "core/vpa_checkpoint.h"
 #include "import.h"
+#include "kube/known_resource.h"
 #include "list_client.h"
 #include "terminal.h"
-
-#define VPA_GROUP "autoscaling.k8s.io"
 
 static const char *import_vpa_text_at(const json_t *object, const char *a, const char *b)
 {
@@ -32,7 +31,7 @@ static int import_vpa_read_time(const json_t *of, const char *key, struct wall *
         if (!text || strncmp(text, "0001-01-01", 10) == 0) /* Go's zero time */
                 return 0;
         if (wall_parse(text, strlen(text), ret) < 0 || ret->ms < 0)
-                return err_set(err, ERR_INVALID, "%s '%.40s' is no time since 1970", key, text);
+                return err_set(err, ERR_INVALID, "%s '%.40s' is not a time since 1970", key, text);
         return 0;
 }
 
@@ -45,7 +44,7 @@ static int read_bucket(const char *index, const json_t *value, uint16_t weight[s
         if (end == index || *end || n < 0 || n >= HISTOGRAM_BUCKETS)
                 return err_set(err, ERR_INVALID, "bucket '%.20s' is not one of 0 to %d", index, HISTOGRAM_BUCKETS - 1);
         if (!json_is_integer(value) || w < 0 || w > VPA_WEIGHT_MOST)
-                return err_set(err, ERR_INVALID, "the weight of bucket %ld is no whole number from 0 to %d", n,
+                return err_set(err, ERR_INVALID, "the weight of bucket %ld is not a whole number from 0 to %d", n,
                                VPA_WEIGHT_MOST);
         weight[n] = (uint16_t)w;
         return 0;
@@ -59,7 +58,7 @@ static int read_histogram(const json_t *status, const char *name, struct vpa_his
         int rc = import_vpa_read_time(of, "referenceTimestamp", &ret->reference, err);
         ret->total = json_number_value(total);
         if (rc == 0 && total && !json_is_number(total))
-                rc = err_set(err, ERR_INVALID, "totalWeight is no number");
+                rc = err_set(err, ERR_INVALID, "totalWeight is not a number");
         json_object_foreach(json_object_get(of, "bucketWeights"), index, weight)
         {
                 if (rc == 0)
@@ -75,10 +74,10 @@ int import_vpa_read(const json_t *status, struct vpa_checkpoint *ret, struct err
         const json_t *samples = json_object_get(status, "totalSamplesCount");
         struct vpa_checkpoint v = {.samples = json_integer_value(samples)};
         if (!version || strcmp(version, "v3") != 0)
-                return err_set(err, ERR_INVALID, "its version is '%.16s', and v3 is what can be read",
+                return err_set(err, ERR_INVALID, "its version is '%.16s', but halflife reads only v3",
                                version ? version : "");
         if (samples && !json_is_integer(samples))
-                return err_set(err, ERR_INVALID, "totalSamplesCount is no whole number");
+                return err_set(err, ERR_INVALID, "totalSamplesCount is not a whole number");
         int rc = import_vpa_read_time(status, "firstSampleStart", &v.first, err);
         if (rc == 0)
                 rc = import_vpa_read_time(status, "lastSampleStart", &v.last, err);
@@ -96,9 +95,10 @@ struct vpa_target {
         char key[]; /* "ns/VPA" */
 };
 
-/* A Recommendation: what its containers ask for, so that VPA's samples weigh there what ours do. */
+/* The CPU requests of a Recommendation's containers, by which CPU samples of VPA get the weight of halflife's own
+ * samples. */
 struct rec {
-        json_t *cores; /* of each container that asks for CPU */
+        json_t *cores; /* cores of each container that has a CPU request */
         char key[];    /* "ns/name" */
 };
 
@@ -106,8 +106,8 @@ struct reading {
         struct importing *im;
         const struct import_vpa_scope *scope;
         struct map vpas; /* key -> struct vpa_target */
-        struct map recs; /* key -> struct rec; of those with the labels */
-        size_t met;      /* checkpoints within the scope */
+        struct map recs; /* key -> struct rec, only those with the wanted labels */
+        size_t met;      /* number of checkpoints within the scope */
 };
 
 static int take_vpa(void *arg, json_t *item, struct err *err)
@@ -242,11 +242,10 @@ static int take_checkpoint(void *arg, json_t *item, struct err *err)
 
 /* --- all of them --- */
 
-static int import_vpa_read_all(struct reading *r, const char *group, const char *version, const char *plural,
-                               const char *labels, int (*each)(void *arg, json_t *item, struct err *err),
-                               struct err *err)
+static int import_vpa_read_all(struct reading *r, enum known_resource_id of, const char *labels,
+                               int (*each)(void *arg, json_t *item, struct err *err), struct err *err)
 {
-        AUTO(mem_free) char *path = path_of(group, version, r->scope->ns, plural, NULL, NULL);
+        AUTO(mem_free) char *path = known_resource_path(of, r->scope->ns, NULL, NULL);
         const struct listing l = {.path = path, .labels = labels, .each = each, .arg = r};
         return listing_read(r->im->session.client, &l, err);
 }
@@ -273,21 +272,19 @@ static void import_vpa_forget(struct reading *r)
 int import_vpa(struct importing *im, const struct import_vpa_scope *s, struct err *err)
 {
         struct reading r = {.im = im, .scope = s};
-        int rc = import_vpa_read_all(&r, "halflife.dev", "v1alpha1", "recommendations", s->labels, take_rec, err);
+        int rc = import_vpa_read_all(&r, KNOWN_RECOMMENDATIONS, s->labels, take_rec, err);
         bool ours = rc == 0;
         if (rc == 0)
-                rc = import_vpa_read_all(&r, VPA_GROUP, "v1", "verticalpodautoscalers", NULL, take_vpa, err);
+                rc = import_vpa_read_all(&r, KNOWN_VPAS, NULL, take_vpa, err);
         if (rc == 0)
-                rc = import_vpa_read_all(&r, VPA_GROUP, "v1", "verticalpodautoscalercheckpoints", NULL, take_checkpoint,
-                                         err);
+                rc = import_vpa_read_all(&r, KNOWN_VPA_CHECKPOINTS, NULL, take_checkpoint, err);
         if (ours && rc == ERR_NOTFOUND && session_no_kinds(err))
                 rc = err_set(err, ERR_NOTFOUND,
-                             "VerticalPodAutoscalers are not installed here: there is nothing to "
-                             "import");
+                             "VerticalPodAutoscaler is not installed in this cluster: nothing to import");
         if (rc == 0)
                 rc = import_finish(im, err);
         if (rc == 0 && r.met == 0 && im->refused == 0)
-                rc = err_set(err, ERR_NOTFOUND, "there is no VerticalPodAutoscalerCheckpoint of what is meant");
+                rc = err_set(err, ERR_NOTFOUND, "the chosen VPAs have no VerticalPodAutoscalerCheckpoint");
         import_vpa_forget(&r);
         return rc;
 }

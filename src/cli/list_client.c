@@ -17,7 +17,7 @@ json_t *listing_ask(struct client *c, const char *path, const char *query, size_
         json_error_t why;
         json_t *answer = json_loadb(body, len, 0, &why);
         if (!answer)
-                err_set(err, ERR_RETRY, "the server's answer is no JSON: %s", why.text);
+                err_set(err, ERR_RETRY, "the server's answer is not JSON: %s", why.text);
         return answer;
 }
 
@@ -28,7 +28,7 @@ static int listing_read_page(const struct listing *l, const json_t *answer, stru
         json_t *item;
         int rc = 0;
         if (!json_is_array(items) && !json_is_null(items))
-                return err_set(err, ERR_INVALID, "the server's answer is no list: it has no items");
+                return err_set(err, ERR_INVALID, "the server's answer is not a list: it has no items");
         json_array_foreach(items, i, item) if (rc == 0) rc = l->each(l->arg, item, err);
         return rc;
 }
@@ -50,7 +50,8 @@ static int get_page(struct client *c, const struct listing *l, char **token, boo
                 return err->code;
         const char *next = json_string_value(json_object_get(json_object_get(answer, "metadata"), "continue"));
         if (next && *token && strcmp(next, *token) == 0)
-                return err_set(err, ERR_INVALID, "the server's list has no end: two pages have one continue token");
+                return err_set(err, ERR_INVALID,
+                               "the server's list has no end: two pages have the same continue token");
         mem_free(*token);
         *token = next && *next ? mem_string(next) : NULL;
         return listing_read_page(l, answer, err);
@@ -69,7 +70,7 @@ static int get_pages(struct client *c, const struct listing *l, bool paged, stru
         return rc;
 }
 
-/* What the pages so far brought is of a version that the server has forgotten. */
+/* The list's version has expired on the server, so the pages read so far are void. */
 int listing_read(struct client *c, const struct listing *l, struct err *err)
 {
         int rc = get_pages(c, l, true, err);

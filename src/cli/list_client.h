@@ -1,5 +1,5 @@
 /*
- * All objects of a collection, page by page.
+ * Reads all objects of a collection, page by page.
  */
 #ifndef HALFLIFE_CLI_LIST_CLIENT_H
 #define HALFLIFE_CLI_LIST_CLIENT_H
@@ -8,20 +8,21 @@
 
 #include "kube/client.h"
 
-enum { LISTING_ITEM_BYTES = 64 << 20 /* of one answer, a page included */ };
+enum { LISTING_ITEM_BYTES = 64 << 20 /* most bytes of one answer or page */ };
 
 struct listing {
-        const char *path;   /* as path_of gives it: a collection */
+        const char *path;   /* path of the collection, from path_of */
         const char *labels; /* a label selector; NULL: all */
-        /* What was told so far counts no more: the list begins anew. May be NULL. */
+        /* Called when the list begins anew: forget the items so far. May be NULL. */
         void (*restart)(void *arg);
-        int (*each)(void *arg, json_t *item, struct err *err); /* the item is borrowed; < 0 ends it */
+        int (*each)(void *arg, json_t *item, struct err *err); /* the item is borrowed; < 0 ends the list */
         void *arg;
 };
-/* A list that outlives its version is begun anew once, then asked for whole. 0, what each returned, or the error. */
+/* Read all pages. If the list's version expires, start anew once, then ask for the whole list in one answer. Returns 0,
+ * the result of each, or the error. */
 int listing_read(struct client *c, const struct listing *l, struct err *err);
 
-/* One answer as JSON, the caller's; NULL with err. most: of its bytes. */
+/* GET one path as JSON, which the caller releases; NULL: an error, in err. most: bound of the answer in bytes. */
 json_t *listing_ask(struct client *c, const char *path, const char *query, size_t most, struct err *err);
 
 #endif

@@ -39,7 +39,7 @@ static int add_stdin(struct inputs *m, struct err *err)
         char *data = NULL;
         size_t len = 0, cap = 0;
         if (m->stdin_read)
-                return err_set(err, ERR_INVALID, "standard input can be read once");
+                return err_set(err, ERR_INVALID, "standard input ('-') can be given only once");
         m->stdin_read = true;
         for (ssize_t n = 1; n > 0 && len <= INPUT_BYTES_MAX; len += n > 0 ? (size_t)n : 0) {
                 if (len == cap) {
@@ -70,7 +70,7 @@ static bool is_manifest(const char *name)
         return dot && (strcmp(dot, ".yaml") == 0 || strcmp(dot, ".yml") == 0 || strcmp(dot, ".json") == 0);
 }
 
-/* The names in a folder, sorted; the caller's, each and all. */
+/* The sorted names in a folder. The caller frees the names and the array. */
 static int read_names(const char *path, char ***ret, size_t *ret_count, struct err *err)
 {
         DIR *d = opendir(path);
@@ -135,7 +135,7 @@ int inputs_add(struct inputs *m, const char *path, struct err *err)
                 return add_file(m, path, err);
         int rc = add_folder(m, path, 0, err);
         if (rc == 0 && m->count == before)
-                return err_set(err, ERR_NOTFOUND, "'%s': no *.yaml, *.yml or *.json in it", path);
+                return err_set(err, ERR_NOTFOUND, "'%s' contains no *.yaml, *.yml or *.json", path);
         return rc;
 }
 

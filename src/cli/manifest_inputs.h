@@ -1,5 +1,5 @@
 /*
- * Manifests from files, folders and standard input.
+ * Reads manifests from files, folders and standard input.
  */
 #ifndef HALFLIFE_SRC_CLI_MANIFEST_INPUTS_H
 #define HALFLIFE_SRC_CLI_MANIFEST_INPUTS_H
@@ -22,8 +22,9 @@ struct inputs {
 };
 
 /*
- * A file, "-", or a folder with all *.yaml, *.yml and *.json below it, by name; what begins with a dot is passed over.
- * At most INPUTS_MAX files and INPUT_BYTES_MAX bytes in all. Errors quote the path; a folder without any is one.
+ * Add a file, "-", or a folder: all *.yaml, *.yml and *.json below it, sorted by name, without names that begin with a
+ * dot. At most INPUTS_MAX files and INPUT_BYTES_MAX bytes in all. Errors quote the path; a folder without manifests is
+ * an error.
  */
 int inputs_add(struct inputs *m, const char *path, struct err *err);
 void inputs_release(struct inputs *m);

@@ -38,10 +38,10 @@ bool option_is_namespace(const char *name, size_t len)
 static int check_shape(const struct option_spec *spec, const char *value, struct err *err)
 {
         if (spec->shape != OPTION_TEXT && !*value)
-                return err_set(err, ERR_INVALID, "option '--%s' is empty: say which %s, or leave it out", spec->name,
-                               spec->shape == OPTION_NAMESPACE ? "namespace" : "labels");
+                return err_set(err, ERR_INVALID, "option '--%s' is empty: give a %s, or leave the option out",
+                               spec->name, spec->shape == OPTION_NAMESPACE ? "namespace" : "labels");
         if (spec->shape == OPTION_NAMESPACE && !option_is_namespace(value, strlen(value)))
-                return err_set(err, ERR_INVALID, "--%s '%.300s' is no name of a namespace", spec->name, value);
+                return err_set(err, ERR_INVALID, "--%s '%.300s' is not a valid namespace name", spec->name, value);
         return 0;
 }
 
@@ -55,7 +55,7 @@ static int option_give(const struct option_spec *spec, struct option_given *g, c
         return check_shape(spec, value, err);
 }
 
-/* One option at argv[*at]; inline_value is what followed '=' or the letter. */
+/* Read the option at argv[*at]. inline_value: the text after '=' or after the letter; NULL: none. */
 static int option_take(const struct option_spec *spec, struct option_given *g, int argc, char **argv, int *at,
                        const char *inline_value, struct err *err)
 {
@@ -78,7 +78,11 @@ static int take_long(const struct option_spec *spec, int specs, int argc, char *
         int i = find_name(spec, specs, name, len, &formerly);
         if (i < 0)
                 return err_set(err, ERR_INVALID, "unknown option '--%.*s'; --help lists them", (int)len, name);
-        given[i].formerly |= formerly;
+        if (given[i].count && given[i].formerly != formerly)
+                return err_set(err, ERR_INVALID,
+                               "'--%s' and '--%s' are the former and the new name of one option; keep '--%s'",
+                               spec[i].former, spec[i].name, spec[i].name);
+        given[i].formerly = formerly;
         return option_take(&spec[i], &given[i], argc, argv, at, equals ? equals + 1 : NULL, err);
 }
 
@@ -111,7 +115,7 @@ int options_parse(const struct option_spec *spec, int specs, int argc, char **ar
                 else if (!ended && arg[0] == '-' && arg[1])
                         rc = take_short(spec, specs, argc, argv, &at, given, err);
                 else if (words->count == OPTION_WORDS)
-                        rc = err_set(err, ERR_INVALID, "more than %d words", OPTION_WORDS);
+                        rc = err_set(err, ERR_INVALID, "more than %d arguments", OPTION_WORDS);
                 else
                         words->word[words->count++] = arg;
                 if (rc < 0)
@@ -125,15 +129,68 @@ const char *option_value(const struct option_given *g)
         return g->count ? g->value[g->count - 1] : NULL;
 }
 
-int option_switch(const struct option_given *g, bool *ret, struct err *err)
+int option_choice(const char *choices, const char *value)
 {
-        const char *value = option_value(g);
-        if (!value)
-                return 0;
+        for (int n = 0; *choices; n++) {
+                size_t len = strcspn(choices, "|");
+                if (strlen(value) == len && memcmp(choices, value, len) == 0)
+                        return n;
+                choices += len + (choices[len] == '|');
+        }
+        return -1;
+}
+
+static int store_switch(const struct option_spec *spec, const char *value, bool *ret, struct err *err)
+{
         if (strcmp(value, "true") != 0 && strcmp(value, "false") != 0)
-                return err_set(err, ERR_INVALID, "'%s' is neither true nor false", value);
+                return err_set(err, ERR_INVALID, "--%s '%s' is neither true nor false", spec->name, value);
         *ret = strcmp(value, "true") == 0;
         return 0;
+}
+
+/* Refuse a value; the error lists the choices ("one of text, json"). */
+static int refuse_choice(const struct option_spec *spec, const char *value, struct err *err)
+{
+        char list[128];
+        size_t at = 0;
+        for (const char *c = spec->choices; *c && at + 3 < sizeof list; c++) {
+                list[at++] = *c == '|' ? ',' : *c;
+                if (*c == '|')
+                        list[at++] = ' ';
+        }
+        list[at] = '\0';
+        return err_set(err, ERR_INVALID, "--%s '%s' is not one of %s", spec->name, value, list);
+}
+
+static int option_store(const struct option_spec *spec, const struct option_given *given, void *member, struct err *err)
+{
+        const char *value = option_value(given);
+        if (spec->member == OPTION_IN_MANY)
+                *(const struct option_given **)member = given;
+        if (!value)
+                return 0;
+        if (spec->member == OPTION_IN_SWITCH && !spec->value)
+                return store_switch(spec, value, member, err);
+        int choice = spec->choices ? option_choice(spec->choices, value) : 0;
+        if (choice < 0)
+                return refuse_choice(spec, value, err);
+        if (spec->member == OPTION_IN_TEXT)
+                *(const char **)member = value;
+        else if (spec->member == OPTION_IN_SWITCH)
+                *(bool *)member = choice > 0;
+        else if (spec->member == OPTION_IN_CHOICE)
+                *(unsigned *)member = (unsigned)choice;
+        return 0;
+}
+
+int options_store(const struct option_spec *spec, int specs, const struct option_given *given, void *state,
+                  struct err *err)
+{
+        int rc = 0;
+        for (int i = 0; i < specs && rc == 0; i++)
+                if (spec[i].member != OPTION_IN_NONE)
+                        rc = option_store(&spec[i], &given[i], (char *)state + spec[i].at, err);
+        return rc;
 }
 
 void options_print(FILE *to, const struct option_spec *spec, int specs)
@@ -142,9 +199,11 @@ void options_print(FILE *to, const struct option_spec *spec, int specs)
         int widest = 0;
         for (int i = 0; i < specs; i++) {
                 int width = (int)strlen(spec[i].name) + (spec[i].value ? 1 + (int)strlen(spec[i].value) : 0);
-                widest = width > widest ? width : widest;
+                widest = width > widest && !spec[i].unlisted ? width : widest;
         }
         for (int i = 0; i < specs; i++) {
+                if (spec[i].unlisted)
+                        continue;
                 if (spec[i].letter)
                         fprintf(to, "  -%c, ", spec[i].letter);
                 else

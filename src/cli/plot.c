@@ -8,16 +8,16 @@
 enum { LEFT = 6, PLOT_MOST = 120, LINES = DRAW_ROWS + 2 + DRAW_MARKS, BUCKET_COLUMNS = 4 };
 
 struct cell {
-        char glyph[4]; /* not NUL-terminated when full; empty: a blank */
+        char glyph[4]; /* the bytes of one character, without NUL if all four are used; empty: a blank */
         enum paint paint;
 };
 
-/* Buckets from first on; either so many columns a bucket or so many buckets a column. */
+/* The picture's scale, from bucket first on: several columns per bucket, or several buckets per column. */
 struct canvas {
         const struct drawing *d;
         const struct terminal *t;
         int first, span, wide, merged, columns;
-        int room; /* columns up to the right edge: labels may go on where the plot has ended */
+        int room; /* columns to the right edge of the terminal; labels may be wider than the plot */
         double most;
         struct cell cell[LINES][PLOT_MOST];
 };
@@ -53,14 +53,14 @@ static bool plot_blank(const struct canvas *c, int line, int column)
 
 /* --- the scale --- */
 
-/* Where a value lies, in buckets. */
+/* The position of a value, in buckets. */
 static double place_of(enum resource r, double value)
 {
-        int n = histogram_bucket(r, value);
+        int n = histogram_sum_bucket(r, value);
         double from = histogram_start(r, n);
-        if (n == HISTOGRAM_BUCKETS - 1)
+        if (n == HISTOGRAM_SUM_BUCKETS - 1)
                 return n;
-        return n + (value - from) / (histogram_edge(r, n) - from);
+        return n + (value - from) / (histogram_start(r, n + 1) - from);
 }
 
 static int column_of(const struct canvas *c, double value)
@@ -72,8 +72,8 @@ static int column_of(const struct canvas *c, double value)
 static bool find_range(struct canvas *c)
 {
         int last = -1;
-        c->first = HISTOGRAM_BUCKETS;
-        for (int i = 0; i < HISTOGRAM_BUCKETS; i++)
+        c->first = HISTOGRAM_SUM_BUCKETS;
+        for (int i = 0; i < HISTOGRAM_SUM_BUCKETS; i++)
                 if (c->d->share[i] > 0) {
                         c->first = i < c->first ? i : c->first;
                         last = i;
@@ -108,14 +108,14 @@ static int bucket_at(const struct canvas *c, int column)
 static double share_at(const struct canvas *c, int column)
 {
         double sum = 0;
-        for (int i = 0, n = bucket_at(c, column); i < c->merged && n + i < HISTOGRAM_BUCKETS; i++)
+        for (int i = 0, n = bucket_at(c, column); i < c->merged && n + i < HISTOGRAM_SUM_BUCKETS; i++)
                 sum += c->d->share[n + i];
         return sum;
 }
 
 /* --- bars --- */
 
-/* full: eighths of this row that are covered, 0 to 8. */
+/* full: how many eighths of this row the bar covers, 0 to 8. */
 static void put_bar(struct canvas *c, int line, int column, int full, enum paint p)
 {
         static const char *const eighths[] = {"", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
@@ -130,7 +130,7 @@ static void draw_bars(struct canvas *c)
         for (int x = 0; x < c->columns; x++) {
                 double share = share_at(c, x);
                 int n = bucket_at(c, x) + c->merged - 1;
-                n = n < HISTOGRAM_BUCKETS ? n : HISTOGRAM_BUCKETS - 1;
+                n = n < HISTOGRAM_SUM_BUCKETS ? n : HISTOGRAM_SUM_BUCKETS - 1;
                 bool above = c->d->within > 0 && histogram_start(c->d->resource, n) >= c->d->within;
                 int eighths = share > 0 ? (int)fmax(1, round(share / c->most * DRAW_ROWS * 8)) : 0;
                 for (int line = DRAW_ROWS - 1; line >= 0 && eighths > 0; line--, eighths -= 8)
@@ -156,7 +156,7 @@ static bool free_run(const struct canvas *c, int line, int column, int len)
         return true;
 }
 
-/* 1, 2, 5, 10, … millicores; 1, 2, 4, 8, … Mi. */
+/* The value of tick n: 1, 2, 5, 10, … millicores, or 1, 2, 4, 8, … MiB. */
 static double tick_value(enum resource r, int n)
 {
         static const double steps[] = {1, 2, 5};
@@ -173,7 +173,7 @@ static void tick_text(enum resource r, double value, char out[static QUANTITY_TE
 
 enum { TICK_GAP = 2 };
 
-/* Returns where its label ends; before: where the one to the left of it does. */
+/* Put a tick with its label. before: the end of the label to its left. Returns the end of its own label. */
 static int put_tick(struct canvas *c, double value, int before)
 {
         char text[QUANTITY_TEXT_MAX];
@@ -188,10 +188,10 @@ static int put_tick(struct canvas *c, double value, int before)
 
 static double plot_start_of(const struct canvas *c, int bucket)
 {
-        return histogram_start(c->d->resource, bucket < HISTOGRAM_BUCKETS ? bucket : HISTOGRAM_BUCKETS - 1);
+        return histogram_start(c->d->resource, bucket < HISTOGRAM_SUM_BUCKETS ? bucket : HISTOGRAM_SUM_BUCKETS - 1);
 }
 
-/* Round quantities; in a range that has none, its ends. */
+/* Label round quantities. If the range has none, label its ends. */
 static void draw_axis(struct canvas *c)
 {
         enum { TICKS = 24 };
@@ -208,7 +208,7 @@ static void draw_axis(struct canvas *c)
                 put_tick(c, to, put_tick(c, from, end));
 }
 
-/* Whether a mark yet to come has its column in there. */
+/* Whether a mark that is not placed yet needs a column in this range. */
 static bool plot_is_wanted(const struct canvas *c, int next, int column, int len)
 {
         for (int i = next; i < c->d->marks; i++) {
@@ -219,8 +219,8 @@ static bool plot_is_wanted(const struct canvas *c, int next, int column, int len
         return false;
 }
 
-/* On the first line that has room: to the right of its column, else to the left. far: leave the columns of marks to
- * come as they are. */
+/* Place a mark's label on the first line with room, right of its column or else left of it. far: keep the columns of
+ * later marks free. */
 static bool place_mark(struct canvas *c, int i, bool far)
 {
         const struct mark *m = &c->d->mark[i];

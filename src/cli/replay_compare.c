@@ -1,6 +1,6 @@
 #include "replay_compare.h"
 
-/* Trace and raise stand before the policies, peak behind them. */
+/* The columns before the policies (trace, raise) and behind them (peak). */
 enum { BEFORE = 2, BEHIND = 1 };
 
 static bool is_shown(const struct replay *r, int policy, enum resource q)

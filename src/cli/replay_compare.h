@@ -1,6 +1,6 @@
 /*
- * Several traces beside several policies: a table a resource, a row a trace (and one more where requests are raised), a
- * column a policy, "slack overrun" in each cell; "-" where nothing was scored.
+ * Compares policies over several traces: one table per resource, one row per trace (two where requests are raised), one
+ * column per policy. A cell has "slack overrun", or "-" where nothing was scored.
  */
 #ifndef HALFLIFE_SRC_CLI_REPLAY_COMPARE_H
 #define HALFLIFE_SRC_CLI_REPLAY_COMPARE_H
@@ -9,10 +9,10 @@
 #include "table.h"
 
 struct replay_compare {
-        struct table of[RESOURCES]; /* {0}: no trace yet */
+        struct table of[RESOURCES]; /* {0}: before the first trace */
 };
 void replay_compare_release(struct replay_compare *c);
-/* Every trace under the same policies. */
+/* Add the scores of one trace. All traces must have the same policies. */
 void replay_compare_add(struct replay_compare *c, const struct replay *r, const char *trace);
 void replay_compare_print(const struct replay_compare *c);
 

@@ -4,7 +4,7 @@
 #include "commands.h"
 
 enum { PROFILE_BYTES_MAX = 1 << 20 };
-/* So long that nothing fades: 2^50 ms are 35 000 years. */
+/* A half-life so long that no sample fades: 2^50 ms are 35 000 years. */
 static const int64_t forever_ms = INT64_C(1) << 50;
 
 static int add_profile(struct replay *r, const json_t *document, struct err *err)
@@ -33,7 +33,7 @@ static int add_profiles(struct replay *r, const char *path, struct err *err)
         if (!documents)
                 return err_wrap(err, "profile '%s'", path);
         if (json_array_size(documents) == 0)
-                return err_set(err, ERR_INVALID, "profile '%s': there is none in it", path);
+                return err_set(err, ERR_INVALID, "profile '%s': the file contains no profile", path);
         for (size_t i = 0; i < json_array_size(documents); i++)
                 if (add_profile(r, json_array_get(documents, i), err) < 0)
                         return err_wrap(err, "profile '%s'", path);

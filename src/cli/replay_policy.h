@@ -1,5 +1,5 @@
 /*
- * The policies that a replay scores: those of profiles, else the defaults, and what they are compared with.
+ * The policies that a replay scores: those of profiles or the defaults, and other policies to compare them with.
  */
 #ifndef HALFLIFE_SRC_CLI_REPLAY_POLICY_H
 #define HALFLIFE_SRC_CLI_REPLAY_POLICY_H
@@ -7,13 +7,14 @@
 #include "cli/options.h"
 #include "replay/replay.h"
 
-/* Those of files with Profiles and ClusterProfiles; without any, the defaults. ERR_INVALID with the reason. */
+/* Read the policies from files with Profiles and ClusterProfiles; without files, take the defaults. Returns 0, or
+ * ERR_INVALID. */
 int replay_policies_read(struct replay *r, const struct option_given *files, struct err *err);
 
 /*
- * What the first policy is compared with: itself with weeklyPeak, P95 and P99 of all that was ever seen (no decay) with
- * its own margin, and what the Vertical Pod Autoscaler does by default: P90 x 1.15 of CPU, and of memory's peaks of
- * each day. ERR_TOOBIG: no room for them.
+ * Add policies to compare the first one with: the first with weeklyPeak; P95 and P99 of all samples without decay, with
+ * the first policy's margin; and the Vertical Pod Autoscaler's defaults (P90 x 1.15 of CPU, and of each day's memory
+ * peaks). Returns 0, or ERR_TOOBIG: there is no room.
  */
 int replay_policies_compare(struct replay *r);
 

@@ -7,11 +7,11 @@
 static const int percentiles[] = {500, 900, 950, 990};
 enum { PERCENTILES = sizeof percentiles / sizeof percentiles[0] };
 static const char *const percentile_name[PERCENTILES] = {"p50", "p90", "p95", "p99"};
-/* Hours are core-hours and GiB-hours; a model is told in cores and bytes. */
+/* The unit of an hour of each resource: core-hours and GiB-hours. Models are printed in cores and bytes. */
 static const double hours_unit[RESOURCES] = {[CPU] = 1, [MEMORY] = 1024.0 * 1024 * 1024};
 static const double model_unit[RESOURCES] = {[CPU] = 1000, [MEMORY] = 1};
 
-/* What is told of one entity's resource. */
+/* The figures printed for one resource of one entity. */
 struct final {
         bool known;
         double percentile[PERCENTILES], model;
@@ -126,7 +126,7 @@ static void add_titles(struct table *t, const char *const *title, int columns)
                 table_add(t, mem_string(title[i]));
 }
 
-/* Slack, overrun, changes per week, requested. */
+/* Add the columns slack, overrun, changes per week and requested. */
 static void add_way(struct table *t, enum resource q, const struct score *s)
 {
         bool scored = s->requested_hours > 0;

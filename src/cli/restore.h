@@ -1,6 +1,6 @@
 /*
- * Taking halflife's values back, with nothing but the API server: what to restore is found, held, and put back workload
- * by workload.
+ * Restoring of the owners' values with only the API server. halflife restore finds the workloads, sets a hold on each,
+ * and restores them, a limited number at the same time.
  */
 #ifndef HALFLIFE_CLI_RESTORE_H
 #define HALFLIFE_CLI_RESTORE_H
@@ -17,40 +17,42 @@
 
 enum { RESTORE_WORDS = 32, RESTORE_KINDS = 128, RESTORE_ORDER_MAX = 10000 };
 
-/* Which workloads are meant. */
+/* The workloads that the options choose. */
 struct restore_scope {
         struct workload word[RESTORE_WORDS]; /* by name, in ns */
         int words;
         const char *ns;     /* NULL: all namespaces */
-        const char *labels; /* of the workload; NULL: any */
+        const char *labels; /* label selector for the workloads; NULL: any */
         bool everywhere;    /* all namespaces were asked for */
         bool orphaned;      /* only those that have lost their profile */
 };
-/* The options that say so, of restore and resume alike, in this order. */
-enum { SCOPE_NAMESPACE, SCOPE_ALL, SCOPE_SELECTOR, SCOPE_ORPHANED, SCOPE_OPTIONS };
+/* The options of restore and resume that choose workloads. */
 /* clang-format off */
-#define RESTORE_SCOPE_OPTIONS                                                                                          \
-        {.name = "namespace", .letter = 'n', .value = "NAME", .shape = OPTION_NAMESPACE,                               \
-         .help = "of this namespace: without KIND/NAME all of it; with them, else the context's"},                     \
-        {.name = "all", .letter = 'A', .help = "all there is, in every namespace of the cluster"},                     \
-        {.name = "selector", .letter = 'l', .value = "LABELS", .shape = OPTION_LABELS,                                 \
+#define RESTORE_SCOPE_OPTIONS(type, m)                                                                                 \
+        {.name = "namespace", .letter = 'n', .value = "NAME", .shape = OPTION_NAMESPACE, OPTION_IN(type, m.ns),        \
+         .help = "namespace of the workloads; default with KIND/NAME or --selector: the context's"},                   \
+        {.name = "all", .letter = 'A', OPTION_IN(type, m.everywhere),                                                  \
+         .help = "all workloads in every namespace of the cluster"},                                                   \
+        {.name = "selector", .letter = 'l', .value = "LABELS", .shape = OPTION_LABELS, OPTION_IN(type, m.labels),      \
          .help = "only workloads with these labels (their own, not their pods')"},                                     \
-        {.name = "orphaned",                                                                                           \
-         .help = "only workloads that still carry values of halflife but have lost their profile; of all namespaces, " \
-                 "or of -n"}
+        {.name = "orphaned", OPTION_IN(type, m.orphaned),                                                              \
+         .help = "only workloads that carry halflife's values but match no profile any more; in all namespaces, or "   \
+                 "in that of -n"}
 /* clang-format on */
-/* 0, or ERR_INVALID: what is said excludes something else, or nothing is said at all. words are borrowed. */
-int restore_scope_read(const struct option_given *given, const struct option_words *words, struct restore_scope *ret,
-                       struct err *err);
-/* The namespace where none was named: the context's. */
+/* Returns 0, or ERR_INVALID: options exclude each other, or none chooses a workload. words are borrowed. */
+int restore_scope_read(struct restore_scope *s, const struct option_words *words, struct err *err);
+/* If no namespace is given, use the context's. */
 void restore_scope_settle(struct restore_scope *s, const struct session *session);
+enum restore_purpose { TO_RESTORE, TO_RESUME };
+/* "nothing to restore: no workload in namespace 'shop' carries values of halflife"; the caller's. After settling. */
+char *restore_scope_nothing(const struct restore_scope *s, enum restore_purpose purpose);
 
 /* A kind as the server has it. */
 struct restore_kind {
         struct api_resource is;
-        const struct kind *row; /* of the table of kinds; NULL: somebody's own */
+        const struct kind *row; /* in the table of kinds; NULL: not in the table */
         const char *template_path;
-        bool absent; /* the server has none such */
+        bool absent; /* the server does not serve this kind */
 };
 
 struct restore_pod {
@@ -64,7 +66,7 @@ enum restore_step {
         STEP_TEMPLATE,
         STEP_ROLLOUT,
         STEP_PODS,
-        STEP_VERDICT, /* of the kubelets, on resized pods */
+        STEP_VERDICT, /* wait for the kubelets to accept the resizes */
         STEP_RESTART,
         STEP_END,
 };
@@ -75,9 +77,10 @@ struct restore_target {
         char *ns, *name;
         const struct restore_kind *kind;
         char *recommendation; /* NULL: there is none */
-        char *hold;           /* why it is held; NULL: it is not */
-        bool carries;         /* its template has annotations of ours */
-        bool rolling;         /* it was held already, and its last rollout has not come to its end */
+        char *hold;           /* reason of its hold; NULL: it is not held */
+        bool missing;         /* the workload does not exist */
+        bool carries;         /* its template has annotations of halflife */
+        bool rolling;         /* it was held at the start, and its last rollout is not complete */
         struct restore_pod *pod;
         int pods;
         struct restore_scaler {
@@ -86,16 +89,16 @@ struct restore_target {
                 char *name, *path;
         } * scaler;
         int scalers;
-        /* what becomes of it */
+        /* progress and result */
         enum restore_step step;
         enum restore_result result;
-        char *changes, *left; /* "app cpu 454m -> 2"; what stands, or runs on; NULL: nothing */
-        char *why;            /* it failed */
+        char *changes, *left; /* changes: "app cpu 454m -> 2"; left: what still has halflife's values; NULL: nothing */
+        char *why;            /* why it failed; NULL: it did not */
         bool restarted;
-        struct mono moved;  /* when it last came further */
-        int64_t seen[3];    /* updated, available, pods at the last look */
-        int next_pod;       /* to look at, in STEP_PODS and STEP_VERDICT */
-        struct err trouble; /* of the last try that may do better */
+        struct mono moved;  /* time of the last progress */
+        int64_t seen[3];    /* numbers of updated, available and all pods at the last poll */
+        int next_pod;       /* next index of pod, in STEP_PODS and STEP_VERDICT */
+        struct err trouble; /* why the last attempt failed; it is retried */
 };
 
 struct restoring {
@@ -109,71 +112,80 @@ struct restoring {
         int kinds;
         struct restore_target **target; /* in the order of their keys */
         size_t targets;
-        struct map by_key, links; /* links: owners that were asked for, by UID */
-        size_t bare;              /* carry something, and have no Recommendation that could be held */
+        struct map by_key, links; /* links: owners already read, by UID */
+        size_t wanted;            /* number of targets that carry values of halflife */
+        size_t bare;              /* those of wanted without a Recommendation to hold */
         bool no_crds;
         bool interrupted;
-        bool stopped; /* one has failed: no other is begun */
+        bool stopped; /* a target failed: no other is begun */
         void (*ended)(struct restoring *r, const struct restore_target *t);
-        void (*looked)(struct restoring *r); /* progress, between looks */
+        void (*looked)(struct restoring *r); /* called after each poll, to show progress */
         void *arg;
 };
-void restoring_init(struct restoring *r);
 void restoring_release(struct restoring *r);
 
 /* --- finding: fills target --- */
 
-/* Everything that the scope means: by Recommendations, templates, pods and autoscalers. 0 or the error of what could
- * not be read; a name of which there is neither workload nor Recommendation is ERR_NOTFOUND. */
+/* Find all targets of the scope, by Recommendations, templates, pods and autoscalers. Returns 0, or the error of a
+ * read. */
 int restore_find(struct restoring *r, struct err *err);
-/* Once more: what was admitted, or written, before the hold was heard of. Returns how many have to be begun again. */
+/* Check that the scope's names exist, after restore_find or restore_find_recommendations. Returns 0; ERR_NOTFOUND: a
+ * workload given by name does not exist, or nothing was found because the namespace does not exist; or the error of a
+ * read. Sends requests only if something is missing. */
+int restore_scope_check(struct restoring *r, struct err *err);
+/* Find targets once more, because halflife may have set values before it saw the holds. Returns the number of targets
+ * to restore again, or the error. */
 int restore_find_again(struct restoring *r, struct err *err);
-/* The Recommendations alone, with their holds. */
+/* Find targets only by Recommendations, with their holds. */
 int restore_find_recommendations(struct restoring *r, struct err *err);
 struct restore_target *restore_target_get(struct restoring *r, const char *ns, const struct restore_kind *k,
                                           const char *name);
-/* Discovered where it has to be; NULL with err: it could not be asked. absent where there is none. */
+/* Find or add a kind; discovery tells a custom kind's version and plural. Returns NULL with err if discovery fails. The
+ * kind is absent if the server does not serve it. */
 struct restore_kind *restore_kind_get(struct restoring *r, struct text group, struct text kind, struct err *err);
-/* The target of an object with this controller: the highest owner that is meant, or is a workload. NULL: none. */
+/* The target that an object with this metadata belongs to: its highest owner that is a target. If the scope names no
+ * workloads, the highest owner whose kind is in the table becomes a target. NULL: none. */
 struct restore_target *restore_owner_target(struct restoring *r, const char *ns, const json_t *meta);
-/* Did halflife set the pod's utilization-basis, rather than its template? A pod of its own is its own template. */
+/* Whether halflife set the pod's annotation utilization-basis: its owner's template lacks it. False for a pod without
+ * an owner. */
 bool restore_basis_is_ours(struct restoring *r, const char *ns, const json_t *pod_meta);
-/* Anything that holds a value of ours. */
+/* Whether the target, its pods or its autoscalers carry a value of halflife. */
 bool restore_wanted(const struct restore_target *t);
 
 /* --- holding --- */
 
-/* Sets the annotation on those not held yet, or lifts it. Returns how many were changed, or the error. */
+/* Set the hold on all targets not held yet, or lift the hold of t. Returns the number changed, or the error. */
 int restore_hold(struct restoring *r, struct err *err);
 int restore_resume(struct restoring *r, const struct restore_target *t, struct err *err);
 
 /* --- putting back --- */
 
-/* What a workload tells of its rollout. */
+/* The state of a workload's rollout. */
 struct rollout restore_rollout(const struct restore_kind *k, const struct workload_view *v);
-/* Why its rollout does not come of itself; "" : none comes of its kind; NULL: it does. */
-const char *restore_stands_still(const struct restore_kind *k, const struct workload_view *v);
+/* Why the pods do not follow the template until somebody acts, a constant text; NULL: they follow. */
+const char *restore_stands_still(const struct rollout *r);
 
-/* All targets, at most budget at once; each ends with a result, but for those not begun when it stopped. */
+/* Restore all targets, at most budget at the same time. Each gets a result, except those not begun at a stop. */
 void restore_run(struct restoring *r);
-/* The steps that are about pods; true: it came further. */
+/* The steps that concern pods. Return true after progress. */
 bool restore_step_pods(struct restoring *r, struct restore_target *t);
 bool restore_step_verdict(struct restoring *r, struct restore_target *t);
 
-/* Put into words: more of what changed or was left; the end. */
+/* Append to changes or left; end a target with its result or failure. */
 void restore_add(char **to, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void restore_end(struct restore_target *t, enum restore_result result);
 void restore_fail(struct restore_target *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* A request that may do better later is tried again until the time is up, any other failed: true where it ended. */
+/* Handle a failed request. ERR_RETRY and ERR_STALE are tried again until the timeout; any other error ends the target.
+ * Returns true if it ended. */
 bool restore_troubled(struct restore_target *t, const struct err *err, const char *what);
-/* Why a workload's pods do not come: from the object, its pods, its events. The caller's; NULL: nothing tells. */
-char *restore_evidence(struct restoring *r, const struct restore_target *t, const json_t *object);
+/* Why a workload's new pods do not start, from the object, its pods or its Events. The caller's; NULL: unknown. */
+char *restore_found_data(struct restoring *r, const struct restore_target *t, const json_t *object);
 
-/* A GET or a PATCH waited for; the answer's text, the caller's. NULL with err. */
+/* GET or PATCH and wait. Returns the answer's text, the caller's, or NULL with err. */
 char *restore_get(struct restoring *r, const char *path, struct err *err);
 char *restore_patch(struct restoring *r, const char *path, const char *type, json_t *patch, struct err *err);
 char *restore_path(const struct restore_target *t);
-/* A text at a path of keys ("spec.targetRef.name"); "" where there is none. */
+/* The text at a path of keys ("spec.targetRef.name"); "" if there is none. */
 const char *restore_text(const json_t *value, const char *path);
 
 /* --- telling --- */

@@ -1,17 +1,16 @@
 /*
- * What carries values of halflife: asked of the API server alone, so that it is found whatever became of the
- * controller, its profiles and its Recommendations.
+ * Finds everything that carries halflife's values. It asks the API server alone, so it works without the controller,
+ * its profiles and its Recommendations.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/yaml.h"
+#include "kube/known_resource.h"
 #include "list_client.h"
+#include "objects/target_key.h"
 #include "restore.h"
-
-#define OUR_GROUP   "halflife.dev"
-#define OUR_VERSION "v1alpha1"
 
 /* --- kinds --- */
 
@@ -47,7 +46,7 @@ static int restore_find_discover(struct restoring *r, struct restore_kind *k, st
         k->absent = d.err.code == ERR_NOTFOUND;
         if (d.err.code == 0)
                 k->is = d.found;
-        return d.err.code == 0 || k->absent ? 0 : err_set(err, d.err.code, "%s", d.err.text);
+        return d.err.code == 0 || k->absent ? 0 : err_copy(err, &d.err);
 }
 
 static bool restore_find_is_built_in(const struct kind *row)
@@ -55,7 +54,7 @@ static bool restore_find_is_built_in(const struct kind *row)
         return row && (!*row->group || strcmp(row->group, "apps") == 0 || strcmp(row->group, "batch") == 0);
 }
 
-/* A pod that nobody owns stands for itself, and has no template. */
+/* A pod without an owner is its own target, and has no template. */
 static bool is_pod_alone(const struct restore_kind *k)
 {
         return k->row == &kind_of_dimension[DIMENSION_POD];
@@ -89,15 +88,22 @@ struct restore_kind *restore_kind_get(struct restoring *r, struct text group, st
 
 /* --- targets --- */
 
+/* The target of a workload; NULL: it is not a target yet. */
+static struct restore_target *restore_find_target(const struct restoring *r, const char *ns, const char *group,
+                                                  const char *kind, const char *name)
+{
+        AUTO(mem_free) char *key = target_key_new(text_of(ns), text_of(group), text_of(kind), text_of(name));
+        return map_get(&r->by_key, text_of(key));
+}
+
 struct restore_target *restore_target_get(struct restoring *r, const char *ns, const struct restore_kind *k,
                                           const char *name)
 {
-        AUTO(mem_free) char *key = mem_printf("%s/%s/%s/%s", ns, k->is.group, k->is.kind, name);
-        struct restore_target *t = map_get(&r->by_key, text_of(key));
+        struct restore_target *t = restore_find_target(r, ns, k->is.group, k->is.kind, name);
         if (t)
                 return t;
         t = MEM_NEW(struct restore_target);
-        t->key = STEAL(&key);
+        t->key = target_key_new(text_of(ns), text_of(k->is.group), text_of(k->is.kind), text_of(name));
         t->ns = mem_string(ns);
         t->name = mem_string(name);
         t->kind = k;
@@ -112,7 +118,7 @@ bool restore_wanted(const struct restore_target *t)
         return t->carries || t->pods > 0 || t->scalers > 0;
 }
 
-/* Nothing narrows what is meant: whatever carries something belongs to it. */
+/* The scope names no workload, so every workload that carries a value belongs to it. */
 static bool is_open(const struct restoring *r)
 {
         return r->scope.words == 0 && !r->scope.labels && !r->scope.orphaned;
@@ -157,7 +163,8 @@ static int take_recommendation(void *arg, json_t *item, struct err *err)
         const char *api = restore_text(item, "spec.targetRef.apiVersion");
         const char *kind = restore_text(item, "spec.targetRef.kind"), *name = restore_text(item, "spec.targetRef.name");
         const char *dimension = restore_text(item, "spec.dimension");
-        bool whole = strcmp(dimension, dimension_name(DIMENSION_NAMESPACE)) == 0; /* nothing carries a value of it */
+        bool whole = strcmp(dimension, dimension_name(DIMENSION_NAMESPACE)) ==
+                     0; /* no template or pod carries a value of a whole namespace */
         if (!*kind || !*name || whole || (r->scope.orphaned && !restore_find_is_orphaned(item)))
                 return 0;
         struct restore_kind *k = restore_kind_get(r, kind_group(text_of(api)), text_of(kind), err);
@@ -173,8 +180,7 @@ static int take_recommendation(void *arg, json_t *item, struct err *err)
 
 static int restore_find_named(struct restoring *r, const struct workload *w, struct err *err)
 {
-        AUTO(mem_free)
-        char *path = path_of(OUR_GROUP, OUR_VERSION, r->scope.ns, "recommendations", w->recommendation, NULL);
+        AUTO(mem_free) char *path = known_resource_path(KNOWN_RECOMMENDATIONS, r->scope.ns, w->recommendation, NULL);
         AUTO(json_decref) json_t *item = listing_ask(r->session.client, path, NULL, LISTING_ITEM_BYTES, err);
         if (item)
                 return take_recommendation(r, item, err);
@@ -192,7 +198,7 @@ int restore_find_recommendations(struct restoring *r, struct err *err)
                 rc = restore_find_named(r, &r->scope.word[i], err);
         if (rc < 0 || r->scope.words > 0)
                 return rc;
-        AUTO(mem_free) char *path = path_of(OUR_GROUP, OUR_VERSION, r->scope.ns, "recommendations", NULL, NULL);
+        AUTO(mem_free) char *path = known_resource_path(KNOWN_RECOMMENDATIONS, r->scope.ns, NULL, NULL);
         const struct listing all = {path, r->scope.labels, NULL, take_recommendation, r};
         rc = listing_read(r->session.client, &all, err);
         if (rc == 0 || !session_no_kinds(err))
@@ -204,7 +210,7 @@ int restore_find_recommendations(struct restoring *r, struct err *err)
 
 /* --- workloads --- */
 
-/* An annotation of its pod template; NULL: the template has none. */
+/* An annotation of the object's pod template; NULL: the template does not have it. */
 static const char *template_note(const json_t *object, const char *template_path, const char *key)
 {
         const json_t *at = object;
@@ -223,7 +229,7 @@ static bool is_rolling(const json_t *object, const struct restore_kind *k)
         char *text = json_dumps(object, 0);
         bool readable = decode_workload(text_of(text), k->template_path, FIELD_MANAGER, &arena, v, NULL) == 0;
         const struct rollout roll = restore_rollout(k, v);
-        bool rolling = readable && !restore_stands_still(k, v) && !rollout_is_done(&roll);
+        bool rolling = readable && !restore_stands_still(&roll) && !rollout_is_done(&roll);
         free(text);
         arena_release(&arena);
         return rolling;
@@ -254,15 +260,15 @@ static int restore_find_take_workload(void *arg, json_t *item, struct err *err)
         const json_t *meta = json_object_get(item, "metadata");
         const char *ns = restore_text(meta, "namespace"), *name = restore_text(meta, "name");
         bool carries = template_note(item, k->template_path, ANNOTATION_APPLIED) != NULL;
-        AUTO(mem_free) char *key = mem_printf("%s/%s/%s/%s", ns, k->is.group, k->is.kind, name);
         (void)err;
         if (k->row && (k->row->flags & KIND_UNOWNED_ONLY) && restore_find_has_controller(meta))
-                return 0; /* its owner's template is what counts */
-        if (!carries && !map_get(&r->by_key, text_of(key)))
+                return 0; /* the template of its owner counts */
+        if (!carries && !restore_find_target(r, ns, k->is.group, k->is.kind, name))
                 return 0;
         struct restore_target *t = restore_target_get(r, ns, k, name);
         t->carries = carries;
-        t->rolling = t->hold && is_rolling(item, k); /* held before, and not at its end then */
+        t->rolling =
+                t->hold && is_rolling(item, k); /* the hold was set by an earlier run, whose rollout has not finished */
         return 0;
 }
 
@@ -274,15 +280,20 @@ static int find_workload(struct restoring *r, const char *ns, const struct resto
         json_t *item = k->absent ? NULL : listing_ask(r->session.client, path, NULL, LISTING_ITEM_BYTES, err);
         struct taking taking = {r, k};
         if (item) {
-                (void)restore_target_get(r, ns, k, name);
+                restore_target_get(r, ns, k, name)->missing = false;
                 return is_pod_alone(k) ? 0 : restore_find_take_workload(&taking, item, err);
         }
         if (!k->absent && err->code != ERR_NOTFOUND)
                 return err->code;
         *err = (struct err){0};
+        AUTO(mem_free) char *key = mem_printf("%s/%s/%s/%s", ns, k->is.group, k->is.kind, name);
+        struct restore_target *t = map_get(&r->by_key, text_of(key));
+        if (t)
+                t->missing = true;
         return 0;
 }
 
+/* Look up a workload of the command line. One that does not exist makes no target; restore_scope_check reports it. */
 static int find_word(struct restoring *r, const struct workload *w, struct err *err)
 {
         struct restore_target *t = NULL;
@@ -292,13 +303,7 @@ static int find_word(struct restoring *r, const struct workload *w, struct err *
         const struct restore_kind *k = t          ? t->kind
                                        : w->known ? restore_kind_get(r, text_of(w->group), text_of(w->kind), err)
                                                   : NULL;
-        int rc = k ? find_workload(r, r->scope.ns, k, w->name, err) : err->code;
-        if (rc < 0 || t)
-                return rc;
-        for (size_t i = 0; i < r->targets; i++)
-                if (k && r->target[i]->kind == k && strcmp(r->target[i]->name, w->name) == 0)
-                        return 0;
-        return workload_unknown(w, r->scope.ns, "there is neither the workload nor a Recommendation", err);
+        return k ? find_workload(r, r->scope.ns, k, w->name, err) : err->code;
 }
 
 static int list_kind(struct restoring *r, const struct restore_kind *k, struct err *err)
@@ -309,11 +314,11 @@ static int list_kind(struct restoring *r, const struct restore_kind *k, struct e
         int rc = k->absent ? 0 : listing_read(r->session.client, &all, err);
         if (rc != ERR_NOTFOUND)
                 return rc;
-        *err = (struct err){0}; /* taken away meanwhile */
+        *err = (struct err){0}; /* the kind's CRD was deleted meanwhile */
         return 0;
 }
 
-/* A Job's template never changes; its pods are found by themselves. */
+/* A Job's template never changes, and its pods are found directly. */
 static bool is_listed(const struct kind *row)
 {
         return strcmp(row->kind, "Job") != 0;
@@ -347,7 +352,7 @@ struct link {
         char *uid, *ns, *name;
         const struct restore_kind *kind;
         struct link *owner;
-        bool sets_no_basis; /* its template was read, and has no utilization-basis */
+        bool sets_no_basis; /* the template was read, and it sets no utilization-basis */
 };
 
 static const json_t *controller_of(const json_t *meta)
@@ -404,8 +409,7 @@ struct restore_target *restore_owner_target(struct restoring *r, const char *ns,
         struct restore_target *known = NULL;
         const struct link *highest = NULL, *first = link_get(r, ns, meta, 0);
         for (const struct link *l = first; l; l = l->owner) {
-                AUTO(mem_free) char *key = mem_printf("%s/%s/%s/%s", ns, l->kind->is.group, l->kind->is.kind, l->name);
-                struct restore_target *t = map_get(&r->by_key, text_of(key));
+                struct restore_target *t = restore_find_target(r, ns, l->kind->is.group, l->kind->is.kind, l->name);
                 known = t ? t : known;
                 if (l->kind->row)
                         highest = l;
@@ -416,7 +420,7 @@ struct restore_target *restore_owner_target(struct restoring *r, const char *ns,
         return restore_target_get(r, ns, highest->kind, highest->name);
 }
 
-/* *ret NULL: it is not meant. */
+/* Find the target of a pod. *ret is NULL if the scope leaves the pod out. */
 static int target_of_pod(struct restoring *r, const json_t *meta, struct restore_target **ret, struct err *err)
 {
         const char *ns = restore_text(meta, "namespace"), *name = restore_text(meta, "name");
@@ -424,8 +428,7 @@ static int target_of_pod(struct restoring *r, const json_t *meta, struct restore
         if (controller_of(meta))
                 return 0;
         const struct kind *pod = &kind_of_dimension[DIMENSION_POD];
-        AUTO(mem_free) char *key = mem_printf("%s/%s/%s/%s", ns, pod->group, pod->kind, name);
-        *ret = map_get(&r->by_key, text_of(key));
+        *ret = restore_find_target(r, ns, pod->group, pod->kind, name);
         if (*ret || !is_open(r))
                 return 0;
         const struct restore_kind *k = restore_kind_get(r, text_of(pod->group), text_of(pod->kind), err);
@@ -454,7 +457,7 @@ static int take_pod(void *arg, json_t *item, struct err *err)
 
 /* --- autoscalers --- */
 
-/* KEDA leaves out what it takes for granted. */
+/* Read a ScaledObject. KEDA may leave out members that have a default. */
 static int take_scaler(struct restoring *r, const json_t *item, const char *word, struct err *err)
 {
         const json_t *meta = json_object_get(item, "metadata");
@@ -468,18 +471,15 @@ static int take_scaler(struct restoring *r, const json_t *item, const char *word
                                                   text_of(*kind ? kind : "Deployment"), err);
         if (!k)
                 return err->code;
-        AUTO(mem_free) char *key = mem_printf("%s/%s/%s/%s", ns, k->is.group, k->is.kind, name);
-        struct restore_target *t = map_get(&r->by_key, text_of(key));
-        if (!t && !is_open(r))
+        if (!is_open(r) && !restore_find_target(r, ns, k->is.group, k->is.kind, name))
                 return 0;
-        t = t ? t : restore_target_get(r, ns, k, name);
+        struct restore_target *t = restore_target_get(r, ns, k, name);
         t->scaler = mem_resize(t->scaler, (size_t)t->scalers + 1, sizeof *t->scaler);
         t->scaler[t->scalers++] = (struct restore_scaler){
                 .word = word,
                 .triggers = !hpa,
                 .name = mem_string(own),
-                .path = hpa ? path_of("autoscaling", "v2", ns, "horizontalpodautoscalers", own, NULL)
-                            : path_of("keda.sh", "v1alpha1", ns, "scaledobjects", own, NULL),
+                .path = known_resource_path(hpa ? KNOWN_HPAS : KNOWN_SCALEDOBJECTS, ns, own, NULL),
         };
         return 0;
 }
@@ -511,7 +511,7 @@ static void pods_clear(struct restore_target *t)
         t->pods = 0;
 }
 
-/* Those of one kind, listed last; NULL: all. */
+/* Forget the autoscalers of one kind, which were listed last; word NULL: all. */
 static void scalers_clear(struct restore_target *t, const char *word)
 {
         while (t->scalers && (!word || strcmp(t->scaler[t->scalers - 1].word, word) == 0)) {
@@ -521,7 +521,7 @@ static void scalers_clear(struct restore_target *t, const char *word)
         }
 }
 
-/* A list that begins anew brings what it brought before. */
+/* A list that starts anew brings the same objects again, so those read so far are forgotten. */
 static void forget_pods(void *arg)
 {
         const struct restoring *r = arg;
@@ -549,14 +549,15 @@ static void restore_find_sort(struct restoring *r)
                 qsort(r->target, r->targets, sizeof *r->target, restore_find_compare);
 }
 
-/* KEDA need not be there; who may not list its objects is told so only where it is. */
+/* Find the ScaledObjects. Without KEDA in the cluster there are none, so a missing permission is an error only with
+ * KEDA. */
 static int find_scaled_objects(struct restoring *r, struct err *err)
 {
-        AUTO(mem_free) char *objects = path_of("keda.sh", "v1alpha1", r->scope.ns, "scaledobjects", NULL, NULL);
+        AUTO(mem_free) char *objects = known_resource_path(KNOWN_SCALEDOBJECTS, r->scope.ns, NULL, NULL);
         const struct listing all = {objects, NULL, forget_scaled_objects, take_scaled_object, r};
+        AUTO(mem_free) char *version = known_resource_version_path(KNOWN_SCALEDOBJECTS);
         struct err none = {0};
-        AUTO(json_decref)
-        json_t *served = listing_ask(r->session.client, "/apis/keda.sh/v1alpha1", NULL, LISTING_ITEM_BYTES, &none);
+        AUTO(json_decref) json_t *served = listing_ask(r->session.client, version, NULL, LISTING_ITEM_BYTES, &none);
         if (!served && none.code == ERR_NOTFOUND)
                 return 0;
         return listing_read(r->session.client, &all, err);
@@ -564,8 +565,8 @@ static int find_scaled_objects(struct restoring *r, struct err *err)
 
 int restore_find(struct restoring *r, struct err *err)
 {
-        AUTO(mem_free) char *pods = path_of("", "v1", r->scope.ns, "pods", NULL, NULL);
-        AUTO(mem_free) char *hpas = path_of("autoscaling", "v2", r->scope.ns, "horizontalpodautoscalers", NULL, NULL);
+        AUTO(mem_free) char *pods = known_resource_path(KNOWN_PODS, r->scope.ns, NULL, NULL);
+        AUTO(mem_free) char *hpas = known_resource_path(KNOWN_HPAS, r->scope.ns, NULL, NULL);
         const struct listing all_hpas = {hpas, NULL, forget_scalers, take_hpa, r};
         const struct listing all_pods = {pods, NULL, forget_pods, take_pod, r};
         int rc = restore_find_recommendations(r, err);
@@ -578,21 +579,25 @@ int restore_find(struct restoring *r, struct err *err)
         if (rc == 0)
                 rc = find_scaled_objects(r, err);
         restore_find_sort(r);
-        r->bare = 0;
-        for (size_t i = 0; i < r->targets; i++)
-                r->bare += !r->target[i]->recommendation && restore_wanted(r->target[i]);
+        r->wanted = r->bare = 0;
+        for (size_t i = 0; i < r->targets; i++) {
+                bool wanted = restore_wanted(r->target[i]);
+                r->wanted += wanted;
+                r->bare += wanted && !r->target[i]->recommendation;
+        }
         return rc;
 }
 
 int restore_find_again(struct restoring *r, struct err *err)
 {
         int again = 0;
-        size_t bare = r->bare;
+        size_t wanted = r->wanted, bare = r->bare;
         for (size_t i = 0; i < r->targets; i++)
                 r->target[i]->carries = r->target[i]->rolling = false;
         forget_pods(r);
         forget_scalers(r);
         int rc = restore_find(r, err);
+        r->wanted = wanted;
         r->bare = bare;
         for (size_t i = 0; rc == 0 && i < r->targets; i++) {
                 struct restore_target *t = r->target[i];
@@ -622,12 +627,6 @@ static void target_free(struct restore_target *t)
         mem_free(t->left);
         mem_free(t->why);
         mem_free(t);
-}
-
-void restoring_init(struct restoring *r)
-{
-        enum { BUDGET = 5 };
-        *r = (struct restoring){.budget = BUDGET, .timeout_ms = 5 * MINUTE_MS};
 }
 
 void restoring_release(struct restoring *r)

@@ -1,17 +1,19 @@
 /*
- * Holds, set and lifted: the annotation that controller, admission and render obey.
+ * Sets and lifts holds: an annotation of the Recommendation that controller, admission and render obey.
  */
 #include <string.h>
 
 #include "base/yaml.h"
+#include "kube/known_resource.h"
 #include "restore.h"
 
-/* value NULL: lifted. Gone meanwhile is as good: 1 changed, 0 gone, < 0 the error. */
+/* Set the annotation, or remove it (value NULL). Returns 1: changed; 0: the Recommendation is gone, which is fine;
+ * negative: the error. */
 static int restore_hold_annotate(struct restoring *r, const struct restore_target *t, const char *value,
                                  struct err *err)
 {
         AUTO(mem_free)
-        char *path = path_of("halflife.dev", "v1alpha1", t->ns, "recommendations", t->recommendation, NULL);
+        char *path = known_resource_path(KNOWN_RECOMMENDATIONS, t->ns, t->recommendation, NULL);
         AUTO(json_decref)
         json_t *body = json_pack("{s:{s:{s:o}}}", "metadata", "annotations", ANNOTATION_HOLD,
                                  value ? json_string(value) : json_null());

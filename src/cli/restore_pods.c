@@ -1,6 +1,6 @@
 /*
- * Pods that run with values of halflife although the template has none: resized where the server and the node do it,
- * else left and listed.
+ * Restores pods that run with halflife's values although their template has none. Where the server and the node support
+ * it, they are resized; other pods are left and listed.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,6 +8,7 @@
 
 #include "base/buf.h"
 #include "base/yaml.h"
+#include "kube/known_resource.h"
 #include "list_client.h"
 #include "restore.h"
 
@@ -17,10 +18,10 @@
 
 static char *pod_path(const struct restore_target *t, const struct restore_pod *p, const char *subresource)
 {
-        return path_of("", "v1", t->ns, "pods", p->name, subresource);
+        return known_resource_path(KNOWN_PODS, t->ns, p->name, subresource);
 }
 
-/* Its annotations say what is true no more; taking them away starts nothing. */
+/* Remove halflife's annotations from a restored pod, where they are no longer true. This restarts nothing. */
 static int clear_notes(struct restoring *r, const struct restore_target *t, const struct restore_pod *p,
                        const char *object, struct err *err)
 {
@@ -45,7 +46,7 @@ static int restore_pod_resize(struct restoring *r, const struct restore_target *
         return answer ? clear_notes(r, t, p, answer, err) : err->code;
 }
 
-/* What no later try changes: this pod, its node, or this server does not do it. */
+/* An error that no later try changes: the pod, its node or the server cannot do it. */
 static bool is_final(const struct err *err)
 {
         return err->code == ERR_INVALID || err->code == ERR_NOTFOUND || err->code == ERR_CONFLICT;
@@ -55,7 +56,7 @@ static bool restore_pod_leave(struct restore_target *t, struct restore_pod *p, c
 {
         p->left = true;
         if (!t->left || strlen(t->left) < ERR_TEXT_MAX)
-                restore_add(&t->left, "pod '%s' runs on with it (%s): %s", p->name, changes, why);
+                restore_add(&t->left, "pod '%s' keeps halflife's value (%s): %s", p->name, changes, why);
         t->next_pod++;
         return true;
 }
@@ -109,7 +110,7 @@ static char *read_pod(struct restoring *r, const struct restore_target *t, const
         mem_free(text);
         json_decref(*ret_object);
         *ret_object = NULL;
-        err_set(err, ERR_NOTFOUND, "another has its name");
+        err_set(err, ERR_NOTFOUND, "another pod has that name");
         return NULL;
 }
 
@@ -150,11 +151,11 @@ bool restore_step_pods(struct restoring *r, struct restore_target *t)
         json_decref(object);
         if (!text)
                 return err.code == ERR_NOTFOUND ? restore_pod_skip(t) : restore_troubled(t, &err, p->name);
-        /* what its rollout replaces needs nothing else */
+        /* a dry run leaves out pods that the rollout of their template replaces */
         return r->dry_run && t->carries ? restore_pod_skip(t) : restore_pod_put_back(r, t, p, text);
 }
 
-/* What its kubelet says is of requests before these. One that does not tell what it speaks of is believed. */
+/* Whether the kubelet's report is about an older state of the pod. A report without a generation counts as new. */
 static bool is_unheard(const json_t *object)
 {
         const json_t *meta = json_object_get(object, "metadata"), *status = json_object_get(object, "status");
@@ -162,7 +163,7 @@ static bool is_unheard(const json_t *object)
         return observed && observed < json_integer_value(json_object_get(meta, "generation"));
 }
 
-/* The kubelet's word on a resize: NULL: none, or done. */
+/* The kubelet's condition of a resize; NULL: there is none, or the resize is done. */
 static const char *restore_pod_pending(const json_t *object, const char **ret_reason)
 {
         size_t i;
@@ -194,13 +195,13 @@ bool restore_step_verdict(struct restoring *r, struct restore_target *t)
         const char *message = restore_pod_pending(object, &reason);
         bool further = true;
         if (is_unheard(object)) {
-                err_set(&t->trouble, ERR_RETRY, "pod '%s': its node has not heard of it yet", p->name);
+                err_set(&t->trouble, ERR_RETRY, "pod '%s': its node has not seen the resize yet", p->name);
                 further = false;
         } else if (!message) {
                 restore_pod_skip(t);
         } else if (strcmp(reason, "Infeasible") == 0) {
-                AUTO(mem_free) char *why = mem_printf("its node cannot: %s", message);
-                restore_pod_leave(t, p, "resized, and not in force", why);
+                AUTO(mem_free) char *why = mem_printf("its node cannot resize the pod: %s", message);
+                restore_pod_leave(t, p, "resize not in force", why);
         } else {
                 err_set(&t->trouble, ERR_RETRY, "pod '%s' waits for its node: %s %s", p->name, reason, message);
                 further = false;
@@ -219,7 +220,7 @@ static void add_values(struct buf *out, const json_t *values)
                 buf_printf(out, "%s%s", i ? "," : "", json_string_value(v) ? json_string_value(v) : "");
 }
 
-/* spec.selector as a query says it. */
+/* The object's spec.selector as a label selector for a query. */
 static char *selector_of(const json_t *object)
 {
         enum { SELECTOR_MAX = 16 << 10 };
@@ -278,7 +279,7 @@ static int take_pending(void *arg, json_t *item, struct err *err)
 static char *pending_pods(struct restoring *r, const struct restore_target *t, const json_t *object)
 {
         AUTO(mem_free) char *labels = selector_of(object);
-        AUTO(mem_free) char *path = path_of("", "v1", t->ns, "pods", NULL, NULL);
+        AUTO(mem_free) char *path = known_resource_path(KNOWN_PODS, t->ns, NULL, NULL);
         struct waiting w = {0};
         const struct listing all = {path, labels, NULL, take_pending, &w};
         struct err err = {0};
@@ -291,10 +292,10 @@ static char *pending_pods(struct restoring *r, const struct restore_target *t, c
         return said;
 }
 
-/* The newest "FailedCreate" on it: a quota, a policy. */
+/* The newest FailedCreate Event about the object, which names a quota or policy that refused a pod. */
 static char *restore_pod_refusals(struct restoring *r, const struct restore_target *t, const json_t *object)
 {
-        AUTO(mem_free) char *path = path_of("", "v1", t->ns, "events", NULL, NULL);
+        AUTO(mem_free) char *path = known_resource_path(KNOWN_EVENTS, t->ns, NULL, NULL);
         AUTO(mem_free)
         char *fields = mem_printf("involvedObject.uid=%s,reason=FailedCreate", restore_text(object, "metadata.uid"));
         AUTO(mem_free) char *escaped = path_escape(fields);
@@ -312,7 +313,7 @@ static char *restore_pod_refusals(struct restoring *r, const struct restore_targ
         return newest ? mem_string(restore_text(newest, "message")) : NULL;
 }
 
-char *restore_evidence(struct restoring *r, const struct restore_target *t, const json_t *object)
+char *restore_found_data(struct restoring *r, const struct restore_target *t, const json_t *object)
 {
         size_t i;
         json_t *c;

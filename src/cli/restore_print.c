@@ -1,5 +1,5 @@
 /*
- * Which workloads a command line means, and what became of each, in words and as JSON.
+ * Prints the result of each workload, for people or as JSON.
  */
 #include <ctype.h>
 #include <stdio.h>
@@ -9,44 +9,8 @@
 #include "restore.h"
 #include "terminal.h"
 
-/* --- the scope --- */
-
-int restore_scope_read(const struct option_given *given, const struct option_words *words, struct restore_scope *ret,
-                       struct err *err)
-{
-        *ret = (struct restore_scope){.ns = option_value(&given[SCOPE_NAMESPACE]),
-                                      .labels = option_value(&given[SCOPE_SELECTOR])};
-        int rc = option_switch(&given[SCOPE_ALL], &ret->everywhere, err);
-        if (rc == 0)
-                rc = option_switch(&given[SCOPE_ORPHANED], &ret->orphaned, err);
-        if (rc < 0)
-                return rc;
-        if (ret->everywhere && ret->ns)
-                return err_set(err, ERR_INVALID, "--all and -n exclude each other");
-        if (words->count > RESTORE_WORDS)
-                return err_set(err, ERR_INVALID, "more than %d workloads by name; -l takes labels", RESTORE_WORDS);
-        if (words->count > 0 && (ret->everywhere || ret->labels || ret->orphaned))
-                return err_set(err, ERR_INVALID, "'%.100s' by its name and --all, -l or --orphaned exclude each other",
-                               words->word[0]);
-        if (words->count == 0 && !ret->everywhere && !ret->ns && !ret->labels && !ret->orphaned)
-                return err_set(err, ERR_INVALID,
-                               "say which: KIND/NAME such as deploy/web, -n NAMESPACE, -l LABELS, "
-                               "--orphaned, or --all");
-        for (; ret->words < words->count; ret->words++)
-                if ((rc = workload_parse(words->word[ret->words], &ret->word[ret->words], err)) < 0)
-                        return rc;
-        return 0;
-}
-
-void restore_scope_settle(struct restore_scope *s, const struct session *session)
-{
-        if (!s->ns && !s->everywhere && !s->orphaned)
-                s->ns = access_namespace(session->access);
-}
-
-/* --- words --- */
-
-/* For a person and for a program; under --dry-run those of the second row, so that a plan is not taken for a deed. */
+/* The words for people and for programs. A dry run has the words of the second row, so that nobody takes its plan for
+ * done. */
 static const struct {
         const char *line, *result;
 } words[][2] = {
@@ -57,7 +21,7 @@ static const struct {
         [RESULT_FAILED] = {{"failed", "failed"}, {"failed", "failed"}},
 };
 
-/* "deployment", "widget.example.com" */
+/* The target's kind for people: "deployment", "widget.example.com". */
 static char *kind_of(const struct restore_target *t)
 {
         const struct api_resource *k = &t->kind->is;

@@ -1,6 +1,7 @@
 /*
- * Workload by workload, a bounded number at once, each a small machine that looks again once a second. What can do
- * better later is tried until the workload has stood still for too long; the first that fails lets no other begin.
+ * Restores the targets, a bounded number at a time. Each target is a small state machine that looks again once a
+ * second. A step that may still succeed is tried until the workload has made no progress for the timeout. After the
+ * first failure no other target begins.
  */
 #include "restore.h"
 
@@ -62,7 +63,7 @@ void restore_add(char **to, const char *fmt, ...)
         va_start(ap, fmt);
         vsnprintf(line, sizeof line, fmt, ap);
         va_end(ap);
-        utf8_mend(line);
+        utf8_repair(line);
         AUTO(mem_free) char *before = *to;
         *to = mem_printf("%s%s%s", before ? before : "", before ? "; " : "", line);
 }
@@ -80,7 +81,7 @@ void restore_fail(struct restore_target *t, const char *fmt, ...)
         va_start(ap, fmt);
         vsnprintf(line, sizeof line, fmt, ap);
         va_end(ap);
-        utf8_mend(line);
+        utf8_repair(line);
         mem_free(t->why);
         t->why = mem_string(line);
         restore_end(t, RESULT_FAILED);
@@ -140,7 +141,8 @@ static void note_template(struct restore_target *t, const struct restore *did)
                 restore_add(&t->left, "%s: its owner's value stands", did->stands);
 }
 
-/* Whether the server took it as it was sent: admission that has not heard of the hold yet puts ours back. */
+/* Whether the server stored the template as it was sent. An admission webhook that does not know of the hold yet may
+ * have set halflife's values again. */
 static bool is_back(struct restore_target *t, const char *answer)
 {
         struct restore left = {0};
@@ -149,7 +151,8 @@ static bool is_back(struct restore_target *t, const char *answer)
         bool back = restore_template(text_of(answer), t->kind->template_path, &left, &patch, &err) == 0 && !patch;
         json_decref(patch);
         if (!back)
-                err_set(&t->trouble, ERR_RETRY, "admission put it back (%s): has it heard of the hold?", left.changes);
+                err_set(&t->trouble, ERR_RETRY, "admission set it again (%s): has halflife seen the hold?",
+                        left.changes);
         return back;
 }
 
@@ -163,7 +166,7 @@ static bool step_template(struct restoring *r, struct restore_target *t)
                 return restore_go(t, t->rolling ? STEP_ROLLOUT : STEP_PODS);
         AUTO(mem_free) char *text = restore_get(r, path, &err);
         if (!text && err.code == ERR_NOTFOUND)
-                return restore_go(t, STEP_PODS); /* deleted meanwhile; its pods may outlive it */
+                return restore_go(t, STEP_PODS); /* the workload was deleted meanwhile; its pods may still run */
         if (!text || restore_template(text_of(text), t->kind->template_path, &did, &patch, &err) < 0)
                 return restore_troubled(t, &err, "its template");
         if (!patch || r->dry_run) {
@@ -183,13 +186,11 @@ static bool step_template(struct restoring *r, struct restore_target *t)
 
 /* --- the rollout --- */
 
-static bool restore_is_phased(const struct restore_kind *k, const struct workload_view *v)
-{
-        return k->row && (k->row->flags & KIND_PHASED) && v->phase.len > 0;
-}
-
+/* The state of the rollout. What keeps halflife from starting a rollout (Recreate, a deadline) does not keep pods from
+ * following one. */
 struct rollout restore_rollout(const struct restore_kind *k, const struct workload_view *v)
 {
+        unsigned flags = k->row ? k->row->flags : 0;
         return (struct rollout){
                 .generation = v->meta.generation,
                 .observed = v->observed_generation,
@@ -198,20 +199,23 @@ struct rollout restore_rollout(const struct restore_kind *k, const struct worklo
                 .updated = v->updated,
                 .available = v->available,
                 .told = k->row != NULL,
-                .phased = restore_is_phased(k, v),
-                .healthy = text_is(v->phase, "Healthy"),
+                .none = flags & (KIND_BY_RUNS | KIND_IMMUTABLE),
+                .phase = flags & KIND_PHASED ? rollout_phase_read(v->phase) : ROLLOUT_PHASE_NONE,
+                .paused = v->paused,
+                .on_delete = v->on_delete,
+                .partition = v->partition,
         };
 }
 
-const char *restore_stands_still(const struct restore_kind *k, const struct workload_view *v)
+const char *restore_stands_still(const struct rollout *r)
 {
-        if (k->row && (k->row->flags & (KIND_BY_RUNS | KIND_IMMUTABLE)))
-                return "";
-        if (v->paused || (restore_is_phased(k, v) && text_is(v->phase, "Paused")))
-                return "its rollout is paused: its pods follow when it goes on";
-        if (v->on_delete)
-                return "its strategy is OnDelete: its pods follow as they are deleted";
-        return v->partition > 0 ? "its rollout stops at a partition: the pods below it run on" : NULL;
+        static const char *const text[ROLLOUT_BLOCKS] = {
+                [ROLLOUT_PAUSED] = "its rollout is paused: its pods follow when the rollout resumes",
+                [ROLLOUT_ON_DELETE] = "its strategy is OnDelete: its pods follow as they are deleted",
+                [ROLLOUT_PARTITION] = "its rollout stops at a partition: the pods below the partition keep their "
+                                      "values",
+        };
+        return text[rollout_block(r)];
 }
 
 static bool restore_moved(struct restore_target *t, const struct workload_view *v)
@@ -224,9 +228,9 @@ static bool restore_moved(struct restore_target *t, const struct workload_view *
 
 static bool judge_rollout(struct restore_target *t, const struct workload_view *v)
 {
-        const char *still = restore_stands_still(t->kind, v);
         const struct rollout roll = restore_rollout(t->kind, v);
-        if (still && *still)
+        const char *still = restore_stands_still(&roll);
+        if (still)
                 restore_add(&t->left, "%s", still);
         if (still || rollout_is_done(&roll))
                 return restore_go(t, STEP_PODS);
@@ -252,7 +256,7 @@ static bool step_rollout(struct restoring *r, struct restore_target *t)
         return further;
 }
 
-/* A kind of somebody's own need not have one. */
+/* A custom kind may have no pod template. */
 static bool has_template(const char *text)
 {
         AUTO(json_decref) json_t *object = json_loads(text, 0, NULL);
@@ -260,7 +264,7 @@ static bool has_template(const char *text)
         return json_is_object(json_object_get(template, "spec"));
 }
 
-/* As kubectl rollout restart does: the annotation is kubectl's. */
+/* Restart the rollout by kubectl's own annotation, as kubectl rollout restart does. */
 static bool step_restart(struct restoring *r, struct restore_target *t)
 {
         char now[WALL_TEXT_MAX];
@@ -314,9 +318,9 @@ static void time_out(struct restoring *r, struct restore_target *t)
         struct err err = {0};
         AUTO(mem_free) char *text = restore_get(r, path, &err);
         AUTO(json_decref) json_t *object = text ? json_loads(text, 0, NULL) : NULL;
-        AUTO(mem_free) char *evidence = object ? restore_evidence(r, t, object) : NULL;
-        restore_fail(t, "stands still for %lld s: %s%s%s", (long long)(r->timeout_ms / SECOND_MS), t->trouble.text,
-                     evidence ? ": " : "", evidence ? evidence : "");
+        AUTO(mem_free) char *explain_data = object ? restore_found_data(r, t, object) : NULL;
+        restore_fail(t, "no progress for %lld s: %s%s%s", (long long)(r->timeout_ms / SECOND_MS), t->trouble.text,
+                     explain_data ? ": " : "", explain_data ? explain_data : "");
 }
 
 static bool work_on(struct restoring *r, struct restore_target *t)
@@ -349,7 +353,7 @@ static void restore_wait_a_little(struct restoring *r)
         loop_timer_stop(r->session.loop, &timer);
 }
 
-/* Whoever has nothing of ours needs no place; one that was left in the middle of its rollout does. */
+/* Whether a target needs work: it carries halflife's values, or an earlier run left it in the middle of its rollout. */
 static bool has_work(const struct restore_target *t)
 {
         return restore_wanted(t) || t->rolling;

@@ -33,9 +33,16 @@ static const char *given_or(const char *given, const char *variable)
         return value && *value ? value : NULL;
 }
 
-int session_open_given(struct session *s, const char *kubeconfig, const char *context, struct err *err)
+int session_open_given(struct session *s, const struct session_options *o, struct err *err)
 {
-        return session_open(s, given_or(kubeconfig, "HALFLIFE_KUBECONFIG"), given_or(context, "HALFLIFE_CONTEXT"), err);
+        return session_open(s, given_or(o->kubeconfig, "HALFLIFE_KUBECONFIG"), given_or(o->context, "HALFLIFE_CONTEXT"),
+                            err);
+}
+
+int session_open_optional(struct session *s, const struct session_options *o, struct err *err)
+{
+        int rc = session_open_given(s, o, err);
+        return rc < 0 && !o->kubeconfig && !o->context ? 0 : rc;
 }
 
 void session_release(struct session *s)
@@ -56,13 +63,12 @@ bool session_no_kinds(const struct err *err)
 int session_advise(struct err *err)
 {
         struct err why = *err;
-        bool answered = strstr(why.text, "HTTP ") != NULL;
         const char *cure = NULL;
         if (session_no_kinds(err))
                 cure = "are halflife's CRDs installed? kubectl apply -k manifests, or -f crds";
-        else if (why.code == ERR_DENIED && strstr(why.text, "HTTP 401"))
-                cure = "it does not know these credentials: --kubeconfig and --context say which are shown";
-        else if (why.code == ERR_RETRY && !answered)
-                cure = "does the API server run? --kubeconfig and --context say which is asked";
-        return cure ? err_set(err, why.code, "%s; %s", why.text, cure) : why.code;
+        else if (why.http_status == 401)
+                cure = "the server does not accept these credentials: --kubeconfig and --context choose them";
+        else if (why.code == ERR_RETRY && !why.http_status)
+                cure = "does the API server run? --kubeconfig and --context choose it";
+        return cure ? err_set_http(err, why.code, why.http_status, "%s; %s", why.text, cure) : why.code;
 }

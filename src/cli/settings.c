@@ -9,153 +9,170 @@
 #include "base/yaml.h"
 
 /* clang-format off */
-const struct setting setting_table[SETTINGS] = {
-        [SET_CONFIG] = {.name = "config", .kind = SETTING_TEXT, .value = "FILE", .standard = "",
-                         .help = "YAML file with settings by these names; re-read when it changes and on SIGHUP"},
-        [SET_KUBECONFIG] = {.name = "kubeconfig", .kind = SETTING_TEXT, .value = "FILE", .standard = "",
-                         .help = "kubeconfig; else KUBECONFIG, ~/.kube/config, or the pod's service account"},
-        [SET_CONTEXT] = {.name = "context", .kind = SETTING_TEXT, .value = "NAME", .standard = "",
-                         .help = "context of the kubeconfig; else its current one"},
-        [SET_NAMESPACE] = {.name = "namespace", .kind = SETTING_TEXT, .value = "NAME", .standard = "",
-                         .help = "halflife's own namespace: holds its Lease, and is exempt; else the context's "
-                                 "or the pod's"},
-        [SET_INTERVAL] = {.name = "interval", .kind = SETTING_DURATION, .value = "DURATION", .standard = "60s",
-                         .least = "1s", .most = "1h", .live = true,
-                         .help = "how often usage is read"},
-        [SET_CHECKPOINT_INTERVAL] = {.name = "checkpoint-interval", .kind = SETTING_DURATION, .value = "DURATION",
-                         .standard = "5m", .least = "1s", .most = "24h", .live = true,
-                         .help = "how often what was learned is written to the database"},
-        [SET_STATUS_INTERVAL] = {.name = "status-interval", .kind = SETTING_DURATION, .value = "DURATION",
-                         .standard = "10m", .least = "1s", .most = "24h", .live = true,
-                         .help = "a moving target is written to its Recommendation at most this often"},
-        [SET_RETENTION] = {.name = "retention", .kind = SETTING_DURATION, .value = "DURATION", .standard = "336h",
-                         .least = "0s", .most = "8760h", .live = true,
-                         .help = "how long history outlives its workload"},
-        [SET_DATABASE] = {.name = "database", .kind = SETTING_TEXT, .value = "FILE",
-                         .standard = "/var/lib/halflife/halflife.db",
-                         .help = "SQLite file of checkpoints"},
-        [SET_LISTEN] = {.name = "listen", .kind = SETTING_TEXT, .value = "ADDRESS", .standard = ":8080",
-                         .help = "address of /healthz, /readyz and /metrics"},
-        [SET_LISTEN_FILE] = {.name = "listen-file", .kind = SETTING_TEXT, .value = "FILE", .standard = "",
-                         .help = "write the addresses bound there, --listen's, then --serve-listen's and "
-                                 "--custom-metrics-listen's (for port 0)"},
-        [SET_SERVE_LISTEN] = {.name = "serve-listen", .kind = SETTING_TEXT, .value = "ADDRESS", .standard = "",
-                         .help = "address of the REST API and of admission, such as :8443; without TLS only on "
-                                 "loopback"},
-        [SET_TLS_CERT] = {.name = "tls-cert", .kind = SETTING_TEXT, .value = "FILE", .standard = "",
-                         .help = "certificate (PEM, its chain behind it) for --serve-listen; the file is re-read "
-                                 "as it changes"},
-        [SET_TLS_KEY] = {.name = "tls-key", .kind = SETTING_TEXT, .value = "FILE", .standard = "",
-                         .help = "its private key (PEM); the file is re-read as it changes"},
-        [SET_WEBHOOK_CERTIFICATE] = {.name = "webhook-certificate", .kind = SETTING_CHOICE, .value = "WHERE",
-                         .standard = "files", .choices = "files|self|secret",
-                         .help = "files: --tls-cert and --tls-key; self: made and renewed by halflife itself, "
-                                 "kept in a Secret; secret: in a Secret that others keep"},
-        [SET_CERTIFICATE_SECRET] = {.name = "certificate-secret", .kind = SETTING_TEXT, .value = "NAME",
-                         .standard = "halflife-certificate",
-                         .help = "name of that Secret, in halflife's own namespace"},
-        [SET_CERTIFICATE_SERVICES] = {.name = "certificate-services", .kind = SETTING_TEXT, .value = "NAMES",
-                         .standard = "halflife,halflife-serve",
-                         .help = "Services that a self-made certificate is for"},
-        [SET_WEBHOOK_CONFIGURATION] = {.name = "webhook-configuration", .kind = SETTING_TEXT, .value = "NAME",
-                         .standard = "halflife",
-                         .help = "MutatingWebhookConfiguration whose caBundle follows the certificate"},
-        [SET_CUSTOM_METRICS_LISTEN] = {.name = "custom-metrics-listen", .kind = SETTING_TEXT, .value = "ADDRESS",
-                         .standard = "",
-                         .help = "run: address of the API custom.metrics.k8s.io, such as :6443, for the API "
-                                 "server's front proxy alone; with the certificate of --serve-listen"},
-        [SET_CUSTOM_METRICS_SERVICE] = {.name = "custom-metrics-service", .kind = SETTING_TEXT, .value = "NAME",
-                         .standard = "halflife",
-                         .help = "run: Service in halflife's own namespace that the APIServices have to name"},
-        [SET_UPSTREAM_URL] = {.name = "upstream-url", .kind = SETTING_TEXT, .value = "URL", .standard = "",
-                         .help = "serve: where histograms are asked for; else the Service halflife, where serve "
-                                 "runs in a pod",
-                         .former = "learner-url"},
-        [SET_UPSTREAM_CA] = {.name = "upstream-ca", .kind = SETTING_TEXT, .value = "FILE", .standard = "",
-                         .help = "serve: who vouches for its certificate (PEM; the file is re-read as it "
-                                 "changes); else the Secret's ca.crt, or the system's",
-                         .former = "learner-ca"},
-        [SET_TOKEN_AUDIENCE] = {.name = "token-audience", .kind = SETTING_TEXT, .value = "NAME", .standard = "",
-                         .help = "audience that callers' tokens must be for; else the API server's own"},
-        [SET_USAGE_SOURCE] = {.name = "usage-source", .kind = SETTING_CHOICE, .value = "WHERE",
-                         .standard = "metrics-server", .choices = "metrics-server|prometheus",
-                         .help = "where usage is read each interval; prometheus wants --prometheus-url"},
-        [SET_PROMETHEUS_URL] = {.name = "prometheus-url", .kind = SETTING_TEXT, .value = "URL", .standard = "",
-                         .help = "a Prometheus that knows usage from before, such as "
-                                 "http://prometheus.monitoring:9090"},
-        [SET_PROMETHEUS_NAMES] = {.name = "prometheus-names", .kind = SETTING_CHOICE, .value = "WHOSE",
-                         .standard = "cadvisor", .choices = "cadvisor|kubelet",
-                         .help = "whose series there are counted: /metrics/cadvisor's or /metrics/resource's"},
-        [SET_PROMETHEUS_MATCHERS] = {.name = "prometheus-matchers", .kind = SETTING_TEXT, .value = "MATCHERS",
-                         .standard = "",
-                         .help = "more label matchers, as in PromQL, where one Prometheus sees several clusters: "
-                                 "cluster=\"a\""},
-        [SET_PROMETHEUS_HISTORY] = {.name = "prometheus-history", .kind = SETTING_DURATION, .value = "DURATION",
-                         .standard = "192h", .least = "0s", .most = "2160h",
-                         .help = "how far back histories from before are loaded; 0s: not at all"},
-        [SET_PROMETHEUS_STEP] = {.name = "prometheus-step", .kind = SETTING_DURATION, .value = "DURATION",
-                         .standard = "60s", .least = "15s", .most = "1h",
-                         .help = "between the points of such a history; each weighs as it stands for minutes"},
-        [SET_PROMETHEUS_RATE_WINDOW] = {.name = "prometheus-rate-window", .kind = SETTING_DURATION,
-                         .value = "DURATION", .standard = "2m", .least = "15s", .most = "1h",
-                         .help = "shortest span that CPU is averaged over: at least two scrapes"},
-        [SET_PROMETHEUS_QUERIES] = {.name = "prometheus-queries", .kind = SETTING_COUNT, .value = "N", .standard = "2",
-                         .least = "1", .most = "20",
-                         .help = "queries to Prometheus at once"},
-        [SET_PROMETHEUS_TOKEN_FILE] = {.name = "prometheus-token-file", .kind = SETTING_TEXT, .value = "FILE",
-                         .standard = "",
-                         .help = "bearer token for Prometheus; the file is re-read"},
-        [SET_PROMETHEUS_USER] = {.name = "prometheus-user", .kind = SETTING_TEXT, .value = "NAME", .standard = "",
-                         .help = "user for Prometheus' basic authentication"},
-        [SET_PROMETHEUS_PASSWORD_FILE] = {.name = "prometheus-password-file", .kind = SETTING_TEXT, .value = "FILE",
-                         .standard = "",
-                         .help = "the user's password; the file is re-read"},
-        [SET_PROMETHEUS_CA] = {.name = "prometheus-ca", .kind = SETTING_TEXT, .value = "FILE", .standard = "",
-                         .help = "who vouches for Prometheus' certificate (PEM); else the system's; the file is "
-                                 "re-read"},
-        [SET_PROMETHEUS_CERT] = {.name = "prometheus-cert", .kind = SETTING_TEXT, .value = "FILE", .standard = "",
-                         .help = "client certificate for Prometheus (PEM); the file is re-read"},
-        [SET_PROMETHEUS_KEY] = {.name = "prometheus-key", .kind = SETTING_TEXT, .value = "FILE", .standard = "",
-                         .help = "its private key (PEM); the file is re-read"},
-        [SET_LEADER_ELECT] = {.name = "leader-elect", .kind = SETTING_CHOICE, .value = "WHEN", .standard = "auto",
-                         .choices = "auto|true|false",
-                         .help = "take a Lease before the first write; auto: where halflife runs in a pod"},
-        [SET_LEASE] = {.name = "lease", .kind = SETTING_TEXT, .value = "NAME", .standard = "halflife",
-                         .help = "name of the Lease"},
-        [SET_APPLY] = {.name = "apply", .kind = SETTING_CHOICE, .value = "WHEN", .standard = "allow",
-                         .choices = "allow|never", .live = true,
-                         .help = "never: no workload is changed, whatever profiles say"},
-        [SET_BUDGET_WORKLOADS] = {.name = "budget-workloads", .kind = SETTING_COUNT, .value = "N", .standard = "0",
-                         .least = "0", .most = "100000", .live = true,
-                         .help = "workloads changed at once in the whole cluster; 0: no bound"},
-        [SET_BUDGET_CORES] = {.name = "budget-cores-per-hour", .kind = SETTING_COUNT, .value = "N", .standard = "0",
-                         .least = "0", .most = "1000000", .live = true,
-                         .help = "cores of request changed in a sliding hour in the whole cluster; 0: no bound"},
-        [SET_FUSE_GUARDS] = {.name = "fuse-guards", .kind = SETTING_COUNT, .value = "N", .standard = "5", .least = "0",
-                         .most = "1000", .live = true,
-                         .help = "more changes taken back within an hour than this blow the fuse: nothing new is "
-                                 "applied until halflife resume --fuse; 0: it never blows, and one that is blown "
-                                 "is reset"},
-        [SET_API_RATE] = {.name = "api-rate", .kind = SETTING_COUNT, .value = "N", .standard = "50", .least = "1",
-                         .most = "10000", .live = true,
-                         .help = "requests a second to the API server"},
-        [SET_API_CONCURRENCY] = {.name = "api-concurrency", .kind = SETTING_COUNT, .value = "N", .standard = "8",
-                         .least = "1", .most = "1000", .live = true,
-                         .help = "requests to the API server at once"},
-        [SET_LOG_FORMAT] = {.name = "log-format", .kind = SETTING_CHOICE, .value = "FORMAT", .standard = "text",
-                         .choices = "text|json", .live = true,
-                         .help = "text or json, on stderr"},
-        [SET_LOG_LEVEL] = {.name = "log-level", .kind = SETTING_CHOICE, .value = "LEVEL", .standard = "info",
-                         .choices = "debug|info|warn|error", .live = true,
-                         .help = "the least that is logged; debug has every request"},
+
+/* The remaining members of a row, by kind: the member of struct settings, the value's name in help, the default, and
+ * bounds or choices. A member that cannot hold the kind does not compile. */
+#define MEMBER(m)       ((struct settings *)0)->m
+#define AT(m, type)     .at = _Generic(MEMBER(m), type: offsetof(struct settings, m)), .size = sizeof MEMBER(m)
+#define AT_CHOICE(m)    .at = _Generic(MEMBER(m), bool: offsetof(struct settings, m), \
+                                       unsigned: offsetof(struct settings, m)), .size = sizeof MEMBER(m)
+#define TEXT_IN(m, called, std)         .kind = SETTING_TEXT, AT(m, const char *), .value = (called), .standard = (std)
+#define DURATION_IN(m, std, from, to)   .kind = SETTING_DURATION, AT(m, int64_t), .value = "DURATION", \
+                                        .standard = (std), .least = (from), .most = (to)
+#define COUNT_IN(m, std, from, to)      .kind = SETTING_COUNT, AT(m, int), .value = "N", \
+                                        .standard = (std), .least = (from), .most = (to)
+#define CHOICE_IN(m, called, std, list) .kind = SETTING_CHOICE, AT_CHOICE(m), .value = (called), .standard = (std), \
+                                        .choices = (list)
+
+const struct setting setting_table[] = {
+        {.name = "config", TEXT_IN(config, "FILE", ""), .rotates = true,
+         .help = "YAML file of settings, one 'name: value' a line; halflife re-reads it when it changes and on SIGHUP"},
+        {.name = "kubeconfig", TEXT_IN(kubeconfig, "FILE", ""), .rotates = true,
+         .help = "kubeconfig; default: $KUBECONFIG, ~/.kube/config, or the pod's service account"},
+        {.name = "context", TEXT_IN(context, "NAME", ""), .rotates = true,
+         .help = "context of the kubeconfig; default: its current context"},
+        {.name = "namespace", TEXT_IN(controller.ns, "NAME", ""), .rotates = true,
+         .help = "halflife's own namespace: it holds the Lease, and halflife changes nothing in it; default: the "
+                 "namespace of the pod or of the context"},
+        {.name = "interval", DURATION_IN(controller.live.interval_ms, "60s", "1s", "1h"), .live = true,
+         .help = "how often halflife reads usage"},
+        {.name = "checkpoint-interval", DURATION_IN(controller.live.checkpoint_ms, "5m", "1s", "24h"), .live = true,
+         .only = FOR_RUN,
+         .help = "how often halflife writes histories to the database"},
+        {.name = "status-interval", DURATION_IN(controller.live.status_ms, "10m", "1s", "24h"), .live = true,
+         .only = FOR_RUN,
+         .help = "shortest time between two writes of a Recommendation of which only target values moved"},
+        {.name = "retention", DURATION_IN(controller.live.retention_ms, "336h", "0s", "8760h"), .live = true,
+         .only = FOR_RUN,
+         .help = "how long a history is kept after its workload is gone, at most"},
+        {.name = "database", TEXT_IN(controller.database, "FILE", "/var/lib/halflife/halflife.db"), .only = FOR_RUN,
+         .help = "SQLite file that keeps histories over a restart"},
+        {.name = "listen", TEXT_IN(controller.listen, "ADDRESS", ":8080"), .rotates = true,
+         .help = "address of /healthz, /readyz and /metrics"},
+        {.name = "listen-file", TEXT_IN(controller.listen_file, "FILE", ""), .rotates = true,
+         .help = "file to write the bound addresses to, in this order: --listen, --serve-listen, "
+                 "--custom-metrics-listen; useful with port 0"},
+        {.name = "serve-listen", TEXT_IN(controller.serve_listen, "ADDRESS", ""),
+         .help = "address of the REST API and of admission, such as :8443; without TLS only a loopback address"},
+        {.name = "tls-cert", TEXT_IN(controller.tls_cert, "FILE", ""),
+         .help = "certificate for --serve-listen (PEM, followed by its chain); halflife re-reads the file when it "
+                 "changes"},
+        {.name = "tls-key", TEXT_IN(controller.tls_key, "FILE", ""),
+         .help = "private key of --tls-cert (PEM); halflife re-reads the file when it changes"},
+        {.name = "webhook-certificate", CHOICE_IN(controller.certificate, "WHERE", "files", "files|self|secret"),
+         .rotates = true,
+         .help = "source of the TLS certificate. files: --tls-cert and --tls-key; self: a Secret in which halflife "
+                 "rotate makes and renews it; secret: a Secret that another program maintains"},
+        {.name = "certificate-secret", TEXT_IN(controller.certificate_secret, "NAME", "halflife-certificate"),
+         .rotates = true,
+         .help = "name of the certificate's Secret, in halflife's own namespace"},
+        {.name = "certificate-services", TEXT_IN(certificate_services, "NAMES", "halflife,halflife-serve"),
+         .only = FOR_ROTATE, .rotates = true,
+         .help = "rotate: Services whose names go into a self-made certificate, separated by commas"},
+        {.name = "webhook-configuration", TEXT_IN(webhook_configuration, "NAME", "halflife"), .only = FOR_ROTATE,
+         .rotates = true,
+         .help = "rotate: MutatingWebhookConfiguration whose caBundle and path follow the Secret"},
+        {.name = "custom-metrics-listen", TEXT_IN(controller.custom_listen, "ADDRESS", ""), .only = FOR_RUN,
+         .help = "run: address of the API custom.metrics.k8s.io, such as :6443; only the API server's front proxy may "
+                 "call it; it uses the certificate of --serve-listen"},
+        {.name = "custom-metrics-service", TEXT_IN(controller.custom_service, "NAME", "halflife"), .only = FOR_RUN,
+         .help = "run: Service, in halflife's own namespace, that the APIServices of custom.metrics.k8s.io must name"},
+        {.name = "upstream-url", TEXT_IN(controller.upstream_url, "URL", ""), .only = FOR_SERVE,
+         .former = "learner-url",
+         .help = "serve: address of the halflife that learns, for histograms; default in a pod: the Service halflife"},
+        {.name = "upstream-ca", TEXT_IN(upstream_ca, "FILE", ""), .only = FOR_SERVE, .former = "learner-ca",
+         .help = "serve: CA (PEM) that verifies the certificate of --upstream-url; default: ca.crt of the Secret, "
+                 "else the system's CAs; halflife re-reads the file when it changes"},
+        {.name = "token-audience", TEXT_IN(controller.token_audience, "NAME", ""),
+         .help = "audience that callers' tokens must have; default: the API server's own"},
+        {.name = "usage-source", CHOICE_IN(controller.usage_from, "WHERE", "metrics-server",
+         "metrics-server|prometheus"), .only = FOR_RUN,
+         .help = "where halflife reads usage each interval; prometheus requires --prometheus-url"},
+        {.name = "prometheus-url", TEXT_IN(controller.prometheus.url, "URL", ""), .only = FOR_RUN,
+         .help = "address of a Prometheus with the usage of the past, such as http://prometheus.monitoring:9090"},
+        {.name = "prometheus-names", CHOICE_IN(controller.prometheus.names, "WHOSE", "cadvisor", "cadvisor|kubelet"),
+         .only = FOR_RUN,
+         .help = "which of the kubelet's series to read: those of /metrics/cadvisor, or of /metrics/resource"},
+        {.name = "prometheus-matchers", TEXT_IN(controller.prometheus.matchers, "MATCHERS", ""), .only = FOR_RUN,
+         .help = "additional PromQL label matchers, for a Prometheus that serves several clusters, such as "
+                 "cluster=\"a\""},
+        {.name = "prometheus-history", DURATION_IN(controller.prometheus_history_ms, "192h", "0s", "2160h"),
+         .only = FOR_RUN,
+         .help = "how far back halflife loads usage from Prometheus; 0s: no usage of the past"},
+        {.name = "prometheus-step", DURATION_IN(controller.prometheus_step_ms, "60s", "15s", "1h"), .only = FOR_RUN,
+         .help = "time between two points loaded from Prometheus; a point weighs as much as one sample a minute of "
+                 "that time"},
+        {.name = "prometheus-rate-window", DURATION_IN(controller.prometheus.rate_window_ms, "2m", "15s", "1h"),
+         .only = FOR_RUN,
+         .help = "shortest span over which CPU usage is averaged; it must cover at least two scrapes"},
+        {.name = "prometheus-queries", COUNT_IN(controller.prometheus.queries, "2", "1", "20"), .only = FOR_RUN,
+         .help = "most queries to Prometheus at the same time"},
+        {.name = "prometheus-token-file", TEXT_IN(controller.prometheus.bearer_file, "FILE", ""), .only = FOR_RUN,
+         .help = "file with a bearer token for Prometheus; halflife re-reads it"},
+        {.name = "prometheus-user", TEXT_IN(controller.prometheus.user, "NAME", ""), .only = FOR_RUN,
+         .help = "user for Prometheus' basic authentication"},
+        {.name = "prometheus-password-file", TEXT_IN(controller.prometheus.password_file, "FILE", ""),
+         .only = FOR_RUN,
+         .help = "file with the password of --prometheus-user; halflife re-reads it"},
+        {.name = "prometheus-headers-file", TEXT_IN(controller.prometheus.headers_file, "FILE", ""),
+         .only = FOR_RUN,
+         .help = "file with further request headers for Prometheus, one 'Name: value' a line, such as Mimir's "
+                 "X-Scope-OrgID; halflife re-reads it"},
+        {.name = "prometheus-ca", TEXT_IN(controller.prometheus.ca_file, "FILE", ""), .only = FOR_RUN,
+         .help = "CA (PEM) that verifies Prometheus' certificate; default: the system's CAs; halflife re-reads the "
+                 "file"},
+        {.name = "prometheus-cert", TEXT_IN(controller.prometheus.cert_file, "FILE", ""), .only = FOR_RUN,
+         .help = "client certificate for Prometheus (PEM); halflife re-reads the file"},
+        {.name = "prometheus-key", TEXT_IN(controller.prometheus.key_file, "FILE", ""), .only = FOR_RUN,
+         .help = "private key of --prometheus-cert (PEM); halflife re-reads the file"},
+        {.name = "leader-elect", CHOICE_IN(leader_elect, "WHEN", "auto", "auto|true|false"), .only = FOR_RUN,
+         .help = "whether halflife takes a Lease before its first write; auto: only in a pod"},
+        {.name = "lease", TEXT_IN(controller.lease_name, "NAME", "halflife"), .only = FOR_RUN,
+         .help = "name of the Lease"},
+        {.name = "apply", CHOICE_IN(controller.live.apply_never, "WHEN", "allow", "allow|never"), .live = true,
+         .help = "whether halflife may change workloads; never: no workload is changed, whatever the profiles allow"},
+        {.name = "exempt-namespaces", TEXT_IN(controller.exempt_namespaces, "NAMES",
+         "kube-system,kube-public,kube-node-lease"),
+         .help = "namespaces, separated by commas, in which halflife changes nothing, whatever the profiles allow; its "
+                 "own is always one. The list in manifests/base/policy.yaml must be the same"},
+        {.name = "budget-workloads", COUNT_IN(controller.live.budget_workloads, "0", "0", "100000"), .live = true,
+         .only = FOR_RUN,
+         .help = "most workloads changed at the same time in the whole cluster, half of them in one namespace; 0: no limit"},
+        {.name = "budget-cores-per-hour", COUNT_IN(controller.live.budget_cores_per_hour, "0", "0", "1000000"),
+         .live = true, .only = FOR_RUN,
+         .help = "most cores of requests, times replicas, changed in the whole cluster within any hour, half of "
+                 "them in one namespace; 0: no limit"},
+        {.name = "fuse-guards", COUNT_IN(controller.live.fuse_guards, "5", "0", "1000"), .live = true,
+         .only = FOR_RUN,
+         .help = "a fuse blows when halflife takes back more changes than this within an hour, of a profile in a "
+                 "namespace, of a profile, or of the cluster; it then lowers nothing there until halflife resume "
+                 "--fuse. 0: fuses are off, and blown ones are reset"},
+        {.name = "api-rate", COUNT_IN(controller.live.api_rate, "50", "1", "10000"), .live = true,
+         .help = "most requests to the API server per second"},
+        {.name = "api-concurrency", COUNT_IN(controller.live.api_concurrency, "8", "1", "1000"), .live = true,
+         .help = "most requests to the API server at the same time"},
+        {.name = "log-format", CHOICE_IN(log_json, "FORMAT", "text", "text|json"), .live = true, .rotates = true,
+         .help = "format of the log on stderr"},
+        {.name = "log-level", CHOICE_IN(log_level, "LEVEL", "info", "debug|info|warn|error"), .live = true,
+         .rotates = true,
+         .help = "lowest level that is logged; debug includes every request to the API server"},
 };
 /* clang-format on */
+const int settings_count = sizeof setting_table / sizeof setting_table[0];
+_Static_assert(sizeof setting_table / sizeof setting_table[0] <= SETTINGS_MOST, "SETTINGS_MOST is too small");
 
-const struct option_spec *settings_options(void)
+static bool is_unlisted(const struct setting *s, enum setting_user user)
 {
-        static struct option_spec spec[SETTINGS];
-        static char help[SETTINGS][256];
-        for (int i = 0; i < SETTINGS; i++) {
+        if (user == FOR_ROTATE)
+                return !s->rotates;
+        return user != FOR_BOTH && s->only != FOR_BOTH && s->only != user;
+}
+
+const struct option_spec *settings_options(enum setting_user user, int *ret_count)
+{
+        static struct option_spec spec[SETTINGS_MOST];
+        static char help[SETTINGS_MOST][256];
+        for (int i = 0; i < settings_count; i++) {
                 const struct setting *s = &setting_table[i];
                 if (!*s->standard)
                         snprintf(help[i], sizeof help[i], "%s", s->help);
@@ -166,9 +183,14 @@ const struct option_spec *settings_options(void)
                 else
                         snprintf(help[i], sizeof help[i], "%s (%s to %s, default %s)", s->help, s->least, s->most,
                                  s->standard);
-                spec[i] =
-                        (struct option_spec){.name = s->name, .former = s->former, .value = s->value, .help = help[i]};
+                spec[i] = (struct option_spec){.name = s->name,
+                                               .former = s->former,
+                                               .value = s->value,
+                                               .help = help[i],
+                                               .choices = s->choices,
+                                               .unlisted = is_unlisted(s, user)};
         }
+        *ret_count = settings_count;
         return spec;
 }
 
@@ -194,27 +216,14 @@ static int parse_number(const struct setting *s, const char *text, int64_t *ret)
         return 0;
 }
 
-static int parse_choice(const struct setting *s, const char *text, int64_t *ret)
-{
-        int64_t n = 0;
-        for (const char *c = s->choices; *c; n++) {
-                size_t len = strcspn(c, "|");
-                if (strlen(text) == len && memcmp(c, text, len) == 0) {
-                        *ret = n;
-                        return 0;
-                }
-                c += len + (c[len] == '|');
-        }
-        return ERR_INVALID;
-}
-
 static int settings_check(const struct setting *s, const char *text, const char *source, int64_t *ret, struct err *err)
 {
         int64_t least, most;
         if (s->kind == SETTING_TEXT)
                 return 0;
         if (s->kind == SETTING_CHOICE) {
-                if (parse_choice(s, text, ret) < 0)
+                *ret = option_choice(s->choices, text);
+                if (*ret < 0)
                         return err_set(err, ERR_INVALID, "setting '%s' (%s) is '%s', not one of %s", s->name, source,
                                        text, s->choices);
                 return 0;
@@ -230,6 +239,21 @@ static int settings_check(const struct setting *s, const char *text, const char 
         return 0;
 }
 
+/* Store a value in the setting's member, which is a text, int64_t, int (or enum) or bool. */
+static void settings_store(struct settings *to, int id, int64_t number)
+{
+        const struct setting *s = &setting_table[id];
+        void *member = (char *)to + s->at;
+        if (s->kind == SETTING_TEXT)
+                *(const char **)member = to->text[id];
+        else if (s->size == sizeof(bool))
+                *(bool *)member = number != 0;
+        else if (s->size == sizeof(int))
+                *(int *)member = (int)number;
+        else
+                *(int64_t *)member = number;
+}
+
 static int settings_take(struct settings *to, int id, const char *text, const char *source, struct err *err)
 {
         int64_t number = 0;
@@ -238,21 +262,30 @@ static int settings_take(struct settings *to, int id, const char *text, const ch
                 return rc;
         mem_free(to->text[id]);
         to->text[id] = *text ? mem_string(text) : NULL;
-        to->number[id] = number;
+        settings_store(to, id, number);
         return 0;
 }
 
 /* --- sources --- */
 
+enum { CONFIG_ROW }; /* the setting that names the file, which no file can contain */
+
 static int id_of(const char *name, bool *ret_formerly)
 {
-        for (int i = 0; i < SETTINGS; i++) {
+        for (int i = 0; i < settings_count; i++) {
                 const char *former = setting_table[i].former;
                 *ret_formerly = former && strcmp(former, name) == 0;
-                if ((strcmp(setting_table[i].name, name) == 0 && i != SET_CONFIG) || *ret_formerly)
+                if ((strcmp(setting_table[i].name, name) == 0 && i != CONFIG_ROW) || *ret_formerly)
                         return i;
         }
         return -1;
+}
+
+/* Refuse a former name beside the new one, even with equal values: a later change of only one would be lost. */
+static int refuse_both(const char *where, const char *former, const char *name, struct err *err)
+{
+        return err_set(err, ERR_INVALID, "%s: '%s' and '%s' are the former and the new name of one setting; keep '%s'",
+                       where, former, name, name);
 }
 
 static int settings_read_file(struct settings *to, const char *path, struct err *err)
@@ -268,7 +301,7 @@ static int settings_read_file(struct settings *to, const char *path, struct err 
         if (json_is_null(root))
                 return 0;
         if (!json_is_object(root))
-                return err_set(err, ERR_INVALID, "settings '%s': wants 'name: value' lines", path);
+                return err_set(err, ERR_INVALID, "settings '%s': expected 'name: value' lines", path);
         const char *name;
         json_t *value;
         json_object_foreach(root, name, value)
@@ -279,7 +312,11 @@ static int settings_read_file(struct settings *to, const char *path, struct err 
                         return err_set(err, ERR_INVALID, "settings '%s': there is no setting '%s'; --help lists them",
                                        path, name);
                 if (json_is_object(value) || json_is_array(value))
-                        return err_set(err, ERR_INVALID, "settings '%s': '%s' wants a single value", path, name);
+                        return err_set(err, ERR_INVALID, "settings '%s': '%s' must have a single value", path, name);
+                if (formerly && json_object_get(root, setting_table[id].name)) {
+                        AUTO(mem_free) char *where = mem_printf("settings '%s'", path);
+                        return refuse_both(where, name, setting_table[id].name, err);
+                }
                 AUTO(mem_free)
                 char *plain = json_is_string(value) ? mem_string(json_string_value(value))
                               : json_is_null(value) ? mem_string("")
@@ -292,23 +329,38 @@ static int settings_read_file(struct settings *to, const char *path, struct err 
         return 0;
 }
 
-static const char *given_or_environment(const struct option_given *given, int id, struct settings *to, char *source,
-                                        size_t size)
+/* The value of a setting in the environment (NULL: none), and the variable's name. */
+static int read_environment(int id, struct settings *to, char *variable, size_t size, const char **ret, struct err *err)
 {
-        char variable[96];
+        char former[96];
+        variable_of(setting_table[id].name, variable, size);
+        *ret = getenv(variable);
+        if (!setting_table[id].former)
+                return 0;
+        variable_of(setting_table[id].former, former, sizeof former);
+        if (!getenv(former))
+                return 0;
+        if (*ret)
+                return refuse_both("environment", former, variable, err);
+        to->formerly[id] = true;
+        *ret = getenv(former);
+        snprintf(variable, size, "%s", former);
+        return 0;
+}
+
+/* The value from a flag or else from the environment; *ret NULL: neither has it. The environment is read even if a flag
+ * wins, so that its mistakes are reported. */
+static int given_or_environment(const struct option_given *given, int id, struct settings *to, char *source,
+                                size_t size, const char **ret, struct err *err)
+{
         const char *flag = given ? option_value(&given[id]) : NULL;
-        if (flag) {
-                snprintf(source, size, "--%s", setting_table[id].name);
-                to->formerly[id] |= given[id].formerly;
-                return flag;
-        }
-        variable_of(setting_table[id].name, variable, sizeof variable);
-        if (!getenv(variable) && setting_table[id].former) {
-                variable_of(setting_table[id].former, variable, sizeof variable);
-                to->formerly[id] |= getenv(variable) != NULL;
-        }
-        snprintf(source, size, "%s", variable);
-        return getenv(variable);
+        int rc = read_environment(id, to, source, size, ret, err);
+        if (rc < 0 || !flag)
+                return rc;
+        snprintf(source, size, "--%s", given[id].formerly ? setting_table[id].former : setting_table[id].name);
+        to->formerly[id] |= given[id].formerly;
+        *ret = flag;
+        return 0;
 }
 
 int settings_read(const struct option_given *given, struct settings *ret, struct err *err)
@@ -316,14 +368,16 @@ int settings_read(const struct option_given *given, struct settings *ret, struct
         struct settings fresh = {0};
         char source[128];
         int rc = 0;
-        for (int i = 0; i < SETTINGS && rc == 0; i++)
+        for (int i = 0; i < settings_count && rc == 0; i++)
                 rc = settings_take(&fresh, i, setting_table[i].standard, "default", err);
-        const char *config = given_or_environment(given, SET_CONFIG, &fresh, source, sizeof source);
-        if (rc == 0 && config && *config)
-                rc = settings_read_file(&fresh, config, err);
-        for (int i = 0; i < SETTINGS && rc == 0; i++) {
-                const char *text = given_or_environment(given, i, &fresh, source, sizeof source);
-                if (text)
+        const char *text;
+        if (rc == 0)
+                rc = given_or_environment(given, CONFIG_ROW, &fresh, source, sizeof source, &text, err);
+        if (rc == 0 && text && *text)
+                rc = settings_read_file(&fresh, text, err);
+        for (int i = 0; i < settings_count && rc == 0; i++) {
+                rc = given_or_environment(given, i, &fresh, source, sizeof source, &text, err);
+                if (rc == 0 && text)
                         rc = settings_take(&fresh, i, text, source, err);
         }
         if (rc < 0) {
@@ -334,14 +388,27 @@ int settings_read(const struct option_given *given, struct settings *ret, struct
         return 0;
 }
 
+void settings_take_live(struct settings *s, struct settings *fresh)
+{
+        for (int i = 0; i < settings_count; i++) {
+                const struct setting *row = &setting_table[i];
+                if (!row->live)
+                        continue;
+                mem_free(s->text[i]);
+                s->text[i] = fresh->text[i];
+                fresh->text[i] = NULL;
+                memcpy((char *)s + row->at, (const char *)fresh + row->at, row->size);
+        }
+}
+
 void settings_release(struct settings *s)
 {
-        for (int i = 0; i < SETTINGS; i++)
+        for (int i = 0; i < settings_count; i++)
                 mem_free(s->text[i]);
         *s = (struct settings){0};
 }
 
-/* "1s – 1h", or "auto, true, false": a bar would end the cell. */
+/* Bounds as "1s – 1h", choices as "auto, true, false", because a bar would end the cell of the table. */
 static void print_bounds(FILE *to, const struct setting *s)
 {
         if (s->least)
@@ -357,7 +424,7 @@ static void print_bounds(FILE *to, const struct setting *s)
 void settings_print_markdown(FILE *to)
 {
         fprintf(to, "| setting | default | bounds | re-read | what |\n|---|---|---|---|---|\n");
-        for (int i = 0; i < SETTINGS; i++) {
+        for (int i = 0; i < settings_count; i++) {
                 const struct setting *s = &setting_table[i];
                 const char *quote = *s->standard ? "`" : "";
                 fprintf(to, "| `%s` | %s%s%s | ", s->name, quote, s->standard, quote);

@@ -1,5 +1,5 @@
 /*
- * A table of text whose columns line up.
+ * A text table with aligned columns.
  */
 #ifndef HALFLIFE_CLI_TABLE_H
 #define HALFLIFE_CLI_TABLE_H
@@ -13,8 +13,9 @@ struct table {
 
 void table_init(struct table *t, int columns);
 void table_release(struct table *t);
-void table_add(struct table *t, char *cell); /* row by row; takes over a string of mem_*; NULL shows as <none> */
-/* Columns three blanks apart, as kubectl prints them; no blanks at line ends. */
+void table_add(struct table *t,
+               char *cell); /* Add the next cell, row by row. cell: from mem_*, taken over; NULL shows as <none>. */
+/* Print the columns three blanks apart, as kubectl does, without blanks at line ends. */
 void table_print(FILE *to, const struct table *t);
 
 #endif

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* Can an object be called that? What is no such name would lead to another path. */
+/* Whether an object can have this name. Other names would lead to another URL path. */
 static bool workload_is_name(const char *s)
 {
         size_t len = 0;
@@ -20,7 +20,7 @@ int workload_parse(const char *word, struct workload *ret, struct err *err)
         size_t len = slash ? (size_t)(slash - word) : 0;
         *ret = (struct workload){.word = {word, len}};
         if (len == 0 || len >= sizeof ret->kind || !workload_is_name(slash + 1))
-                return err_set(err, ERR_INVALID, "'%.300s' is no KIND/NAME such as deploy/web", word);
+                return err_set(err, ERR_INVALID, "'%.300s' is not KIND/NAME such as deploy/web", word);
         const struct kind *row = kind_by_name(ret->word);
         size_t kind = strcspn(word, "./");
         ret->name = slash + 1;
@@ -42,10 +42,10 @@ static bool workload_same(const char *a, struct text b)
 int workload_unknown(const struct workload *w, const char *ns, const char *why, struct err *err)
 {
         return err_set(err, ERR_NOTFOUND,
-                       "nothing is known of '%.*s/%s' in namespace '%s': does a profile select it%s? halflife get -A "
-                       "tells what is known (%s)",
+                       "halflife does not know '%.*s/%s' in namespace '%s': does a profile match it%s? halflife get "
+                       "-A lists what it knows (%s)",
                        TEXT_ARG(w->word), w->name, ns,
-                       w->known ? "" : ", and is its kind spelled with its group, as in widget.example.com", why);
+                       w->known ? "" : ", and does KIND include its group, as in widget.example.com", why);
 }
 
 bool workload_is(const struct workload *w, struct text group, struct text kind, struct text name)

@@ -26,7 +26,7 @@ static int columns_of(int fd, bool terminal)
                                                                                 : TERMINAL_COLUMNS;
 }
 
-/* The first of them that says something counts. */
+/* The first variable that is set decides. */
 static bool speaks_utf8(void)
 {
         static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
@@ -50,20 +50,12 @@ void terminal_read(FILE *to, struct terminal *ret)
         };
 }
 
-/* U+0080 to U+009F are control characters as well: a terminal takes 0xc2 0x9b for ESC [. */
-static bool is_control(const char *s, size_t len)
-{
-        unsigned char c = (unsigned char)*s;
-        return len == 0 || (len == 1 && (c < ' ' || c == 0x7f)) ||
-               (len == 2 && c == 0xc2 && (unsigned char)s[1] < 0xa0);
-}
-
 char *terminal_tame(char *s)
 {
         size_t left = s ? strlen(s) : 0;
         for (char *p = s; left > 0;) {
                 size_t len = utf8_length(p, left);
-                if (is_control(p, len))
+                if (len == 0 || utf8_is_invisible(utf8_code(p, len)))
                         memset(p, '?', len ? len : 1);
                 len = len ? len : 1;
                 p += len;
@@ -97,11 +89,4 @@ void terminal_wrap(FILE *to, const char *text, int at, int columns)
                 text += strspn(text, " ");
         }
         fputc('\n', to);
-}
-
-void terminal_intro(const char *text)
-{
-        enum { WIDTH = 100 }; /* options_print's */
-        terminal_wrap(stdout, text, 0, WIDTH);
-        putchar('\n');
 }

@@ -1,5 +1,5 @@
 /*
- * What an answer is shown on: how wide it is, which characters and colours it takes; and text of others made harmless.
+ * Properties of the output terminal: width, character set, colours. Also removes control characters from text.
  */
 #ifndef HALFLIFE_CLI_TERMINAL_H
 #define HALFLIFE_CLI_TERMINAL_H
@@ -10,21 +10,21 @@
 enum { TERMINAL_COLUMNS = 80, TERMINAL_COLUMNS_LEAST = 40, TERMINAL_COLUMNS_MOST = 400 };
 struct terminal {
         int columns;
-        bool utf8;   /* of the locale's variables: LC_ALL, LC_CTYPE, LANG */
-        bool moves;  /* a line can be wiped: only on a terminal, and not where TERM is dumb or unknown */
-        bool colour; /* that, and NO_COLOR is not set */
+        bool utf8;   /* whether the locale (LC_ALL, LC_CTYPE, LANG) uses UTF-8 */
+        bool moves;  /* a line can be erased: a terminal, with TERM set and not "dumb" */
+        bool colour; /* moves is true and NO_COLOR is not set */
 };
-/* COLUMNS beats what the terminal says; what is no terminal has TERMINAL_COLUMNS. */
+/* Read the properties of stream to. COLUMNS overrides the terminal's own width. A file or pipe has TERMINAL_COLUMNS
+ * columns. */
 void terminal_read(FILE *to, struct terminal *ret);
 
-/* Whoever writes a status does not write to the terminal: control characters, also those above 0x7f, and what is no
- * UTF-8 become '?'. In place; returns s. NULL is fine. */
+/* Replace invisible characters (utf8_is_invisible) and invalid UTF-8 by '?', so that text from a cluster cannot control
+ * the terminal. Works in place and returns s; NULL is fine. */
 char *terminal_tame(char *s);
-/* Characters: what a terminal gives a column to each. */
+/* Width of s in columns: its number of characters. */
 int terminal_width(const char *s);
-/* Words of text from column at on, each further line indented by as much; ends the line. */
+/* Print text wrapped at columns. The cursor must be in column at, to which further lines are indented. Ends the
+ * line. */
 void terminal_wrap(FILE *to, const char *text, int at, int columns);
-/* What a command does, in --help: wrapped as its options are, a blank line behind it. */
-void terminal_intro(const char *text);
 
 #endif

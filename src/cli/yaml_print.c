@@ -8,7 +8,7 @@
 #include "base/err.h"
 #include "base/yaml.h"
 
-/* YAML 1.1 reads more words as booleans than we do, and others read YAML 1.1. */
+/* Words that YAML 1.1 reads as booleans although YAML 1.2 does not. Other programs read YAML 1.1. */
 static bool is_word_of_others(const char *s)
 {
         static const char *const words[] = {"y", "n", "yes", "no", "on", "off", "true", "false", "null"};

@@ -1,6 +1,6 @@
 /*
- * JSON as YAML, for people: block style, keys in their order. What another reader might take for something else than
- * text (no, 1e3, 12:30, a date) is quoted.
+ * Printing of JSON as YAML in block style, with keys in their order. A text that a YAML reader might take for another
+ * type (no, 1e3, 12:30, a date) is quoted.
  */
 #ifndef HALFLIFE_CLI_YAML_PRINT_H
 #define HALFLIFE_CLI_YAML_PRINT_H
@@ -8,7 +8,7 @@
 #include <jansson.h>
 #include <stdio.h>
 
-/* 0, or ERR_IO where it could not be written. */
+/* Returns 0, or ERR_IO if writing failed. */
 int yaml_print(FILE *to, const json_t *value);
 
 #endif

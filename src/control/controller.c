@@ -1,5 +1,5 @@
 /*
- * The whole: parts are made and wired, the servers and the Lease begin, and all of it ends in order.
+ * The controller as a whole: makes and connects its parts, starts the servers and the Lease, and stops all in order.
  */
 #include "control/controller.h"
 
@@ -17,7 +17,7 @@ enum { STOP_MOST_MS = 8 * SECOND_MS };
 
 struct controller {
         struct parts p;
-        struct lease *lease; /* NULL: no election */
+        struct lease *lease; /* NULL: no leader election */
         struct loop_timer turn_timer, stop_timer;
         struct mono stop_began;
 };
@@ -35,7 +35,7 @@ static void controller_turned(void *arg)
         if (c->p.cycle)
                 cycle_turn(c->p.cycle);
         informers_foreign(c->p.informers);
-        work_pump(c->p.applier); /* what waited for its back-off */
+        work_pump(c->p.applier); /* starts writes whose back-off has ended */
         loop_timer_set(c->p.loop, &c->turn_timer, SECOND_MS, controller_turned, c);
 }
 
@@ -51,7 +51,7 @@ static void lease_gained(void *arg)
         }
         log_info(lost ? "holds the Lease again: reads everything, then writes" : "holds the Lease: writes from now on",
                  KV("lease", c->p.options.lease_name), KV("identity", c->p.options.identity));
-        nudge(c->p.leadership);
+        schedule_pass(c->p.leadership);
 }
 
 static void lease_lost(void *arg, const struct err *why)
@@ -73,7 +73,8 @@ static void lease_trouble(void *arg, const struct err *err)
 {
         struct controller *c = arg;
         if (!report_outage_told(c->p.report, err))
-                log_warn("the Lease cannot be had", KV("lease", c->p.options.lease_name), KV("error", err->text));
+                log_warn("the Lease cannot be read or written", KV("lease", c->p.options.lease_name),
+                         KV("error", err->text));
 }
 
 /* --- from start to stop --- */
@@ -95,7 +96,7 @@ static void controller_warned(void *arg, const char *path, const char *text)
                 log_warn("the API server warns", KV("path", path), KV("warning", text));
 }
 
-/* One line an address: of health first, then of the door, then of custom metrics. */
+/* Write the bound addresses, one a line: health, then REST, then custom metrics. */
 static int write_addresses(const struct controller *c, struct err *err)
 {
         if (!c->p.options.listen_file)
@@ -118,7 +119,7 @@ static int show_certificate(void *arg, const char *cert_pem, const char *key_pem
         if (rc == 0)
                 rc = custom_metrics_server_set_certificate(c->p.custom_metrics_server, cert_pem, key_pem, err);
         if (rc == 0)
-                nudge(c->p.leadership);
+                schedule_pass(c->p.leadership);
         return rc;
 }
 
@@ -127,7 +128,12 @@ static void trust_roots(void *arg, const char *roots_pem)
         struct controller *c = arg;
         if (c->p.upstream && !c->p.options.upstream_ca)
                 upstream_set_ca(c->p.upstream, roots_pem);
-        custom_metrics_server_vouched_by(c->p.custom_metrics_server, roots_pem);
+}
+
+static void admit_at(void *arg, const struct admission_paths *paths)
+{
+        struct controller *c = arg;
+        server_set_admission_paths(c->p.server, paths);
 }
 
 void controller_trust_upstream(struct controller *c, const char *ca_pem)
@@ -136,26 +142,26 @@ void controller_trust_upstream(struct controller *c, const char *ca_pem)
                 upstream_set_ca(c->p.upstream, ca_pem);
 }
 
-static int webhook_start(struct controller *c, struct err *err)
+static void certificate_start(struct controller *c)
 {
         const struct controller_options *co = &c->p.options;
-        const struct webhook_options o = {
-                .given = co->certificate == CERTIFICATE_SECRET,
+        const struct certificate_reader_options o = {
                 .ns = co->ns,
                 .secret = co->certificate_secret,
-                .configuration = co->webhook_configuration,
-                .services = co->certificate_services,
+                .given = co->certificate == CERTIFICATE_SECRET,
                 .show = show_certificate,
                 .trust = trust_roots,
+                .admit_at = admit_at,
                 .arg = c,
         };
-        return co->certificate == CERTIFICATE_FILES ? 0 : webhook_new(c->p.client, &o, &c->p.webhook, err);
+        if (co->certificate != CERTIFICATE_FILES)
+                c->p.certificate = certificate_reader_new(c->p.client, &o);
 }
 
 /* --- the server --- */
 
-/* Custom metrics have the door's certificate. Before anything is served: ERR_CONFLICT, the API is another's. Where
- * nobody can be asked, the look at it each minute finds out. */
+/* Custom metrics share the REST listener's certificate. Checked before anything is served: ERR_CONFLICT means that
+ * another Service serves the API. Other errors are ignored here, because the API server is asked again each minute. */
 static int custom_check(struct controller *c, struct err *err)
 {
         const struct controller_options *co = &c->p.options;
@@ -168,7 +174,7 @@ static int custom_check(struct controller *c, struct err *err)
                                "--custom-metrics-listen needs a certificate: --webhook-certificate self, or --tls-cert "
                                "and --tls-key");
         if (api_registration_check(c->p.client, co->ns, co->custom_service, &ours, &why) == ERR_CONFLICT)
-                return err_set(err, ERR_CONFLICT, "%s", why.text);
+                return err_copy(err, &why);
         return 0;
 }
 
@@ -212,10 +218,10 @@ static int serve_start(struct controller *c, struct err *err)
                 log_info("serves /healthz, /readyz and /metrics", KV("address", server_address(c->p.server)));
         if (co->custom_listen)
                 rc = custom_start(c, err);
-        if (rc == 0 && (co->serve_listen || co->custom_listen))
-                rc = webhook_start(c, err);
         if (rc < 0)
                 return rc;
+        if (co->serve_listen || co->custom_listen)
+                certificate_start(c);
         if (co->serve_listen) {
                 loop_calls_begin(c->p.calls, c->p.server);
                 log_info("serves /api/v1 and /admission", KV("address", server_rest_address(c->p.server)),
@@ -253,7 +259,7 @@ static void controller_begin(struct controller *c)
         loop_timer_set(c->p.loop, &c->turn_timer, 0, controller_turned, c);
 }
 
-/* --- what the store keeps for others --- */
+/* --- callbacks of the parts --- */
 
 static void note_loaded(void *arg, struct text name, struct text value)
 {
@@ -303,7 +309,8 @@ static void controller_make_parts(struct controller *c)
         p->leadership = leadership_new(o->leader_elect, controller_changed, c);
         p->report = report_new(p->loop, p->client, p->access, p->leadership, o->identity);
         cache_init(&p->cache, client_field_manager(p->client), o->ns);
-        p->cache.pod_labels = o->custom_listen != NULL;
+        p->cache.exempt_namespaces = o->exempt_namespaces;
+        cache_set_pod_labels(&p->cache, o->custom_listen != NULL);
         p->skew = clock_skew_new(p->loop);
         p->checkpointer = checkpointer_new(p->loop, &p->cache, p->skew, &o->live, o->database, &kept);
         p->safety = safety_new(
@@ -319,9 +326,9 @@ static void controller_make_parts(struct controller *c)
                 .report = p->report,
                 .safety = p->safety,
                 .prometheus = o->replica ? &none : &o->prometheus,
-                .usage_from_prometheus = !o->replica && o->usage_from_prometheus,
+                .usage_from = o->replica ? USAGE_FROM_METRICS_SERVER : o->usage_from,
                 .history_ms = o->prometheus_history_ms,
-                .step_ms = o->prometheus_step_ms,
+                .step_ms = whole_second(o->prometheus_step_ms),
                 .polled = controller_polled,
                 .arg = c,
         });
@@ -399,7 +406,7 @@ void controller_reconfigure(struct controller *c, const struct live_settings *li
         if (c->p.server)
                 server_set_interval(c->p.server, live->interval_ms);
         windows_forget_zones(&c->p.cache, loop_now(c->p.loop).mono);
-        nudge(c->p.leadership);
+        schedule_pass(c->p.leadership);
 }
 
 static void stop_loop(void *arg)
@@ -414,11 +421,11 @@ static void controller_stopped(void *arg)
         struct err err = {0};
         if (checkpointer_close(c->p.checkpointer, &err) < 0)
                 log_error("the last checkpoint was not written", KV("error", err.text));
-        loop_post(c->p.loop, stop_loop, c); /* behind what the store's thread posted */
+        loop_post(c->p.loop, stop_loop, c); /* runs after the callbacks that the store's thread has posted */
 }
 
-/* The patch in hand is waited for, but not for ever, for none may come after the Lease was given up; then the
- * checkpoint is written. */
+/* Wait for the writes under way, because no write may follow once the Lease is given up. After STOP_MOST_MS drop them.
+ * Then give the Lease up and write the checkpoint. */
 static void stop_when_quiet(void *arg)
 {
         struct controller *c = arg;
@@ -450,15 +457,21 @@ void controller_stop(struct controller *c)
         stop_when_quiet(c);
 }
 
-/* What the client still has under way is dropped with it; what its answers would have gone to ends after it. */
+/*
+ * Leadership stops first: from then on no part writes, schedules a pass of the freed cycle, or reads the Lease. Each
+ * part is freed before the parts that it may still call. So the checkpointer goes before the parts that its callbacks
+ * use, and the server's threads before the parts that answer them. Parts that cancel their own calls go before the
+ * client. The client drops all other calls, so the parts that those would have answered are freed after it.
+ */
 void controller_free(struct controller *c)
 {
         struct parts *p = &c->p;
+        leadership_stop(p->leadership);
         loop_timer_stop(p->loop, &c->turn_timer);
         loop_timer_stop(p->loop, &c->stop_timer);
         cycle_free(p->cycle);
         replica_free(p->replica);
-        webhook_free(p->webhook);
+        certificate_reader_free(p->certificate);
         custom_metrics_server_free(p->custom_metrics_server);
         informers_stop(p->informers);
         checkpointer_free(p->checkpointer);

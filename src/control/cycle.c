@@ -11,15 +11,16 @@ enum { NUDGE_MS = 500, SYNC_LOOK_MS = 100, DECIDE_SLICE = 512 };
 struct cycle {
         struct parts *parts;
         enum { CYCLE_IDLE, CYCLE_POLLING, CYCLE_DECIDING, CYCLE_PACKING } stage;
-        struct loop_timer cycle_timer, nudge_timer, slice_timer;
+        struct loop_timer cycle_timer, pass_timer, slice_timer;
         struct mono began, checkpointed;
         bool nudged; /* something changed since the last pass began */
-        bool polled; /* this pass follows a poll */
+        bool polled; /* the decisions under way follow a poll */
         size_t decide_at;
         struct pass_totals {
                 int64_t by_state[STATES], by_reason[REASONS];
+                struct condition_count by_condition[CONDITION_COUNTS];
                 int64_t saving[RESOURCES], in_force[RESOURCES];
-        } next; /* of the pass under way */
+        } next; /* totals of the pass under way */
 };
 
 static void cycle_begin(void *arg);
@@ -44,24 +45,38 @@ static void tally_resource(struct cycle *c, const struct plan *p, enum resource 
                 if (plan_wants_change(&p->container[i], r))
                         c->next.by_reason[p->container[i].advice.gate[r].hold]++;
         int64_t saving = plan_saving(p, r);
-        if (p->target->dimension == DIMENSION_WORKLOAD) { /* else the same pods would count twice */
+        if (p->target->dimension == DIMENSION_WORKLOAD) { /* pods and namespaces would count the same pods again */
                 c->next.saving[r] = add_saturated(c->next.saving[r], saving);
                 c->next.in_force[r] = add_saturated(c->next.in_force[r], cycle_in_force(p, r));
         }
         if (profile)
-                profile->next_saving[r] = add_saturated(profile->next_saving[r], saving);
+                profile_count_saving(profile, r, saving);
+}
+
+/* Ready and Applied are left out: every Recommendation has both, and states and reasons tell the same. */
+static void tally_condition(struct cycle *c, const struct plan_condition *of)
+{
+        struct condition_count *n = c->next.by_condition;
+        if (strcmp(of->type, "Ready") == 0 || strcmp(of->type, "Applied") == 0)
+                return;
+        while (n->type && (strcmp(n->type, of->type) != 0 || strcmp(n->reason, of->reason) != 0))
+                if (++n == c->next.by_condition + CONDITION_COUNTS)
+                        return;
+        n->type = of->type;
+        n->reason = of->reason;
+        n->count++;
 }
 
 static void tally_target(struct cycle *c, const struct plan *p)
 {
         struct profile *profile = p->target->profile;
         c->next.by_state[p->state]++;
+        for (int i = 0; i < p->conditions; i++)
+                tally_condition(c, &p->condition[i]);
         for (enum resource r = CPU; r < RESOURCES; r++)
                 tally_resource(c, p, r);
-        if (profile) {
-                profile->next_ready += p->state == STATE_READY;
-                profile->next_applied += p->carries;
-        }
+        if (profile)
+                profile_count(profile, p->state == STATE_READY, p->carries);
 }
 
 static void tally_begin(struct cycle *c)
@@ -69,12 +84,11 @@ static void tally_begin(struct cycle *c)
         struct profile *p;
         memset(c->next.by_state, 0, sizeof c->next.by_state);
         memset(c->next.by_reason, 0, sizeof c->next.by_reason);
+        memset(c->next.by_condition, 0, sizeof c->next.by_condition);
         memset(c->next.saving, 0, sizeof c->next.saving);
         memset(c->next.in_force, 0, sizeof c->next.in_force);
-        for (size_t at = 0; (p = map_each(&c->parts->cache.profiles, &at));) {
-                p->next_ready = p->next_applied = 0;
-                memset(p->next_saving, 0, sizeof p->next_saving);
-        }
+        for (size_t at = 0; (p = map_each(&c->parts->cache.profiles, &at));)
+                profile_count_begin(p);
 }
 
 static void tally_end(struct cycle *c)
@@ -82,13 +96,11 @@ static void tally_end(struct cycle *c)
         struct profile *p;
         memcpy(c->parts->pass.by_state, c->next.by_state, sizeof c->parts->pass.by_state);
         memcpy(c->parts->pass.by_reason, c->next.by_reason, sizeof c->parts->pass.by_reason);
+        memcpy(c->parts->pass.by_condition, c->next.by_condition, sizeof c->parts->pass.by_condition);
         memcpy(c->parts->pass.saving, c->next.saving, sizeof c->parts->pass.saving);
         memcpy(c->parts->pass.in_force, c->next.in_force, sizeof c->parts->pass.in_force);
-        for (size_t at = 0; (p = map_each(&c->parts->cache.profiles, &at));) {
-                p->ready = p->next_ready;
-                p->applied = p->next_applied;
-                memcpy(p->saving, p->next_saving, sizeof p->saving);
-        }
+        for (size_t at = 0; (p = map_each(&c->parts->cache.profiles, &at));)
+                profile_count_end(p);
 }
 
 /* --- deciding --- */
@@ -100,26 +112,29 @@ static void remember_weights(struct target *t, const struct plan *p)
                 struct amount original = p->container[i].facts.original[CPU];
                 if (!h)
                         continue;
-                h->cpu_weight = original.set ? (double)original.value / 1e3 : 0;
+                history_set_cpu_weight(h, original.set ? (double)original.value / 1e3 : 0);
                 bool raises = in_place(t) && t->profile->spec->apply.raise.enabled;
-                h->original = mem_resize(h->original, raises ? RESOURCES : 0, sizeof *h->original);
-                if (raises)
-                        memcpy(h->original, p->container[i].facts.original, RESOURCES * sizeof *h->original);
+                history_set_original(h, raises ? p->container[i].facts.original : NULL);
         }
 }
 
-/* A profile with other half-lives or another window: what was learned is rescaled and goes on. */
+/* Where the profile changed its half-lives or its window, rescale the histories so that nothing learned is lost. */
 static void adopt_policy(struct target *t)
 {
         bool ignore;
-        for (struct history *h = t->histories; h; h = h->next)
-                usage_adopt(&h->usage, profile_spec_container(t->profile->spec, text_of(h->container), &ignore));
+        for (struct history *h = t->histories; h; h = h->next) {
+                const struct resource_policy *policy =
+                        profile_spec_container(t->profile->spec, text_of(h->container), &ignore);
+                usage_adopt(history_usage(h), policy);
+                if (t->dimension == DIMENSION_WORKLOAD)
+                        history_ignore_first(h, policy);
+        }
 }
 
 static void decide_target(struct cycle *c, struct target *t)
 {
         struct plan plan;
-        clock_skew_mend(c->parts->skew, t);
+        clock_skew_clamp(c->parts->skew, t);
         if (!t->workload) {
                 snapshot_show_gone(c->parts->snapshots, t);
                 if (!t->busy && work_delete_due(c->parts->applier, t))
@@ -133,16 +148,16 @@ static void decide_target(struct cycle *c, struct target *t)
         external_apply_adopt(c->parts->applier, t);
         report_admitted(c->parts->report, t);
         canary_follow(c->parts->safety, t);
-        decide(c->parts->applier, t, &plan);
+        applier_decide(c->parts->applier, t, &plan);
         if (!t->profile && !plan.orphaned) {
-                work_add(c->parts->applier, t); /* its Recommendation goes */
+                work_add(c->parts->applier, t); /* deletes its Recommendation */
                 return;
         }
         remember_weights(t, &plan);
         target_set_resizing(t, plan.resize.goes_on);
         conflict_watch(c->parts->safety, t, &plan);
         if (guard_watch(c->parts->safety, t, &plan))
-                decide(c->parts->applier, t, &plan);
+                applier_decide(c->parts->applier, t, &plan);
         canary_watch(c->parts->safety, t, &plan);
         tally_target(c, &plan);
         snapshot_show_target(c->parts->snapshots, &plan);
@@ -165,6 +180,9 @@ static void cycle_settle(struct cycle *c)
 static void decide_begin(struct cycle *c)
 {
         cycle_settle(c);
+        if (c->polled)
+                c->parts->pass.gone_targets = targets_bound_gone(&c->parts->cache, clock_skew_earlier(c->parts->skew),
+                                                                 c->parts->options.live.retention_ms);
         tally_begin(c);
         snapshot_begin(c->parts->snapshots, c->parts->server != NULL);
         c->stage = CYCLE_DECIDING;
@@ -182,6 +200,7 @@ static void cycle_end(struct cycle *c)
                 metric_observe(&c->parts->pass.cycle_seconds, c->parts->pass.last_cycle_seconds);
                 checkpointer_recall(c->parts->checkpointer);
                 learner_backfill(c->parts->learner);
+                learner_throttling(c->parts->learner);
                 checkpointer_forget_old(c->parts->checkpointer);
         }
         annotation_commands_settle(c->parts->learner);
@@ -196,7 +215,7 @@ static void cycle_end(struct cycle *c)
                 loop_timer_set(c->parts->loop, &c->cycle_timer, rest > 0 ? rest : 0, cycle_begin, c);
         }
         if (c->nudged)
-                nudge(c->parts->leadership);
+                schedule_pass(c->parts->leadership);
 }
 
 static void pack_slice(void *arg)
@@ -259,7 +278,7 @@ static void cycle_begin(void *arg)
                         return;
                 }
                 oom_begin(c->parts->learner);
-                mem_trim(); /* what the lists took is not kept */
+                mem_trim(); /* the first lists needed memory that is not needed again */
                 log_info("caches synced", KV_INT("pods", c->parts->cache.pods.count),
                          KV_INT("workloads", c->parts->cache.workloads.count));
                 informers_tell_late(c->parts->informers);
@@ -276,7 +295,7 @@ static void cycle_begin(void *arg)
         ingest_start(c->parts->learner);
 }
 
-/* What another may have done while it held the Lease is known now. */
+/* Resume writes once everything is read again: another instance may have changed things while it held the Lease. */
 static void reread_settle(struct cycle *c)
 {
         char waiting[256];
@@ -293,18 +312,18 @@ static void pass_begin(void *arg)
         struct cycle *c = arg;
         reread_settle(c);
         if (leadership_stops(c->parts->leadership) || !c->parts->pass.synced || c->stage != CYCLE_IDLE)
-                return; /* the cycle under way ends with a nudge */
+                return; /* nudged is still set: the cycle under way schedules a pass at its end */
         c->nudged = false;
         c->polled = false;
         decide_begin(c);
 }
 
-/* Several changes make one pass; one that comes while a cycle runs is seen to after it. */
+/* Several changes share one pass. A change during a cycle gets a pass after the cycle. */
 void cycle_changed(struct cycle *c)
 {
         c->nudged = true;
-        if (!c->nudge_timer.place)
-                loop_timer_set(c->parts->loop, &c->nudge_timer, NUDGE_MS, pass_begin, c);
+        if (!c->pass_timer.place)
+                loop_timer_set(c->parts->loop, &c->pass_timer, NUDGE_MS, pass_begin, c);
 }
 
 void cycle_turn(struct cycle *c)
@@ -335,7 +354,7 @@ void cycle_start(struct cycle *c)
 void cycle_stop(struct cycle *c)
 {
         loop_timer_stop(c->parts->loop, &c->cycle_timer);
-        loop_timer_stop(c->parts->loop, &c->nudge_timer);
+        loop_timer_stop(c->parts->loop, &c->pass_timer);
         loop_timer_stop(c->parts->loop, &c->slice_timer);
 }
 

@@ -1,7 +1,7 @@
 /*
- * The cycle: settle what the watches brought, poll usage, fold it, decide about every target, let the writes flow,
- * checkpoint, show. A pass is the same without a poll, when something changed. Long walks go in slices, so that
- * watches, the Lease and signals are never kept waiting.
+ * A cycle polls usage, adds it to the histories and decides about every target. Then it writes a checkpoint if one is
+ * due, publishes the snapshot and starts the writes. A pass, run when something changed, is the same without the poll.
+ * Decisions and checkpoints run in slices, so that watches, the Lease and signals are never kept waiting.
  */
 #ifndef HALFLIFE_CONTROL_CYCLE_H
 #define HALFLIFE_CONTROL_CYCLE_H
@@ -11,12 +11,12 @@
 struct parts;
 struct cycle;
 struct cycle *cycle_new(struct parts *parts);
-void cycle_free(struct cycle *c); /* NULL: nothing */
+void cycle_free(struct cycle *c); /* NULL: does nothing */
 void cycle_start(struct cycle *c);
 void cycle_stop(struct cycle *c);
-void cycle_polled(struct cycle *c);  /* usage has come, or will not */
-void cycle_changed(struct cycle *c); /* a pass soon */
-void cycle_turn(struct cycle *c);    /* now and then: after the Lease was lost and gained, was everything read again? */
+void cycle_polled(struct cycle *c);  /* the usage poll has ended, with usage or with an error */
+void cycle_changed(struct cycle *c); /* run a pass within half a second, or after the cycle under way */
+void cycle_turn(struct cycle *c);    /* each second: once everything is read after a lost Lease, writes resume */
 bool cycle_is_idle(const struct cycle *c);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * What is watched: the fixed kinds, the kinds of workloads that everyone has, those that profiles name, and those of
- * others where they are installed.
+ * The watches: a fixed list of kinds, the workload kinds of Kubernetes itself, the workload kinds that profiles name,
+ * and kinds of other projects (VerticalPodAutoscaler, ScaledObject) while their CRDs are installed.
  */
 #ifndef HALFLIFE_CONTROL_INFORMERS_H
 #define HALFLIFE_CONTROL_INFORMERS_H
@@ -12,20 +12,23 @@
 struct parts;
 struct informers;
 struct informers *informers_new(struct parts *parts);
-void informers_free(struct informers *all); /* after the client; NULL: nothing */
+void informers_free(struct informers *all); /* after the client is freed; NULL: does nothing */
 void informers_start(struct informers *all);
 void informers_stop(struct informers *all);
 
-void informers_kinds(struct informers *all);   /* watches the kinds that profiles name, and no others */
-void informers_foreign(struct informers *all); /* watches what others have installed by now */
-void informers_again(struct informers *all);   /* read everything again */
-void informers_tick(struct informers *all);    /* each cycle: says what cannot be read, once an hour a kind */
+void informers_kinds(struct informers *all);   /* start and end watches of workload kinds as profiles need them */
+void informers_foreign(struct informers *all); /* each second: look for other projects' kinds not yet watched */
+void informers_again(struct informers *all);   /* list everything again */
+void informers_tick(struct informers *all);    /* each cycle: log objects that cannot be read, once an hour a kind */
 
-/* Was everything read once? ret_waiting: else what is waited for. */
+/* Whether every watch was listed once, failed for good, or may be missing. False: ret_waiting names what is waited
+ * for. */
 bool informers_synced(struct informers *all, char *ret_waiting, size_t size);
-void informers_tell_late(const struct informers *all);         /* once synced: what was not waited for */
-const char *informers_blind(const struct informers *all);      /* what is needed to apply and cannot be seen; NULL */
-const char *informers_unanswered(const struct informers *all); /* the first trouble of a server that is away; NULL */
-uint64_t informers_unread(const struct informers *all);        /* objects and events that could not be read, so far */
+void informers_tell_late(const struct informers *all); /* once synced: log the lists that were not waited for */
+/* Why nothing may be applied: the error or the name of a needed watch that cannot be read. NULL: all are read. */
+const char *informers_blind(const struct informers *all);
+/* The first watch error that says the API server does not answer; NULL: none. */
+const char *informers_unanswered(const struct informers *all);
+uint64_t informers_unread(const struct informers *all); /* objects and watch events that could not be read, so far */
 
 #endif

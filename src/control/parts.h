@@ -1,6 +1,6 @@
 /*
- * The parts of one controller. Each is made, and released, by its own module; controller.c wires them, and what is in
- * this folder passes them on.
+ * The parts of one controller. Each part's own module makes and frees it; controller.c connects the parts, and the
+ * files of this folder pass them on.
  */
 #ifndef HALFLIFE_CONTROL_PARTS_H
 #define HALFLIFE_CONTROL_PARTS_H
@@ -16,19 +16,30 @@
 #include "learn/learner.h"
 #include "report/report.h"
 #include "safety/safety.h"
+#include "serving/certificate_reader.h"
 #include "serving/loop_calls.h"
 #include "serving/snapshot_from_plans.h"
 #include "serving/upstream.h"
-#include "serving/webhook_certificate.h"
 
-/* As of the last pass over all targets: for metrics. Written by cycle.c, or by replica.c. */
+/* How many Recommendations have a condition, by its type and reason (static strings of module plan). */
+enum { CONDITION_COUNTS = 64 };
+struct condition_count {
+        const char *type, *reason;
+        int64_t count;
+};
+
+/* The totals of the last pass over all targets, for metrics. cycle.c writes them; replica.c does in a replica. */
 struct pass_state {
-        bool synced;     /* everything was listed once */
-        uint64_t cycles; /* that polled */
+        bool synced;     /* every watch was listed once */
+        uint64_t cycles; /* cycles finished, passes without a poll not counted */
         struct metric_seconds cycle_seconds;
         double last_cycle_seconds;
-        int64_t by_state[STATES], by_reason[REASONS];
-        int64_t saving[RESOURCES], in_force[RESOURCES];
+        int64_t by_state[STATES];                              /* recommendations */
+        int64_t by_reason[REASONS];                            /* containers' resources whose change is held */
+        struct condition_count by_condition[CONDITION_COUNTS]; /* up to the first without a type */
+        size_t gone_targets;         /* targets kept without their workload: as of the last cycle */
+        int64_t saving[RESOURCES];   /* of all workloads, if every target value applied; millicores, bytes */
+        int64_t in_force[RESOURCES]; /* of all workloads, by the requests that halflife has set; millicores, bytes */
 };
 
 struct parts {
@@ -48,16 +59,16 @@ struct parts {
         struct informers *informers;
         struct snapshot_writer *snapshots;
         struct telemetry *telemetry;
-        struct cycle *cycle;                                 /* NULL: a replica */
-        struct replica *replica;                             /* NULL: it learns */
+        struct cycle *cycle;                                 /* NULL in a replica */
+        struct replica *replica;                             /* NULL unless a replica */
         struct server *server;                               /* NULL: nothing is served */
-        struct loop_calls *calls;                            /* with the server */
-        struct upstream *upstream;                           /* of a replica; NULL: none is known */
+        struct loop_calls *calls;                            /* NULL without the server */
+        struct upstream *upstream;                           /* NULL: no replica, or no upstream was configured */
         struct custom_metrics_server *custom_metrics_server; /* NULL: custom metrics are not served */
-        struct webhook *webhook;                             /* NULL: the certificate is in files, or there is none */
+        struct certificate_reader *certificate;              /* NULL: the certificate is in files, or there is none */
 };
 
-/* For benches and tests, which look into them. */
+/* The parts, for benchmarks and tests that inspect them. */
 struct parts *controller_parts(struct controller *c);
 
 #endif

@@ -9,15 +9,15 @@
 enum {
         NUDGE_MS = 100,
         SYNC_LOOK_MS = 100,
-        PASS_SHARE = 4 /* times a pass is left to the rest */,
+        PASS_SHARE = 4 /* the pause after a pass is this many times as long as the pass */,
         PASS_REST_MOST_MS = 250
 };
 
 struct replica {
         struct parts *parts;
-        struct loop_timer cycle_timer, nudge_timer;
-        int64_t rest_ms;      /* no pass before so long after the last, so that the rest gets on */
-        struct arena scratch; /* rows being read */
+        struct loop_timer cycle_timer, pass_timer;
+        int64_t rest_ms;      /* pause before the next pass, so that other work on the loop gets its turn */
+        struct arena scratch; /* Recommendations being read */
 };
 
 /* --- rows --- */
@@ -52,8 +52,9 @@ static void replica_pass(void *arg)
                 if (p->pass.synced)
                         log_info("caches synced", KV_INT("recommendations", p->cache.published.count));
         }
+        watched_kinds_settle(&p->cache);
         namespaces_sweep(&p->cache);
-        /* What is shown is as it was when the API server could last be asked. */
+        /* While the API server does not answer, the values shown are as old as its last answer. */
         report_usage_stands(p->report, informers_unanswered(p->informers));
         snapshot_begin(p->snapshots, p->server != NULL);
         show_rows(r);
@@ -77,8 +78,8 @@ static void replica_cycle(void *arg)
 
 void replica_changed(struct replica *r)
 {
-        if (!r->nudge_timer.place)
-                loop_timer_set(r->parts->loop, &r->nudge_timer, r->rest_ms > NUDGE_MS ? r->rest_ms : NUDGE_MS,
+        if (!r->pass_timer.place)
+                loop_timer_set(r->parts->loop, &r->pass_timer, r->rest_ms > NUDGE_MS ? r->rest_ms : NUDGE_MS,
                                replica_pass, r);
 }
 
@@ -99,7 +100,7 @@ void replica_start(struct replica *r)
 void replica_stop(struct replica *r)
 {
         loop_timer_stop(r->parts->loop, &r->cycle_timer);
-        loop_timer_stop(r->parts->loop, &r->nudge_timer);
+        loop_timer_stop(r->parts->loop, &r->pass_timer);
 }
 
 void replica_free(struct replica *r)

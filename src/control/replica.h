@@ -1,6 +1,6 @@
 /*
- * halflife serve: a controller that watches only what was published (and profiles, namespaces, LimitRanges, HPAs), and
- * shows it within half a second of a change. It learns nothing, decides nothing and writes nothing.
+ * The replica (halflife serve) watches Recommendations, profiles, namespaces, LimitRanges and HPAs. It serves a change
+ * of them within half a second. A replica learns nothing, decides nothing and writes nothing.
  */
 #ifndef HALFLIFE_CONTROL_REPLICA_H
 #define HALFLIFE_CONTROL_REPLICA_H
@@ -8,9 +8,9 @@
 struct parts;
 struct replica;
 struct replica *replica_new(struct parts *parts);
-void replica_free(struct replica *r); /* NULL: nothing */
+void replica_free(struct replica *r); /* NULL: does nothing */
 void replica_start(struct replica *r);
 void replica_stop(struct replica *r);
-void replica_changed(struct replica *r); /* a pass soon */
+void replica_changed(struct replica *r); /* run a pass within 250 ms */
 
 #endif

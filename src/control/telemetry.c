@@ -1,13 +1,13 @@
 /*
- * The metrics that halflife exports: one table, documented in the README, no label of unbounded range.
+ * The metrics that halflife exports, in one table from which docs/metrics.md is generated. No label has an unbounded
+ * number of values, except the pods of the two utilization metrics, which end at 5000.
  */
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "informers.h"
 #include "parts.h"
-#include "serving/utilization.h"
+#include "serving/pod_utilization.h"
 #include "telemetry.h"
 
 enum metric_id {
@@ -27,7 +27,10 @@ enum metric_id {
         M_BACKFILL_TARGETS,
         M_REQUESTS,
         M_TARGETS,
+        M_GONE_TARGETS,
+        M_GONE_DISPLACED,
         M_HELD,
+        M_CONDITIONS,
         M_SAVING_CPU,
         M_SAVING_MEMORY,
         M_SAVED_CPU,
@@ -46,18 +49,22 @@ enum metric_id {
         M_CHECKPOINT_ERRORS,
         M_DATABASE_UP,
         M_FUSE_BLOWN,
+        M_PROFILE_FUSES,
         M_PODS,
         M_HISTORIES,
         M_WRITE_QUEUE,
         M_LEADER,
         M_EVENTS_DROPPED,
         M_WATCHES_FAILING,
+        M_KINDS_UNPLACED,
         M_HTTP_ANSWERS,
         M_HTTP_SHED,
         M_HTTP_TIMEOUTS,
+        M_HTTP_ASTRAY,
         M_AUTH_REVIEWS,
         M_HTTP_CONNECTIONS,
         M_ADMISSIONS,
+        M_OWNER_LOOKUPS,
         M_CERTIFICATE,
         M_POD_CPU,
         M_POD_MEMORY,
@@ -68,100 +75,148 @@ enum metric_id {
 };
 
 static const struct metric metrics[METRICS] = {
-        [M_SAMPLES] = {"halflife_samples_total", "Samples by what became of them.", METRIC_COUNTER},
-        [M_UNKNOWN] = {"halflife_samples_unknown_pod_total", "Items of usage whose pod is not known (yet).",
+        [M_SAMPLES] = {"halflife_samples_total", "Usage samples, by result: accepted, or why the sample was discarded.",
                        METRIC_COUNTER},
-        [M_UNREAD] = {"halflife_samples_unreadable_total", "Items of usage that could not be read.", METRIC_COUNTER},
+        [M_UNKNOWN] = {"halflife_samples_unknown_pod_total",
+                       "Usage measurements of pods that halflife does not know (yet).", METRIC_COUNTER},
+        [M_UNREAD] = {"halflife_samples_unreadable_total", "Usage measurements that could not be read.",
+                      METRIC_COUNTER},
         [M_UNREAD_OBJECTS] = {"halflife_objects_unreadable_total",
-                              "Objects and watch events that could not be read, and were left as known before.",
+                              "Objects and watch events that could not be read; the last readable state is kept.",
                               METRIC_COUNTER},
         [M_CYCLES] = {"halflife_cycles_total", "Cycles finished.", METRIC_COUNTER},
         [M_CYCLE_SECONDS] = {"halflife_cycle_seconds",
-                             "How long a cycle took, from asking for usage to the last decision.", METRIC_HISTOGRAM},
+                             "How long a cycle took, from the usage poll to the last decision.", METRIC_HISTOGRAM},
         [M_POLLS_FAILED] = {"halflife_usage_polls_failed_total", "Cycles in which usage could not be read.",
                             METRIC_COUNTER},
-        [M_SOURCE_UP] = {"halflife_usage_source_up", "1 while usage can be read, or nobody asks for it.", METRIC_GAUGE},
-        [M_BACKFILL_BUSY] = {"halflife_backfill_busy", "1 while histories from before are loaded from Prometheus.",
+        [M_SOURCE_UP] = {"halflife_usage_source_up",
+                         "1 while usage can be read, or no workload has a profile; 0: the last poll failed.",
+                         METRIC_GAUGE},
+        [M_BACKFILL_BUSY] = {"halflife_backfill_busy", "1 while a back-fill loads past usage from Prometheus.",
                              METRIC_GAUGE},
-        [M_BACKFILL_SLICES] = {"halflife_backfill_slices_total", "Slices of time that Prometheus answered.",
+        [M_BACKFILL_SLICES] = {"halflife_backfill_slices_total",
+                               "Queries of a back-fill that Prometheus answered; each covers a slice of time.",
                                METRIC_COUNTER},
-        [M_BACKFILL_FAILURES] = {"halflife_backfill_failures_total", "Slices that failed, to be asked for again.",
-                                 METRIC_COUNTER},
-        [M_BACKFILL_POINTS] = {"halflife_backfill_points_total", "Points taken into histories.", METRIC_COUNTER},
+        [M_BACKFILL_FAILURES] = {"halflife_backfill_failures_total",
+                                 "Queries of a back-fill that failed; each is tried again.", METRIC_COUNTER},
+        [M_BACKFILL_POINTS] = {"halflife_backfill_points_total", "Data points that back-fills added to histories.",
+                               METRIC_COUNTER},
         [M_BACKFILL_UNMATCHED] = {"halflife_backfill_unmatched_series_total",
-                                  "Series whose pod no workload with a profile owned.", METRIC_COUNTER},
-        [M_BACKFILL_TARGETS] = {"halflife_backfill_targets_total", "Workloads whose history from before was joined.",
+                                  "Series that a back-fill ignored, because no workload with a profile owns their pod.",
+                                  METRIC_COUNTER},
+        [M_BACKFILL_TARGETS] = {"halflife_backfill_targets_total",
+                                "Workloads whose back-filled history was joined with the live history.",
                                 METRIC_COUNTER},
-        [M_REQUESTS] = {"halflife_api_requests_total", "Requests to the API server by verb and class of answer.",
+        [M_REQUESTS] = {"halflife_api_requests_total",
+                        "Requests to the API server, by verb and class of status code (none: no answer).",
                         METRIC_COUNTER},
-        [M_TARGETS] = {"halflife_recommendations", "Recommendations by state.", METRIC_GAUGE},
-        [M_HELD] = {"halflife_held", "Containers' resources that would be changed, by what holds the change.",
-                    METRIC_GAUGE},
+        [M_TARGETS] = {"halflife_recommendations", "Recommendations, by state.", METRIC_GAUGE},
+        [M_GONE_TARGETS] = {"halflife_gone_targets", "Targets kept after their workload was deleted.", METRIC_GAUGE},
+        [M_GONE_DISPLACED] = {"halflife_gone_targets_displaced_total",
+                              "Targets forgotten early, because their namespace kept too many without a workload.",
+                              METRIC_COUNTER},
+        [M_HELD] = {"halflife_held", "Containers' resources whose change is held back, by reason.", METRIC_GAUGE},
+        [M_CONDITIONS] = {"halflife_conditions",
+                          "Recommendations with a condition other than Ready and Applied, by its type and reason.",
+                          METRIC_GAUGE},
         [M_SAVING_CPU] = {"halflife_saving_cpu_cores",
-                          "What the targets of workloads would save over the originals, in cores.", METRIC_GAUGE},
+                          "CPU that workloads would save if every target value applied in place of the original "
+                          "request, in cores.",
+                          METRIC_GAUGE},
         [M_SAVING_MEMORY] = {"halflife_saving_memory_bytes",
-                             "What the targets of workloads would save over the originals, in bytes.", METRIC_GAUGE},
+                             "Memory that workloads would save if every target value applied in place of the original "
+                             "request, in bytes.",
+                             METRIC_GAUGE},
         [M_SAVED_CPU] = {"halflife_saved_cpu_cores",
-                         "What is in force: originals less what templates ask for, or pods are set to, in cores.",
+                         "CPU saved now: original requests minus the requests that halflife has set, in cores.",
                          METRIC_GAUGE},
         [M_SAVED_MEMORY] = {"halflife_saved_memory_bytes",
-                            "What is in force: originals less what templates ask for, or pods are set to, in bytes.",
+                            "Memory saved now: original requests minus the requests that halflife has set, in bytes.",
                             METRIC_GAUGE},
-        [M_KILLS] = {"halflife_oom_kills_total", "Out-of-memory kills counted.", METRIC_COUNTER},
-        [M_KILLS_NOT_BELIEVED] = {"halflife_oom_kills_not_believed_total",
-                                  "Containers that were reported as OOMKilled and ended otherwise: not counted.",
-                                  METRIC_COUNTER},
+        [M_KILLS] = {"halflife_oom_kills_total", "Out-of-memory kills that halflife learned from.", METRIC_COUNTER},
+        [M_KILLS_NOT_BELIEVED] =
+                {"halflife_oom_kills_not_believed_total",
+                 "Containers reported as OOMKilled that in truth ended for another reason; not counted as kills.",
+                 METRIC_COUNTER},
         [M_APPLIED] = {"halflife_changes_applied_total",
-                       "Templates patched, and workloads whose pods were set to other requests.", METRIC_COUNTER},
+                       "Changes applied: pod templates patched, and workloads whose running pods got new requests.",
+                       METRIC_COUNTER},
         [M_RETUNED] = {"halflife_autoscalers_retuned_total",
-                       "Autoscalers patched, because their targets follow the requests.", METRIC_COUNTER},
+                       "Autoscalers whose target was patched to match changed requests.", METRIC_COUNTER},
         [M_RESIZES] = {"halflife_pods_resized_total", "Running pods resized.", METRIC_COUNTER},
         [M_RESIZES_REFUSED] = {"halflife_resizes_refused_total", "Resizes that the API server refused.",
                                METRIC_COUNTER},
-        [M_RAISES] = {"halflife_raises_total", "Running pods raised because they used more than they asked for.",
+        [M_RAISES] = {"halflife_raises_total",
+                      "Running pods whose requests were raised, because they used more than they requested.",
                       METRIC_COUNTER},
-        [M_CONFLICTS] = {"halflife_conflicts_total", "Workloads left alone because somebody put a request back.",
+        [M_CONFLICTS] = {"halflife_conflicts_total",
+                         "Workloads that halflife stopped changing, because somebody put a request back.",
                          METRIC_COUNTER},
-        [M_REVERTS] = {"halflife_reverts_total", "Changes that did harm and were taken back, by cause.",
-                       METRIC_COUNTER},
-        [M_CHECKPOINT_SECONDS] = {"halflife_checkpoint_seconds", "How long writing a checkpoint took.",
+        [M_REVERTS] = {"halflife_reverts_total", "Changes taken back because they did harm, by cause.", METRIC_COUNTER},
+        [M_CHECKPOINT_SECONDS] = {"halflife_checkpoint_seconds", "How long it took to write a checkpoint.",
                                   METRIC_HISTOGRAM},
         [M_CHECKPOINT_BYTES] = {"halflife_database_bytes", "Size of the database file.", METRIC_GAUGE},
         [M_CHECKPOINT_ERRORS] = {"halflife_checkpoint_errors_total", "Checkpoints that could not be written.",
                                  METRIC_COUNTER},
-        [M_DATABASE_UP] = {"halflife_database_up", "1 while checkpoints are written; 0: learning in memory only.",
+        [M_DATABASE_UP] = {"halflife_database_up", "1 while checkpoints are written; 0: histories are only in memory.",
                            METRIC_GAUGE},
         [M_FUSE_BLOWN] = {"halflife_fuse_blown",
-                          "1 while nothing new is applied because too many changes were taken back within an hour.",
+                          "1 while halflife lowers nothing in the whole cluster, because too many changes were taken "
+                          "back within an hour.",
                           METRIC_GAUGE},
-        [M_PODS] = {"halflife_pods", "Pods known.", METRIC_GAUGE},
-        [M_HISTORIES] = {"halflife_histories", "Histories held: containers of workloads.", METRIC_GAUGE},
-        [M_WRITE_QUEUE] = {"halflife_write_queue_depth", "Targets waiting for a write.", METRIC_GAUGE},
-        [M_LEADER] = {"halflife_leader", "1 while this instance holds the Lease, or needs none.", METRIC_GAUGE},
+        [M_PROFILE_FUSES] = {"halflife_profile_fuses_blown",
+                             "Blown fuses of profiles, one for each profile and namespace whose workloads it holds.",
+                             METRIC_GAUGE},
+        [M_PODS] = {"halflife_pods", "Pods that halflife knows.", METRIC_GAUGE},
+        [M_HISTORIES] = {"halflife_histories", "Histories in memory, one for each container of a target.",
+                         METRIC_GAUGE},
+        [M_WRITE_QUEUE] = {"halflife_write_queue_depth", "Targets that wait for a write to the API server.",
+                           METRIC_GAUGE},
+        [M_LEADER] = {"halflife_leader", "1 while this instance holds the Lease, or runs without leader election.",
+                      METRIC_GAUGE},
         [M_EVENTS_DROPPED] = {"halflife_events_dropped_total", "Events that could not be written.", METRIC_COUNTER},
         [M_WATCHES_FAILING] = {"halflife_watches_failing", "Watches that fail at present.", METRIC_GAUGE},
-        [M_HTTP_ANSWERS] = {"halflife_http_requests_total", "Requests answered on --serve-listen, by class of answer.",
-                            METRIC_COUNTER},
+        [M_KINDS_UNPLACED] =
+                {"halflife_kinds_unplaced",
+                 "Kinds that profiles name and the API server has, but that are not watched, because other "
+                 "named kinds have all watches.",
+                 METRIC_GAUGE},
+        [M_HTTP_ANSWERS] = {"halflife_http_requests_total",
+                            "Requests answered on --serve-listen, by class of status code.", METRIC_COUNTER},
         [M_HTTP_SHED] = {"halflife_http_shed_total",
-                         "Requests told to come again, and idle connections closed, because there was too much.",
+                         "Requests refused with 503, and connections closed for new ones, because of overload.",
                          METRIC_COUNTER},
-        [M_HTTP_TIMEOUTS] = {"halflife_http_timeouts_total", "Requests that were not whole in time.", METRIC_COUNTER},
-        [M_AUTH_REVIEWS] = {"halflife_auth_reviews_total", "Questions to the API server who a caller is.",
-                            METRIC_COUNTER},
-        [M_HTTP_CONNECTIONS] = {"halflife_http_connections", "Connections to --serve-listen.", METRIC_GAUGE},
-        [M_ADMISSIONS] = {"halflife_admissions_total", "Objects admitted, by what became of them.", METRIC_COUNTER},
+        [M_HTTP_TIMEOUTS] = {"halflife_http_timeouts_total", "Requests that did not arrive completely in time.",
+                             METRIC_COUNTER},
+        [M_HTTP_ASTRAY] = {"halflife_http_unknown_paths_total",
+                           "POST requests on --serve-listen for a path that does not exist, such as a wrong path of "
+                           "admission.",
+                           METRIC_COUNTER},
+        [M_AUTH_REVIEWS] = {"halflife_auth_reviews_total",
+                            "Checks of a caller's token and permission, asked of the API server.", METRIC_COUNTER},
+        [M_HTTP_CONNECTIONS] = {"halflife_http_connections", "Open connections on --serve-listen.", METRIC_GAUGE},
+        [M_ADMISSIONS] = {"halflife_admissions_total", "Objects reviewed by the admission webhook, by result.",
+                          METRIC_COUNTER},
+        [M_OWNER_LOOKUPS] = {"halflife_owner_lookups_total",
+                             "Look-ups of the owner of a new pod, by result; crowded: too many at once.",
+                             METRIC_COUNTER},
         [M_CERTIFICATE] =
                 {"halflife_certificate_expiration_timestamp_seconds",
-                 "When the certificate of --webhook-certificate runs out, in seconds since 1970; 0: none yet.",
+                 "When the certificate of --webhook-certificate expires, in seconds since 1970; 0: no certificate yet.",
                  METRIC_GAUGE},
-        [M_POD_CPU] = {"halflife_pod_cpu_utilization",
-                       "CPU that a pod uses of its limit, or of its original request, where apply.hpa is LimitBasis.",
-                       METRIC_GAUGE},
-        [M_POD_MEMORY] = {"halflife_pod_memory_utilization", "The same of memory.", METRIC_GAUGE},
+        [M_POD_CPU] =
+                {"halflife_pod_cpu_utilization",
+                 "CPU use of a pod, divided by its limit or original request; only where apply.hpa is LimitBasis.",
+                 METRIC_GAUGE},
+        [M_POD_MEMORY] =
+                {"halflife_pod_memory_utilization",
+                 "Memory use of a pod, divided by its limit or original request; only where apply.hpa is LimitBasis.",
+                 METRIC_GAUGE},
         [M_PODS_LEFT_OUT] = {"halflife_pod_utilizations_left_out",
-                             "Pods of these profiles beyond the first 5000, which have no such series.", METRIC_GAUGE},
+                             "Pods without a halflife_pod_*_utilization series, because only the first 5000 get one.",
+                             METRIC_GAUGE},
         [M_CUSTOM_ANSWERS] = {"halflife_custom_metrics_requests_total",
-                              "Requests answered on --custom-metrics-listen, by class of answer.", METRIC_COUNTER},
+                              "Requests answered on --custom-metrics-listen, by class of status code.", METRIC_COUNTER},
         [M_MEMORY] = {"process_resident_memory_bytes", "Resident memory of the process.", METRIC_GAUGE},
 };
 
@@ -215,18 +270,6 @@ uint64_t telemetry_writes(const struct telemetry *all)
         return sum;
 }
 
-static double resident_bytes(void)
-{
-        long pages = 0;
-        FILE *f = fopen("/proc/self/statm", "re");
-        if (!f)
-                return 0;
-        if (fscanf(f, "%*s %ld", &pages) != 1)
-                pages = 0;
-        fclose(f);
-        return (double)pages * (double)sysconf(_SC_PAGESIZE);
-}
-
 static void telemetry_one(struct buf *out, enum metric_id id, double value)
 {
         metric_family(out, &metrics[id]);
@@ -273,6 +316,17 @@ static void telemetry_learning(struct buf *out, const struct parts *p)
                                            (double)p->pass.by_reason[r]);
 }
 
+static void telemetry_conditions(struct buf *out, const struct parts *p)
+{
+        const struct condition_count *all = p->pass.by_condition;
+        metric_family(out, &metrics[M_CONDITIONS]);
+        for (int i = 0; i < CONDITION_COUNTS && all[i].type; i++) {
+                char labels[160];
+                snprintf(labels, sizeof labels, "type=\"%s\",reason=\"%s\"", all[i].type, all[i].reason);
+                metric_sample(out, &metrics[M_CONDITIONS], labels, (double)all[i].count);
+        }
+}
+
 static void telemetry_guards(struct buf *out, const struct parts *p)
 {
         metric_family(out, &metrics[M_REVERTS]);
@@ -297,7 +351,7 @@ static double histories_of(const struct parts *p)
         return count;
 }
 
-static void telemetry_door(struct buf *out, const struct parts *p)
+static void telemetry_endpoint(struct buf *out, const struct parts *p)
 {
         const struct server_counts n = server_counts(p->server);
         metric_family(out, &metrics[M_HTTP_ANSWERS]);
@@ -307,12 +361,18 @@ static void telemetry_door(struct buf *out, const struct parts *p)
                                    (double)n.answers[digit]);
         telemetry_one(out, M_HTTP_SHED, (double)n.shed);
         telemetry_one(out, M_HTTP_TIMEOUTS, (double)n.late);
+        telemetry_one(out, M_HTTP_ASTRAY, (double)n.astray);
         telemetry_one(out, M_AUTH_REVIEWS, (double)n.reviews);
         telemetry_one(out, M_HTTP_CONNECTIONS, (double)n.connections);
         metric_family(out, &metrics[M_ADMISSIONS]);
         for (int r = 0; r < ADMISSION_RESULTS; r++)
                 telemetry_labelled(out, M_ADMISSIONS, "result", admission_result_name((enum admission_result)r),
                                    (double)loop_calls_admitted(p->calls, (enum admission_result)r));
+        metric_family(out, &metrics[M_OWNER_LOOKUPS]);
+        for (int r = 0; r < OWNER_LOOKUP_RESULTS; r++)
+                telemetry_labelled(out, M_OWNER_LOOKUPS, "result",
+                                   owner_lookup_result_name((enum owner_lookup_result)r),
+                                   (double)loop_calls_owner_lookups(p->calls, (enum owner_lookup_result)r));
 }
 
 static void telemetry_backfilled(struct buf *out, const struct backfill *b)
@@ -326,11 +386,12 @@ static void telemetry_backfilled(struct buf *out, const struct backfill *b)
         telemetry_one(out, M_BACKFILL_TARGETS, (double)n->targets);
 }
 
-/* What only one who learns and writes has to tell. */
+/* The metrics that a replica does not have. */
 static void write_learner(struct buf *out, const struct parts *p)
 {
         const struct checkpointer_state stored = checkpointer_state(p->checkpointer);
         telemetry_learning(out, p);
+        telemetry_conditions(out, p);
         telemetry_seconds(out, M_CYCLE_SECONDS, &p->pass.cycle_seconds);
         telemetry_seconds(out, M_CHECKPOINT_SECONDS, stored.seconds);
         telemetry_one(out, M_UNKNOWN, (double)learner_counts(p->learner)->unknown_pods);
@@ -354,11 +415,15 @@ static void write_learner(struct buf *out, const struct parts *p)
         telemetry_one(out, M_CHECKPOINT_BYTES, (double)stored.file_bytes);
         telemetry_one(out, M_CHECKPOINT_ERRORS, (double)stored.errors);
         telemetry_one(out, M_FUSE_BLOWN, fuse_blown(p->safety) != NULL);
+        telemetry_one(out, M_PROFILE_FUSES, (double)fuse_profiles_blown(p->safety));
         telemetry_one(out, M_DATABASE_UP, stored.writes);
         telemetry_one(out, M_PODS, (double)p->cache.pods.count);
+        telemetry_one(out, M_GONE_TARGETS, (double)p->pass.gone_targets);
+        telemetry_one(out, M_GONE_DISPLACED, (double)stored.displaced);
         telemetry_one(out, M_HISTORIES, histories_of(p));
         telemetry_one(out, M_WRITE_QUEUE, (double)work_waiting(p->applier));
         telemetry_one(out, M_LEADER, leads(p->leadership));
+        telemetry_one(out, M_KINDS_UNPLACED, (double)watched_kinds_unplaced(&p->cache));
         telemetry_one(out, M_EVENTS_DROPPED, (double)report_events_dropped(p->report));
 }
 
@@ -393,12 +458,12 @@ static void telemetry_write_all(struct buf *out, const struct parts *p, const st
         telemetry_one(out, M_SAVING_MEMORY, (double)p->pass.saving[MEMORY]);
         telemetry_one(out, M_WATCHES_FAILING, report_failing_watches(p->report));
         if (p->options.serve_listen)
-                telemetry_door(out, p);
+                telemetry_endpoint(out, p);
         if (p->options.custom_listen)
                 custom_metrics(out, p);
-        if (p->webhook)
-                telemetry_one(out, M_CERTIFICATE, (double)webhook_expires_s(p->webhook));
-        telemetry_one(out, M_MEMORY, resident_bytes());
+        if (p->certificate)
+                telemetry_one(out, M_CERTIFICATE, (double)certificate_reader_expires_s(p->certificate));
+        telemetry_one(out, M_MEMORY, (double)mem_resident());
 }
 
 void telemetry_publish(struct telemetry *all)
@@ -415,7 +480,7 @@ void telemetry_publish(struct telemetry *all)
         v->metrics_len = out.len;
         v->metrics = arena_text(&v->arena, buf_text(&out));
         buf_release(&out);
-        v->ready = p->pass.synced && (!p->webhook || webhook_expires_s(p->webhook) > 0);
+        v->ready = p->pass.synced && (!p->certificate || certificate_reader_expires_s(p->certificate) > 0);
         if (!v->ready) {
                 if (informers_synced(p->informers, waiting, sizeof waiting))
                         snprintf(waiting, sizeof waiting, "%s", p->pass.synced ? "a certificate" : "the first cycle");

@@ -2,7 +2,7 @@
 
 int amount_parse(struct text t, enum resource r, struct amount *ret)
 {
-        int64_t value = INT64_MIN; /* so it stays where nothing is read */
+        int64_t value = INT64_MIN; /* stays below 0 where the text is no quantity */
         (void)quantity_parse(t.p, t.len, r == CPU ? QUANTITY_MILLI : QUANTITY_WHOLE, &value, NULL);
         if (value < 0)
                 return ERR_INVALID;

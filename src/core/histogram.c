@@ -11,9 +11,9 @@
 
 _Static_assert(FLT_EVAL_METHOD == 0, "excess precision would give other weights on other machines");
 
-enum { MOVE_AFTER = 64 };                /* half-lives between ref and a sample */
+enum { MOVE_AFTER = 64 };                /* half-lives that a sample may lie after ref without moving it */
 enum { HALVINGS_MOST = 1 << 12 };        /* takes any double to 0 */
-static const double slack = 1 - 0x1p-40; /* of a percentile: sums round */
+static const double slack = 1 - 0x1p-40; /* allows for the rounding of sums in a percentile */
 
 void histogram_init(struct histogram *h, enum resource r, int64_t half_life_ms)
 {
@@ -23,7 +23,7 @@ void histogram_init(struct histogram *h, enum resource r, int64_t half_life_ms)
 
 double histogram_start(enum resource r, int n)
 {
-        assert(n >= 0 && n < HISTOGRAM_BUCKETS);
+        assert(n >= 0 && n < HISTOGRAM_SUM_BUCKETS);
         return starts[r][n];
 }
 
@@ -32,8 +32,13 @@ double histogram_edge(enum resource r, int n)
         return histogram_start(r, n + 1 < HISTOGRAM_BUCKETS ? n + 1 : n);
 }
 
-/* The last of so many starts from at on that is not above value, which the first is not; written so that the compiler
- * needs no branch. */
+double histogram_edge_of(const struct histogram *h, int n)
+{
+        return histogram_start((enum resource)h->resource, n + 1 < histogram_buckets(h) ? n + 1 : n);
+}
+
+/* Binary search among left starts from index at on: the last start that is <= value. The first one has to be <= value.
+ * The loop is written so that compilers need no branch for the comparison. */
 static int histogram_search(const double *start, int at, int left, double value)
 {
         for (int step = left / 2; left > 1; step = left / 2) {
@@ -49,13 +54,24 @@ int histogram_bucket(enum resource r, double value)
         return histogram_search(starts[r], 0, HISTOGRAM_BUCKETS, value);
 }
 
+int histogram_sum_bucket(enum resource r, double value)
+{
+        assert(isfinite(value) && value >= 0);
+        return histogram_search(starts[r], 0, HISTOGRAM_SUM_BUCKETS, value);
+}
+
+static int histogram_bucket_of(const struct histogram *h, double value)
+{
+        enum resource r = (enum resource)h->resource;
+        return h->sum ? histogram_sum_bucket(r, value) : histogram_bucket(r, value);
+}
+
 int histogram_bucket_near(const struct histogram *h, double value)
 {
         const double *start = starts[h->resource];
         int end = h->first + h->count;
-        bool held = start[h->first] <= value && end < HISTOGRAM_BUCKETS && value < start[end];
-        return held ? histogram_search(start, h->first, h->count, value)
-                    : histogram_bucket((enum resource)h->resource, value);
+        bool held = start[h->first] <= value && end < histogram_buckets(h) && value < start[end];
+        return held ? histogram_search(start, h->first, h->count, value) : histogram_bucket_of(h, value);
 }
 
 /* --- time and weight --- */
@@ -82,14 +98,14 @@ struct histogram_phase histogram_phase_of(const struct histogram *h, struct wall
 }
 
 /*
- * w * 2^power, exact. What would lose bits below the smallest normal number is 0 instead: then a move is exact for
- * every weight that it leaves.
+ * w * 2^power, exact. A result below the smallest normal number would lose bits, so it becomes 0. A move is therefore
+ * exact for every weight that it leaves above 0.
  */
 static double histogram_scaled(double w, int power)
 {
         double factor, result;
         assert(power <= MOVE_AFTER);
-        if (power >= DBL_MIN_EXP) { /* by far the most: no call of ldexp */
+        if (power >= DBL_MIN_EXP) { /* nearly every call: saves ldexp */
                 uint64_t bits = (uint64_t)(power + DBL_MAX_EXP - 1) << (DBL_MANT_DIG - 1);
                 memcpy(&factor, &bits, sizeof(factor));
                 result = w * factor;
@@ -104,7 +120,7 @@ static int histogram_halvings(const struct histogram *h, int64_t ref_ms)
         return -phase_of(h->ref_ms, h->half_life_ms, ref_ms).whole;
 }
 
-/* The half-lives by which ref moves before a sample of that phase is added. */
+/* The number of half-lives by which ref moves before a sample of that phase is added; 0: it does not move. */
 static int move_before(const struct histogram_phase *p)
 {
         return p->whole > MOVE_AFTER || (p->whole == MOVE_AFTER && p->rest_ms > 0) ? p->whole : 0;
@@ -133,7 +149,7 @@ int histogram_room(struct histogram_range range)
         return range.high - range.low + 1;
 }
 
-/* Bucket n's weight after so many doublings (< 0: halvings); 0 outside the range held. */
+/* Bucket n's weight * 2^power; 0 for buckets outside the range held. */
 static double weight_in(const struct histogram *h, int n, int power)
 {
         if (n < h->first || n >= h->first + h->count)
@@ -142,7 +158,7 @@ static double weight_in(const struct histogram *h, int n, int power)
         return power == 0 ? w : histogram_scaled(w, power);
 }
 
-/* The range that is left when all weights are halved so often. */
+/* The range that still has weight after all weights were multiplied by 2^power. */
 static struct histogram_range range_after(const struct histogram *h, int power)
 {
         struct histogram_range range = histogram_range_of(h);
@@ -153,7 +169,7 @@ static struct histogram_range range_after(const struct histogram *h, int power)
         return range;
 }
 
-/* Hold exactly this range, which fits; what is new is 0. */
+/* Hold exactly this range, for which cap has to suffice. Buckets that are new in it weigh 0. */
 static void histogram_hold(struct histogram *h, struct histogram_range range)
 {
         int count = histogram_room(range), low = h->first, high = h->first + h->count;
@@ -165,8 +181,17 @@ static void histogram_hold(struct histogram *h, struct histogram_range range)
         for (int i = 0; i < count; i++)
                 if (i < at || i >= at + kept)
                         h->w[i] = 0;
-        h->first = (uint8_t)(count ? range.low : 0);
-        h->count = (uint8_t)count;
+        h->first = (uint16_t)(count ? range.low : 0);
+        h->count = (uint16_t)count;
+}
+
+void histogram_make_sum(struct histogram *h)
+{
+        if (!h->sum && h->first + h->count == HISTOGRAM_BUCKETS) {
+                h->w[h->count - 1] = 0;
+                histogram_hold(h, range_after(h, 0));
+        }
+        h->sum = true;
 }
 
 double *histogram_lend(struct histogram *h, double *w, int cap)
@@ -176,7 +201,7 @@ double *histogram_lend(struct histogram *h, double *w, int cap)
         if (h->count > 0)
                 memcpy(w, old, h->count * sizeof(double));
         h->w = w;
-        h->cap = (uint8_t)(cap < HISTOGRAM_BUCKETS ? cap : HISTOGRAM_BUCKETS);
+        h->cap = (uint16_t)(cap < histogram_buckets(h) ? cap : histogram_buckets(h));
         return old;
 }
 
@@ -229,7 +254,7 @@ int histogram_add(struct histogram *h, double value, double weight, struct wall 
         if (!isfinite(value) || value < 0 || !isfinite(weight) || weight <= 0)
                 return ERR_INVALID;
         struct histogram_phase p = histogram_phase_of(h, at);
-        return histogram_put(h, histogram_bucket((enum resource)h->resource, value), weight, at, &p, ret_cap);
+        return histogram_put(h, histogram_bucket_of(h, value), weight, at, &p, ret_cap);
 }
 
 /* --- asking --- */
@@ -243,7 +268,7 @@ int histogram_place(const struct histogram *h, int p, const struct histogram_ext
                 struct histogram_phase phase = phase_of(h->ref_ms, h->half_life_ms, extra->at.ms);
                 power = -move_before(&phase);
                 more = histogram_scaled(extra->weight * phase.weight, phase.whole + power);
-                bucket = histogram_bucket((enum resource)h->resource, extra->value);
+                bucket = histogram_bucket_of(h, extra->value);
                 range = histogram_range_with(range, bucket);
         }
         for (int n = range.low; n <= range.high; n++)
@@ -263,6 +288,8 @@ int histogram_place(const struct histogram *h, int p, const struct histogram_ext
                 if (w > 0 && p < HISTOGRAM_PERCENTILE_MAX && running * 1000 >= wanted)
                         break;
         }
+        ret->last = ret->bucket == histogram_buckets(h) - 1;
+        ret->value = histogram_edge_of(h, ret->bucket);
         return 0;
 }
 
@@ -271,7 +298,7 @@ int histogram_percentile(const struct histogram *h, int p, const struct histogra
         struct histogram_place place;
         int rc = histogram_place(h, p, extra, &place);
         if (rc == 0)
-                *ret = histogram_edge((enum resource)h->resource, place.bucket);
+                *ret = place.value;
         return rc;
 }
 
@@ -302,11 +329,11 @@ struct histogram_range histogram_range_merged(const struct histogram *a, const s
 
 bool histogram_mergeable(const struct histogram *a, const struct histogram *b)
 {
-        if (a->resource != b->resource || a->half_life_ms != b->half_life_ms)
+        if (a->resource != b->resource || a->sum != b->sum || a->half_life_ms != b->half_life_ms)
                 return false;
         int64_t ref_ms = later_ref(a, b);
         int a_power = histogram_halvings(a, ref_ms), b_power = histogram_halvings(b, ref_ms);
-        for (int n = 0; n < HISTOGRAM_BUCKETS; n++)
+        for (int n = 0; n < histogram_buckets(a); n++)
                 if (weight_in(a, n, a_power) + weight_in(b, n, b_power) > HISTOGRAM_HEAVIEST)
                         return false;
         return true;

@@ -1,45 +1,48 @@
 /*
- * What usage.c needs of a histogram beyond its contract: a sample is folded into two of them or into none, so room is
- * asked for first, and the bucket is searched once.
+ * The functions of the histogram that only src/core/usage.c and its neighbours need. A sample is added to both
+ * histograms of a history or to none, so usage.c checks the room of both first, and searches each bucket only once.
  */
 #ifndef HALFLIFE_CORE_HISTOGRAM_INNER_H
 #define HALFLIFE_CORE_HISTOGRAM_INNER_H
 
 #include "core/histogram.h"
 
-/* No bucket ever weighs more, so that neither a total nor a thousandfold of it overflows. */
+/* The most that a bucket may weigh, so that neither a total nor a thousand totals overflow. */
 #define HISTOGRAM_HEAVIEST 0x1p1000
 
-/* Buckets to be covered: low > high is none. */
+/* A range of buckets, both ends included; low > high: it is empty. */
 struct histogram_range {
         int low, high;
 };
 
-/* The range held and one more bucket. */
+/* A range, extended to one more bucket. */
 struct histogram_range histogram_range_with(struct histogram_range range, int bucket);
+/* The range that h holds. */
 struct histogram_range histogram_range_of(const struct histogram *h);
-/* The room a range wants. */
+/* The number of buckets in a range: the least capacity (cap) of a histogram that holds it. */
 int histogram_room(struct histogram_range range);
 
-/* histogram_bucket, sought first in the range held: that is where most samples fall. */
+/* The same as histogram_bucket, but searches the range that h holds first, because most samples fall there. */
 int histogram_bucket_near(const struct histogram *h, double value);
 
-/* at = ref + whole * half-life + rest. The same for all histograms of one ref and half-life. */
+/* A time relative to a histogram's ref: ref + whole * half-life + rest. Equal for all histograms with the same ref and
+ * half-life. */
 struct histogram_phase {
-        int whole;       /* within +-4096, which takes any weight to 0 */
+        int whole;       /* bounded to +-4096: that many halvings take any weight to 0 */
         int64_t rest_ms; /* 0 .. half-life - 1 */
         double weight;   /* 2^(rest / half-life) */
 };
 struct histogram_phase histogram_phase_of(const struct histogram *h, struct wall at);
 
-/* histogram_add, bucket and phase known. */
+/* The same as histogram_add, with the value's bucket and the phase of at already known. */
 int histogram_put(struct histogram *h, int bucket, double weight, struct wall at, const struct histogram_phase *p,
                   int *ret_cap);
-/* Every weight that many times as heavy; factor > 0. */
+/* Multiply every weight by factor (> 0); a weight above HISTOGRAM_HEAVIEST becomes HISTOGRAM_HEAVIEST. */
 void histogram_scale(struct histogram *h, double factor);
-/* Of one shape and half-life, and the sums not beyond what a bucket may weigh. */
+/* Whether a and b have the same resource, buckets and half-life, and no bucket of both together exceeds
+ * HISTOGRAM_HEAVIEST. */
 bool histogram_mergeable(const struct histogram *a, const struct histogram *b);
-/* The range of a and b together, both at the later ref. */
+/* The range that a and b occupy together, both moved to the later ref. */
 struct histogram_range histogram_range_merged(const struct histogram *a, const struct histogram *b);
 
 #endif

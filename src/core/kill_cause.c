@@ -22,7 +22,7 @@ static bool is_believed(const struct kill_facts *f)
         return (killed && !f->deleting && !f->by_kubelet) || near_limit(f);
 }
 
-/* Usage jumped since the last sample: as far as its limit, or as far as its node went? */
+/* Usage jumped since the last sample: did the container reach its limit, or did its node run out of memory first? */
 static enum kill_cause judge_jump(const struct kill_facts *f)
 {
         if (f->node_short)
@@ -31,7 +31,7 @@ static enum kill_cause judge_jump(const struct kill_facts *f)
                 return KILL_UNKNOWN;
         __int128 room = f->allocatable.value, band = room / BAND_SHARE;
         __int128 full = (__int128)f->limit.value + (f->others > 0 ? f->others : 0);
-        if (full > room + band) /* also where the others were not measured: they use something */
+        if (full > room + band) /* also where the others were not measured, because they use more than 0 */
                 return KILL_ROOM;
         return f->others >= 0 && full < room - band ? KILL_LIMIT : KILL_UNKNOWN;
 }

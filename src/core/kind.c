@@ -3,17 +3,17 @@
 
 #define TEMPLATE "/spec/template"
 
-/* In the order in which a bare name is looked up: Kubernetes' own first. Versions are the ones to ask for where
- * discovery has not told another. */
+/* In the order in which kind_by_name tries a name without group: Kubernetes' own kinds first. halflife asks for these
+ * versions until discovery has found another. */
 const struct kind kinds[] = {
         {"apps", "v1", "Deployment", "deployments", "deployment", "deploy", TEMPLATE, KIND_DEFAULT},
         {"apps", "v1", "StatefulSet", "statefulsets", "statefulset", "sts", TEMPLATE, KIND_DEFAULT},
         {"apps", "v1", "DaemonSet", "daemonsets", "daemonset", "ds", TEMPLATE, KIND_DEFAULT},
         {"batch", "v1", "CronJob", "cronjobs", "cronjob", "cj", "/spec/jobTemplate/spec/template",
-         KIND_DEFAULT | KIND_BY_RUNS},
+         KIND_DEFAULT | KIND_BY_RUNS | KIND_TO_COMPLETION},
         {"apps", "v1", "ReplicaSet", "replicasets", "replicaset", "rs", TEMPLATE,
          KIND_DEFAULT | KIND_UNOWNED_ONLY | KIND_IMMUTABLE},
-        {"batch", "v1", "Job", "jobs", "job", "", TEMPLATE, KIND_UNOWNED_ONLY | KIND_IMMUTABLE},
+        {"batch", "v1", "Job", "jobs", "job", "", TEMPLATE, KIND_UNOWNED_ONLY | KIND_IMMUTABLE | KIND_TO_COMPLETION},
         {"apps.kruise.io", "v1beta1", "CloneSet", "clonesets", "cloneset", "clone", TEMPLATE, KIND_DEFAULT},
         {"apps.kruise.io", "v1beta1", "StatefulSet", "statefulsets", "statefulset", "asts", TEMPLATE, KIND_DEFAULT},
         {"apps.kruise.io", "v1beta1", "DaemonSet", "daemonsets", "daemonset", "ads", TEMPLATE, KIND_DEFAULT},
@@ -108,12 +108,12 @@ const struct kind *kind_by_name(struct text name)
 
 enum { PARTS = 5 };
 
-/* All of the name is hashed. A '.' at the cut is left out as well: no label of a name may begin with the '-' that
- * follows. */
+/* Cut the name, and append the hash of the whole name. A '.' right before the cut is dropped as well, because a DNS
+ * label must not begin with the '-' that follows. */
 static size_t name_shorten(const struct text part[static PARTS], char out[static KIND_NAME_MAX])
 {
         struct sha256 hash;
-        uint8_t digest[32];
+        uint8_t digest[SHA256_BYTES];
         sha256_init(&hash);
         for (int i = 0; i < PARTS; i++)
                 for (size_t k = 0; k < part[i].len; k++)

@@ -1,6 +1,6 @@
 #include "core/label_selector.h"
 
-/* Of a key that occurs twice the first counts: a workload's label before its template's. */
+/* Where a key occurs twice, the first counts: callers list a workload's labels before its template's. */
 static const struct text *find_label(const struct label_pair *label, size_t labels, const char *key)
 {
         for (size_t i = 0; i < labels; i++)

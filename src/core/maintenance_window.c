@@ -3,6 +3,8 @@
 
 #include "core/maintenance_window.h"
 
+#include "base/calendar.h"
+
 enum { FIELDS = 5, MINUTE_S = 60, DAY_S = 86400 };
 /* How far a clock on the wall was ever set back at once: a whole day (Alaska, Manila). */
 enum { FOLD_MOST_S = DAY_S };
@@ -178,30 +180,12 @@ int window_parse(const char *schedule, size_t len, struct window *ret, int *ret_
 
 /* --- the calendar: days and minutes as the clock on the wall shows them --- */
 
-static int64_t divide_down(int64_t a, int64_t b)
-{
-        return a / b - (a % b < 0);
-}
-
-/* Month 1..12 and day 1..31 of a day since 1970; years begin in March inside, so that the leap day comes last. */
-static void window_civil(int64_t day, int *ret_month, int *ret_day)
-{
-        int64_t shifted = day + 719468; /* since 0000-03-01 */
-        int64_t of_era = shifted - divide_down(shifted, 146097) * 146097;
-        int64_t year = (of_era - of_era / 1460 + of_era / 36524 - of_era / 146096) / 365;
-        int64_t of_year = of_era - (365 * year + year / 4 - year / 100);
-        int64_t month = (5 * of_year + 2) / 153;
-        *ret_day = (int)(of_year - (153 * month + 2) / 5 + 1);
-        *ret_month = (int)(month < 10 ? month + 3 : month - 9);
-}
-
 static bool day_matches(const struct window *w, int64_t day)
 {
-        int month, of_month, weekday = (int)(day + 4 - divide_down(day + 4, 7) * 7); /* 1970 began on a Thursday */
-        window_civil(day, &month, &of_month);
-        if (!(w->months >> month & 1))
+        struct date date = date_of_day(day);
+        if (!(w->months >> date.month & 1))
                 return false;
-        bool by_day = w->days >> of_month & 1, by_weekday = w->weekdays >> weekday & 1;
+        bool by_day = w->days >> date.day & 1, by_weekday = w->weekdays >> weekday_of_day(day) & 1;
         return w->any_day || w->any_weekday ? by_day && by_weekday : by_day || by_weekday;
 }
 

@@ -8,14 +8,14 @@ static int64_t at_least_minutes(int64_t ms, int intervals)
         return ms * intervals > least ? ms * intervals : least;
 }
 
-void together_begin(struct together *t, struct wall at, int64_t interval_ms)
+void pod_aggregate_begin(struct pod_aggregate *t, struct wall at, int64_t interval_ms)
 {
-        *t = (struct together){.at = at,
-                               .fresh_ms = at_least_minutes(interval_ms, FRESH_INTERVALS),
-                               .patience_ms = at_least_minutes(interval_ms, PATIENCE_INTERVALS)};
+        *t = (struct pod_aggregate){.at = at,
+                                    .fresh_ms = at_least_minutes(interval_ms, FRESH_INTERVALS),
+                                    .patience_ms = at_least_minutes(interval_ms, PATIENCE_INTERVALS)};
 }
 
-void together_add(struct together *t, const struct together_sample *s, int64_t started_ms)
+void pod_aggregate_add(struct pod_aggregate *t, const struct pod_aggregate_sample *s, int64_t started_ms)
 {
         int64_t known_ms = s->at_ms > started_ms ? s->at_ms : started_ms, age_ms = t->at.ms - known_ms;
         bool fresh = age_ms <= t->fresh_ms;
@@ -30,7 +30,7 @@ void together_add(struct together *t, const struct together_sample *s, int64_t s
         }
 }
 
-bool together_sum(const struct together *t, struct sample *ret)
+bool pod_aggregate_sum(const struct pod_aggregate *t, struct sample *ret)
 {
         if (t->counted == 0 || t->missing > 0 || (t->lacks[CPU] && t->lacks[MEMORY]))
                 return false;

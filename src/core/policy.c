@@ -26,6 +26,7 @@ static const struct resource_policy resource_default[RESOURCES] = {
 
 static const struct apply_policy apply_default = {
         .hpa = HPA_HOLD,
+        .runtime = RUNTIME_RESPECT,
         .min_history_ms = DAY_MS,
         .min_change_percent = 10,
         .max_decrease_percent = 50,
@@ -33,6 +34,7 @@ static const struct apply_policy apply_default = {
         .min_replicas = 2,
         .canary = {.percent = 100},
         .guard = {.enabled = true, .restarts = 2, .watch_ms = HOUR_MS},
+        .startup = {.request = STARTUP_TARGET, .after_ms = 30 * SECOND_MS, .most_ms = 10 * MINUTE_MS},
 };
 
 static const struct raise_policy raise_default = {
@@ -54,7 +56,7 @@ void apply_policy_defaults(enum apply_mode mode, struct apply_policy *ret)
         *ret = apply_default;
         ret->mode = mode;
         raise_policy_defaults(&ret->raise);
-        if (mode == APPLY_ROLLOUT) { /* rarer, so that the owner's own revisions stay within revisionHistoryLimit */
+        if (mode == APPLY_ROLLOUT) { /* fewer changes, so that revisionHistoryLimit keeps the owner's own revisions */
                 ret->min_change_percent = 20;
                 ret->cooldown_ms = INT64_C(7) * DAY_MS;
         }
@@ -65,9 +67,16 @@ void raise_policy_defaults(struct raise_policy *ret)
         *ret = raise_default;
 }
 
+const char *apply_mode_name(enum apply_mode mode)
+{
+        static const char *const names[APPLY_MODES] = {[APPLY_RECOMMEND] = "Recommend",
+                                                       [APPLY_ON_DEPLOY] = "OnDeploy",
+                                                       [APPLY_ROLLOUT] = "Rollout",
+                                                       [APPLY_IN_PLACE] = "InPlace"};
+        return names[mode];
+}
+
 const char *apply_mode_writes(enum apply_mode mode)
 {
-        static const char *const words[APPLY_MODES] = {
-                [APPLY_ROLLOUT] = "Rollout", [APPLY_ON_DEPLOY] = "OnDeploy", [APPLY_IN_PLACE] = "InPlace"};
-        return words[mode];
+        return mode == APPLY_RECOMMEND ? NULL : apply_mode_name(mode);
 }

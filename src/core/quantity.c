@@ -5,9 +5,9 @@
 #include <string.h>
 
 /*
- * A quantity is read in two steps: scan finds sign, digits and suffix; quantity_number_of turns them into significant
- * decimal digits and a power of ten, rounded away from zero to nano as Kubernetes keeps it. Parsing and printing start
- * there.
+ * A quantity is read in two steps. quantity_scan finds sign, digits and suffix. quantity_number_of turns them into
+ * significant decimal digits and a power of ten, rounded away from zero to nano, as Kubernetes does. Parsing and
+ * printing both use the resulting struct number.
  */
 
 enum format { DECIMAL_SI, DECIMAL_EXPONENT, BINARY_SI };
@@ -15,10 +15,10 @@ enum format { DECIMAL_SI, DECIMAL_EXPONENT, BINARY_SI };
 struct suffix {
         char text[3];
         enum format format;
-        int32_t exponent; /* of ten; of two for BINARY_SI */
+        int32_t exponent; /* the suffix means 10^exponent; 2^exponent for BINARY_SI */
 };
 
-/* In the order of use. */
+/* Ordered by how often they occur. */
 static const struct suffix suffixes[] = {
         {"", DECIMAL_SI, 0},   {"n", DECIMAL_SI, -9}, {"Ki", BINARY_SI, 10}, {"Mi", BINARY_SI, 20},
         {"m", DECIMAL_SI, -3}, {"u", DECIMAL_SI, -6}, {"k", DECIMAL_SI, 3},  {"M", DECIMAL_SI, 6},
@@ -28,16 +28,16 @@ static const struct suffix suffixes[] = {
 enum { SUFFIXES = sizeof(suffixes) / sizeof(suffixes[0]) };
 
 /*
- * Kubernetes reads a value of at most so many digits into an int64 and keeps its text where that looks canonical;
- * longer ones go through big decimals and are always printed afresh.
+ * Kubernetes reads a value of up to this many digits into an int64, and keeps its text where the text looks canonical.
+ * Longer values go through big decimals and are always printed anew.
  */
 enum { SHORT_DECIMAL = 18, SHORT_BINARY = 14 };
 enum { NANO_SCALE = -9, INT64_DIGITS = 19 };
 static const uint64_t giga = 1000000000;
 
 struct scan {
-        const char *digit; /* whole digits, leading zeros skipped; the fraction's are behind the point that follows */
-        size_t whole, fraction;
+        const char *digit;      /* the whole part without leading zeros, the point, and the fraction */
+        size_t whole, fraction; /* number of digits before and after the point */
         bool negative;
         bool any_digit;
         struct suffix suffix;
@@ -48,7 +48,7 @@ struct number {
         bool verbatim; /* Kubernetes keeps the text that was read */
         enum format format;
         int64_t scale; /* value = digits * 10^scale; scale >= NANO_SCALE */
-        int count;     /* significant digits, the first and the last not 0; none: zero */
+        int count;     /* number of significant digits, the first and the last not 0; 0: the value is zero */
         char digit[QUANTITY_TEXT_MAX];
 };
 
@@ -59,7 +59,7 @@ static size_t skip_digits(const char *s, size_t len, size_t at)
         return at;
 }
 
-/* "e5", "E-03": any int64, of which Kubernetes keeps the low 32 bits. */
+/* Parse an exponent, "e5" or "E-03": any int64. Kubernetes keeps only its low 32 bits. */
 static bool exponent_parse(const char *s, size_t len, int32_t *ret)
 {
         if (len < 2 || (s[0] != 'e' && s[0] != 'E'))
@@ -91,7 +91,7 @@ static bool suffix_parse(const char *s, size_t len, struct suffix *ret)
         return exponent_parse(s, len, &ret->exponent);
 }
 
-/* Past the suffix's letters, sign and digits; where that is not the end, the byte there is refused. */
+/* The index after the suffix's letters, sign and digits. A byte there, before the end of the text, is refused. */
 static size_t suffix_end(const char *s, size_t len, size_t at)
 {
         while (at < len && memchr("eEinumkKMGTP", s[at], 12))
@@ -127,13 +127,13 @@ static int quantity_scan(const char *s, size_t len, struct scan *ret, size_t *re
         return suffix_parse(s + at, len - at, &ret->suffix) ? 0 : ERR_INVALID;
 }
 
-/* Digit i of whole and fraction together. */
+/* Digit i of whole part and fraction, read as one sequence. */
 static char digit_at(const struct scan *sc, size_t i)
 {
         return sc->digit[i < sc->whole ? i : i + 1];
 }
 
-/* value * 10^scale */
+/* Set n to value * 10^scale; sign and format stay. */
 static void number_set(struct number *n, unsigned __int128 value, int64_t scale)
 {
         char reversed[40];
@@ -150,7 +150,7 @@ static void number_set(struct number *n, unsigned __int128 value, int64_t scale)
                 n->digit[i] = reversed[count - 1 - i];
 }
 
-/* One more in the last place, which is not 9. */
+/* Add one in the last place. The last digit is not 9, so there is no carry. */
 static void number_increment(struct number *n)
 {
         if (n->count == 0)
@@ -179,7 +179,7 @@ static int number_decimal(const struct scan *sc, struct number *n)
                 kept = finer < kept ? kept - finer : 0;
                 scale = NANO_SCALE;
                 for (; kept > 0 && digit_at(sc, first + (size_t)kept - 1) == '9'; kept--)
-                        scale++; /* the carry turns these to 0 */
+                        scale++; /* the carry of the rounding turns a trailing 9 into 0 */
         }
         if (kept >= QUANTITY_TEXT_MAX)
                 return ERR_TOOBIG;
@@ -188,7 +188,7 @@ static int number_decimal(const struct scan *sc, struct number *n)
         n->count = (int)kept;
         n->scale = scale;
         if (finer > 0)
-                number_increment(n); /* what is cut off ended in a digit that is not 0 */
+                number_increment(n); /* rounds up: the digits cut off end in one that is not 0 */
         return 0;
 }
 
@@ -242,7 +242,7 @@ static int quantity_number_of(const char *s, size_t len, struct number *n, size_
         return sc.suffix.format == BINARY_SI ? number_binary(&sc, n) : number_decimal(&sc, n);
 }
 
-/* |n| in units of 10^-digits, rounded up; false: more than INT64_DIGITS of them. */
+/* |n| in units of 10^-digits, rounded up; false: the result has more than INT64_DIGITS digits. */
 static bool number_units(const struct number *n, int digits, uint64_t *ret)
 {
         *ret = 0;
@@ -253,7 +253,7 @@ static bool number_units(const struct number *n, int digits, uint64_t *ret)
                 return false;
         for (int64_t i = 0; i < places; i++)
                 *ret = *ret * 10 + (i < n->count ? (uint64_t)(n->digit[i] - '0') : 0);
-        *ret += shift < 0; /* the last digit is not 0, so what is cut off is not either */
+        *ret += shift < 0; /* rounds up: digits are cut off, and the last of them is not 0 */
         return true;
 }
 
@@ -273,7 +273,7 @@ int quantity_parse(const char *s, size_t len, int digits, int64_t *ret_units, si
         return 0;
 }
 
-/* The suffix of a power of ten or two; beyond the largest Kubernetes prints none, and so loses it. */
+/* The suffix of a power of ten or two. For a power beyond the largest suffix Kubernetes prints none, and loses it. */
 static const char *suffix_text(enum format format, int64_t exponent)
 {
         for (size_t i = 0; i < SUFFIXES; i++)
@@ -282,7 +282,7 @@ static const char *suffix_text(enum format format, int64_t exponent)
         return "";
 }
 
-/* value is at most INT64_MAX + 1 */
+/* Append value (at most INT64_MAX + 1) in decimal, without NUL. Returns the end. */
 static char *append_number(char *out, uint64_t value)
 {
         char reversed[INT64_DIGITS];
@@ -341,7 +341,7 @@ static int number_print(const struct number *n, char out[static QUANTITY_TEXT_MA
                 return 0;
         }
         if (n->format == BINARY_SI && n->scale >= 0)
-                number_units(n, QUANTITY_WHOLE, &value); /* Kubernetes caps what is binary at INT64_MAX */
+                number_units(n, QUANTITY_WHOLE, &value); /* fits: Kubernetes caps binary values at INT64_MAX */
         if (value >= 1024) {
                 print_binary(n->negative, value, out);
                 return 0;

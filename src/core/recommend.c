@@ -7,7 +7,8 @@ enum { WEEK_MS = 7 * DAY_MS, SILENT_MS = 5 * MINUTE_MS, SILENT_INTERVALS = 5, SI
 enum { ENOUGH_SAMPLES = 100, ENOUGH_RUNS = 3, ENOUGH_SAMPLES_OF_RUNS = 30 };
 enum { MEDIAN = 500, P95 = 950 };
 
-/* What an estimate is a whole number of, in its own units, and that many of a percentile's: 1m, 1Mi. */
+/* Estimates are whole multiples of a step: 1m or 1Mi. step is in millicores or bytes; steps_of_one is the number of
+ * steps in one core or one byte. */
 static const int64_t step[RESOURCES] = {[CPU] = 1, [MEMORY] = 1 << 20};
 static const double steps_of_one[RESOURCES] = {[CPU] = 1000, [MEMORY] = 0x1p-20};
 
@@ -36,7 +37,7 @@ static bool is_enough(const struct usage *u, const struct recommend_facts *f)
                 return u->runs >= ENOUGH_RUNS && u->samples >= ENOUGH_SAMPLES_OF_RUNS;
         if (u->newest_ms - u->first_ms < f->min_history_ms)
                 return false;
-        /* Half of what one pod gives in minHistory. */
+        /* Else half of the samples that one pod gives in minHistory are enough. */
         return u->samples >= ENOUGH_SAMPLES || u->samples * 2 * f->interval_ms >= f->min_history_ms;
 }
 
@@ -59,7 +60,6 @@ static enum state recommend_judge(const struct usage *u, const struct recommend_
         return is_stale(u, f) ? STATE_STALE : STATE_READY;
 }
 
-/* floor(100 * min(1, days/7) * coverage) */
 static int recommend_confidence(const struct usage *u)
 {
         int64_t learned_ms = u->newest_ms - u->first_ms;
@@ -76,30 +76,38 @@ static int64_t divide_up(int64_t a, int64_t b)
         return (a + b - 1) / b;
 }
 
-/* Steps that cover a percentile. */
+/* The number of steps that cover a percentile, rounded up. */
 static int64_t steps_up(enum resource r, double value)
 {
         return (int64_t)ceil(value * steps_of_one[r]);
 }
 
+int64_t recommend_model(enum resource r, double percentile, double kill, double week, struct estimate *ret)
+{
+        ret->known = true;
+        ret->by_kill = kill > percentile && kill >= week;
+        ret->by_week = week > percentile && week > kill;
+        int64_t steps = steps_up(r, fmax(percentile, fmax(kill, week)));
+        ret->model = steps * step[r];
+        return steps;
+}
+
 static void recommend_estimate(const struct usage *u, enum resource r, const struct resource_policy *policy,
                                struct wall now, int c, struct estimate *ret)
 {
-        double percentile, median = 0, p95 = 0;
+        struct histogram_place place;
+        double median = 0, p95 = 0;
         *ret = (struct estimate){0};
-        if (usage_percentile(u, r, policy->percentile, &percentile) < 0)
+        if (usage_place(u, r, policy->percentile, &place) < 0)
                 return;
-        usage_percentile(u, r, MEDIAN, &median); /* where one percentile is known all are */
+        usage_percentile(u, r, MEDIAN, &median); /* succeeds, because one percentile is known */
         usage_percentile(u, r, P95, &p95);
         int64_t day;
         double kill = r == MEMORY ? usage_kill_hold(u, policy, now) : 0;
         double week = r == MEMORY && policy->weekly_peak ? usage_week_peak(u, now, &day) : 0;
-        int64_t model = steps_up(r, fmax(percentile, fmax(kill, week)));
+        int64_t model = recommend_model(r, place.value, kill, week, ret);
+        ret->more = place.last;
         int64_t high = steps_up(r, p95) > model ? steps_up(r, p95) : model;
-        ret->known = true;
-        ret->by_kill = kill > percentile && kill >= week;
-        ret->by_week = week > percentile && week > kill;
-        ret->model = model * step[r];
         ret->lower = divide_up(steps_up(r, median) * (100 + c), 200) * step[r];
         ret->upper = divide_up(high * (200 - c), 100) * step[r];
 }

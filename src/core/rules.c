@@ -3,50 +3,6 @@
 
 #include "core/rules.h"
 
-static const char *const reason_text[REASONS] = {
-        [REASON_NONE] = "",
-        [REASON_LOWERED] = "Lowered",
-        [REASON_RAISED] = "Raised",
-        [REASON_STATIC] = "Static",
-        [REASON_AT_ORIGINAL] = "AtOriginal",
-        [REASON_MEMORY_OFF] = "MemoryOff",
-        [REASON_CPU_OFF] = "CPUOff",
-        [REASON_CONTAINER_IGNORED] = "ContainerIgnored",
-        [REASON_INIT] = "Init",
-        [REASON_NOT_IN_TEMPLATE] = "NotInTemplate",
-        [REASON_NO_ORIGINAL] = "NoOriginal",
-        [REASON_LEARNING] = "Learning",
-        [REASON_STALE] = "Stale",
-        [REASON_RECOMMEND_ONLY] = "RecommendOnly",
-        [REASON_OPTED_OUT] = "OptedOut",
-        [REASON_PAUSED] = "Paused",
-        [REASON_HPA_HOLD] = "HPAHold",
-        [REASON_LIMIT_RANGE] = "LimitRange",
-        [REASON_LIMIT_BOUND] = "LimitBound",
-        [REASON_QOS] = "QoS",
-        [REASON_BELOW_MIN_CHANGE] = "BelowMinChange",
-        [REASON_COOLDOWN] = "Cooldown",
-        [REASON_OUTSIDE_WINDOW] = "OutsideWindow",
-        [REASON_BUDGET] = "Budget",
-        [REASON_ROLLOUT_BLOCKED] = "RolloutBlocked",
-        [REASON_GUARD] = "Guard",
-        [REASON_CONTESTED] = "Contested",
-        [REASON_MANAGED] = "Managed",
-        [REASON_IMMUTABLE] = "Immutable",
-        [REASON_ORPHANED] = "Orphaned",
-        [REASON_FUSE] = "Fuse",
-        [REASON_STEP_LIMITED] = "StepLimited",
-        [REASON_QUOTA] = "Quota",
-        [REASON_OTHER_AUTOSCALER] = "OtherAutoscaler",
-        [REASON_CANARY] = "Canary",
-};
-
-const char *reason_name(enum reason r)
-{
-        assert(r < REASONS);
-        return reason_text[r];
-}
-
 static int64_t correct_saturate(__int128 v)
 {
         return v > INT64_MAX ? INT64_MAX : (int64_t)v;
@@ -80,7 +36,7 @@ static void keep_original(const struct correct_facts *f, struct correction *c, e
         c->reason = why;
 }
 
-/* A rule that only moves the target leaves it said that nothing new was learned, or asked: the gates go by that. */
+/* A rule that only moves the target keeps the reasons Learning, Stale and Static, because the gates depend on them. */
 static enum reason unless_unlearned(const struct correction *c, enum reason why)
 {
         return c->reason == REASON_LEARNING || c->reason == REASON_STALE || c->reason == REASON_STATIC ? c->reason
@@ -89,7 +45,7 @@ static enum reason unless_unlearned(const struct correction *c, enum reason why)
 
 typedef void correct_rule(const struct correct_facts *f, struct correction *c);
 
-/* Held is left to the gates: a hold never changes a target. */
+/* Whether the model decides the target. It does in state Held too: a hold is the gates' and never changes a target. */
 static bool model_counts(const struct correct_facts *f)
 {
         return f->estimate.known && !f->unasked && (f->state == STATE_READY || f->state == STATE_HELD);
@@ -109,14 +65,17 @@ static void scale_original(const struct correct_facts *f, struct correction *c)
                                    REASON_STATIC);
 }
 
+/* Where usage may be above the model, the target is not below the original. */
 static void scale_model(const struct correct_facts *f, struct correction *c)
 {
-        if (model_counts(f) && !is_static(f))
-                correct_set_target(c, correct_scale(f->estimate.model, f->policy->multiplier, f->policy->round_to),
-                                   REASON_LOWERED);
+        if (!model_counts(f) || is_static(f))
+                return;
+        int64_t scaled = correct_scale(f->estimate.model, f->policy->multiplier, f->policy->round_to);
+        bool too_low = f->estimate.more && f->original.set && f->original.value > scaled;
+        correct_set_target(c, too_low ? f->original.value : scaled, REASON_LOWERED);
 }
 
-/* A restart, a lost database or a silent source never takes back what was published. */
+/* After a restart, a lost database or a silent source, the target published last stands. */
 static void stand_on_last_good(const struct correct_facts *f, struct correction *c)
 {
         if (model_counts(f) || is_static(f))
@@ -125,7 +84,7 @@ static void stand_on_last_good(const struct correct_facts *f, struct correction 
         c->target = f->last_good.set ? f->last_good : f->original;
 }
 
-/* Not an original that stands because nothing is known: that alone is no cause to change it. */
+/* An original that stands because nothing is known is not clamped: that alone is no reason to change it. */
 static void clamp_to_policy(const struct correct_facts *f, struct correction *c)
 {
         if (model_counts(f) || is_static(f) || f->last_good.set)
@@ -184,13 +143,24 @@ static void raise_to_range(const struct correct_facts *f, struct correction *c)
                 correct_set_target(c, least, unless_unlearned(c, REASON_LIMIT_RANGE));
 }
 
+static void raise_to_heap(const struct correct_facts *f, struct correction *c)
+{
+        int64_t least = f->heap_start.value;
+        if (!f->heap_start.set)
+                return;
+        if (f->original.set && f->original.value < least)
+                least = f->original.value;
+        if (c->target.set && c->target.value < least)
+                correct_set_target(c, least, unless_unlearned(c, REASON_HEAP_START));
+}
+
 static void need_original(const struct correct_facts *f, struct correction *c)
 {
         if (!f->original.set && !correct_unmanaged(f))
                 c->reason = REASON_NO_ORIGINAL;
 }
 
-/* From the second rule on there is a target wherever there is an original. */
+/* Used only after the rules that set a target wherever there is an original. */
 static bool correct_is_lowered(const struct correct_facts *f, const struct correction *c)
 {
         return f->original.set && c->target.value < f->original.value;
@@ -219,29 +189,43 @@ static void mark_injected(const struct correct_facts *f, struct correction *c)
 }
 
 static correct_rule *const rules[RULES] = {
-        [RULE_STATIC] = scale_original,        [RULE_MODEL] = scale_model,
-        [RULE_LAST_GOOD] = stand_on_last_good, [RULE_CLAMP] = clamp_to_policy,
-        [RULE_ORIGINAL] = stop_at_original,    [RULE_UNDER_PROVISIONED] = tell_under_provisioned,
-        [RULE_UNMANAGED] = leave_unmanaged,    [RULE_RANGE] = raise_to_range,
-        [RULE_NO_ORIGINAL] = need_original,    [RULE_QOS] = keep_qos,
-        [RULE_LIMIT] = stop_at_limit,          [RULE_INJECTED] = mark_injected,
+        [RULE_STATIC] = scale_original,
+        [RULE_MODEL] = scale_model,
+        [RULE_LAST_GOOD] = stand_on_last_good,
+        [RULE_CLAMP] = clamp_to_policy,
+        [RULE_ORIGINAL] = stop_at_original,
+        [RULE_UNDER_PROVISIONED] = tell_under_provisioned,
+        [RULE_UNMANAGED] = leave_unmanaged,
+        [RULE_RANGE] = raise_to_range,
+        [RULE_HEAP] = raise_to_heap,
+        [RULE_NO_ORIGINAL] = need_original,
+        [RULE_QOS] = keep_qos,
+        [RULE_LIMIT] = stop_at_limit,
+        [RULE_INJECTED] = mark_injected,
 };
 
 const char *rule_name(enum rule r)
 {
         static const char *const names[RULES] = {
-                [RULE_STATIC] = "Static",          [RULE_MODEL] = "Model",
-                [RULE_LAST_GOOD] = "LastGood",     [RULE_CLAMP] = "Clamp",
-                [RULE_ORIGINAL] = "Original",      [RULE_UNDER_PROVISIONED] = "UnderProvisioned",
-                [RULE_UNMANAGED] = "Unmanaged",    [RULE_RANGE] = "LimitRange",
-                [RULE_NO_ORIGINAL] = "NoOriginal", [RULE_QOS] = "QoS",
-                [RULE_LIMIT] = "LimitBound",       [RULE_INJECTED] = "NotInTemplate",
+                [RULE_STATIC] = "Static",
+                [RULE_MODEL] = "Model",
+                [RULE_LAST_GOOD] = "LastGood",
+                [RULE_CLAMP] = "Clamp",
+                [RULE_ORIGINAL] = "Original",
+                [RULE_UNDER_PROVISIONED] = "UnderProvisioned",
+                [RULE_UNMANAGED] = "Unmanaged",
+                [RULE_RANGE] = "LimitRange",
+                [RULE_HEAP] = "Heap",
+                [RULE_NO_ORIGINAL] = "NoOriginal",
+                [RULE_QOS] = "QoS",
+                [RULE_LIMIT] = "LimitBound",
+                [RULE_INJECTED] = "NotInTemplate",
         };
         assert(r < RULES);
         return names[r];
 }
 
-/* after may be NULL. */
+/* Run the rules into c; after, if not NULL, gets the correction after each of the RULES. */
 static void correct_judge(const struct correct_facts *f, struct correction *c, struct correction *after)
 {
         assert(f->policy && f->policy->round_to >= 1);

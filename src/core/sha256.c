@@ -69,7 +69,7 @@ void sha256_add(struct sha256 *s, const void *p, size_t len)
         }
 }
 
-void sha256_finish(struct sha256 *s, uint8_t out[static 32])
+void sha256_finish(struct sha256 *s, uint8_t out[static SHA256_BYTES])
 {
         uint64_t bits = s->len * 8;
         sha256_add(s, "\x80", 1);

@@ -8,7 +8,7 @@
 #include "usage_inner.h"
 
 enum { FUTURE_MS = 5 * MINUTE_MS };
-static const double weight_least = 0.1, weight_most = 1e5; /* cores */
+static const double weight_least = 0.1, weight_most = 1e5; /* of a CPU sample, cores */
 static const double kill_margin = 100 * 1048576.0;         /* 100Mi */
 static const double mebi = 1048576.0;
 
@@ -30,25 +30,31 @@ void usage_init(struct usage *u, const struct resource_policy policy[static RESO
                 histogram_init(&u->of[r], (enum resource)r, policy[r].half_life_ms);
 }
 
+void usage_make_sum(struct usage *u)
+{
+        for (int r = 0; r < RESOURCES; r++)
+                histogram_make_sum(&u->of[r]);
+}
+
 void usage_adopt(struct usage *u, const struct resource_policy policy[static RESOURCES])
 {
         for (int r = 0; r < RESOURCES; r++)
                 if (u->of[r].half_life_ms != policy[r].half_life_ms)
                         histogram_rescale(&u->of[r], policy[r].half_life_ms, (struct wall){u->newest_ms});
-        u->window_ms = policy[MEMORY].window_ms; /* an open peak enters with the next sample of another window */
+        u->window_ms = policy[MEMORY].window_ms; /* the open peak is added with the next sample of another window */
 }
 
 /* --- the watermark --- */
 
-static enum sample_verdict judge_value(enum resource r, double value)
+static enum sample_verdict judge_value(const struct usage *u, enum resource r, double value)
 {
         if (!isfinite(value) || value < 0)
                 return SAMPLE_INVALID;
-        return value > usage_absurd[r] ? SAMPLE_ABSURD : SAMPLE_ACCEPTED;
+        return value > usage_absurd_of(u, r) ? SAMPLE_ABSURD : SAMPLE_ACCEPTED;
 }
 
-static enum sample_verdict usage_judge(const struct sample_watermark *watermark, const struct sample *s,
-                                       struct wall latest)
+static enum sample_verdict usage_judge(const struct usage *u, const struct sample_watermark *watermark,
+                                       const struct sample *s, struct wall latest)
 {
         if (s->at.ms < 0 || (!s->has[CPU] && !s->has[MEMORY]))
                 return SAMPLE_INVALID;
@@ -59,7 +65,7 @@ static enum sample_verdict usage_judge(const struct sample_watermark *watermark,
         if (s->at.ms - FUTURE_MS > latest.ms)
                 return SAMPLE_FUTURE;
         for (int r = 0; r < RESOURCES; r++) {
-                enum sample_verdict v = s->has[r] ? judge_value((enum resource)r, s->value[r]) : SAMPLE_ACCEPTED;
+                enum sample_verdict v = s->has[r] ? judge_value(u, (enum resource)r, s->value[r]) : SAMPLE_ACCEPTED;
                 if (v != SAMPLE_ACCEPTED)
                         return v;
         }
@@ -86,7 +92,7 @@ void usage_running(struct usage *u, struct wall at)
         minutes_count(&u->running, at.ms / MINUTE_MS);
 }
 
-/* Does a sample of that time end the window of the open peak? Without windows any does. */
+/* Whether a sample of that time ends the window of the open peak. Without windows every sample does. */
 static bool closes_window(const struct usage *u, struct wall at)
 {
         return u->peak > 0 && (u->window_ms == 0 || at.ms / u->window_ms > u->peak_at_ms / u->window_ms);
@@ -96,7 +102,7 @@ static void note_peak(struct usage *u, double bytes, struct wall at)
 {
         int64_t opened_ms = u->peak_at_ms / u->window_ms * u->window_ms;
         int64_t at_ms = u->peak > 0 && at.ms < opened_ms ? opened_ms : at.ms;
-        /* Of two equal peaks the later counts, so that the order in which they come does not. */
+        /* The later of two equal peaks counts, so that the order in which they arrive does not matter. */
         if (bytes > u->peak || (bytes >= u->peak && at_ms > u->peak_at_ms)) {
                 u->peak = bytes;
                 u->peak_at_ms = at_ms;
@@ -108,7 +114,7 @@ static int64_t newest_day(const struct usage *u)
         return u->newest_ms / DAY_MS;
 }
 
-/* Days go by: what is older than the last of them is forgotten. */
+/* Shift the daily peaks by a number of days, and forget those older than USAGE_DAYS. */
 static void days_pass(struct usage *u, int64_t days)
 {
         for (int i = USAGE_DAYS; i-- > 0;)
@@ -118,7 +124,7 @@ static void days_pass(struct usage *u, int64_t days)
 static void note_day(struct usage *u, double bytes, int64_t ago)
 {
         if (ago < USAGE_DAYS && bytes > u->day_mi[ago] * mebi)
-                u->day_mi[ago] = (uint32_t)ceil(bytes / mebi);
+                u->day_mi[ago] = (uint32_t)fmin(ceil(bytes / mebi), UINT32_MAX);
 }
 
 static int usage_bucket_of(const struct usage *u, enum resource r, double value)
@@ -131,11 +137,11 @@ static void usage_put_value(struct usage *u, enum resource r, int bucket, double
 {
         int unused;
         int rc = histogram_put(&u->of[r], bucket, weight, at, phase, &unused);
-        assert(rc == 0); /* there is room, and the weights of samples are bounded */
+        assert(rc == 0); /* the caller made room, and the weights of samples are bounded */
         (void)rc;
 }
 
-/* A window's peak, as at its own time. */
+/* Add a window's peak, weighted as of the peak's own time. */
 static void put_peak(struct usage *u, double bytes, int64_t at_ms)
 {
         struct wall at = {at_ms};
@@ -143,7 +149,7 @@ static void put_peak(struct usage *u, double bytes, int64_t at_ms)
         usage_put_value(u, MEMORY, usage_bucket_of(u, MEMORY, bytes), 1, at, &phase);
 }
 
-/* The phase in one histogram, known in another: the same where ref and half-life are. */
+/* The phase of a time in h, given its phase in another histogram: equal where ref and half-life are equal. */
 static struct histogram_phase phase_beside(const struct histogram *h, struct wall at, const struct histogram *other,
                                            struct histogram_phase known)
 {
@@ -156,7 +162,7 @@ static bool lacks_room(const struct usage *u, enum resource r, struct histogram_
         int cap = histogram_room(range);
         if (cap <= u->of[r].cap)
                 return false;
-        *ret = (struct usage_room){r, cap};
+        *ret = (struct usage_room){.resource = r, .cap = cap};
         return true;
 }
 
@@ -171,7 +177,7 @@ void usage_rewindow(struct usage *u, int64_t window_ms)
 {
         double was = u->window_ms > 0 ? (double)u->window_ms : MINUTE_MS,
                will = window_ms > 0 ? (double)window_ms : MINUTE_MS;
-        assert(u->of[MEMORY].cap == HISTOGRAM_BUCKETS);
+        assert(u->of[MEMORY].cap >= histogram_buckets(&u->of[MEMORY]));
         if (u->window_ms == window_ms)
                 return;
         if (u->peak > 0)
@@ -192,31 +198,41 @@ static double weight_of(const struct sample *s, enum resource r)
         return s->step_s > 0 ? whole * (s->step_s / 60) : whole;
 }
 
-static void count_sample(struct usage *u, struct sample_watermark *watermark, struct wall at)
+/* Count what every accepted sample counts for, also one of a start. */
+static void count_time(struct usage *u, struct sample_watermark *watermark, struct wall at)
+{
+        if (watermark->last_ms > 0)
+                u->spacing_ms = at.ms - watermark->last_ms;
+        watermark->last_ms = at.ms;
+        usage_running(u, at);
+}
+
+static void count_sample(struct usage *u, struct wall at)
 {
         if (u->samples == 0 || at.ms < u->first_ms)
                 u->first_ms = at.ms;
         if (at.ms > u->newest_ms)
                 u->newest_ms = at.ms;
         u->samples++;
-        if (watermark->last_ms > 0)
-                u->spacing_ms = at.ms - watermark->last_ms;
-        watermark->last_ms = at.ms;
         minutes_count(&u->sampled, at.ms / MINUTE_MS);
-        usage_running(u, at);
         if (u->running.count < u->sampled.count)
                 u->running.count = u->sampled.count;
 }
 
-/* What an accepted sample does. */
+/* The effects of a sample that is accepted. */
 struct folding {
-        bool of[RESOURCES];
-        bool closes; /* the open peak's window */
+        bool of[RESOURCES];     /* the resource is added to its histogram */
+        bool starts[RESOURCES]; /* the resource is added to the starts */
+        bool closes;            /* the sample ends the window of the open peak */
         int bucket[RESOURCES];
 };
 
 static int find_room(const struct usage *u, const struct sample *s, struct folding *f, struct usage_room *ret_room)
 {
+        if ((f->starts[CPU] || f->starts[MEMORY]) && !u->starts) {
+                *ret_room = (struct usage_room){.starts = true};
+                return ERR_NOSPACE;
+        }
         for (int r = 0; r < RESOURCES; r++) {
                 if (!f->of[r])
                         continue;
@@ -234,7 +250,7 @@ static int find_room(const struct usage *u, const struct sample *s, struct foldi
 
 static void fold_sample(struct usage *u, const struct sample *s, const struct folding *f)
 {
-        struct histogram cpu = u->of[CPU]; /* as it was: adding may move ref */
+        struct histogram cpu = u->of[CPU]; /* before adding, which may move its ref */
         struct histogram_phase phase = histogram_phase_of(&cpu, s->at);
         if (f->of[CPU])
                 usage_put_value(u, CPU, f->bucket[CPU], weight_of(s, CPU), s->at, &phase);
@@ -253,20 +269,46 @@ static void fold_sample(struct usage *u, const struct sample *s, const struct fo
         }
 }
 
+static void fold_starts(struct usage *u, const struct sample *s, const struct folding *f)
+{
+        for (int r = 0; r < RESOURCES; r++)
+                if (f->starts[r])
+                        usage_starts_add(u->starts, (enum resource)r, u->of[r].half_life_ms,
+                                         &(struct start_sample){.at = s->at,
+                                                                .value = s->value[r],
+                                                                .age_ms = s->age_ms,
+                                                                .steady = s->steady[r],
+                                                                .step_s = s->step_s});
+}
+
+void usage_pull_back_starts(struct usage *u, struct wall at)
+{
+        usage_starts_pull_back(u->starts, at);
+        if (u->newest_ms <= at.ms && u->running.last > at.ms / MINUTE_MS) {
+                u->running.last = at.ms / MINUTE_MS;
+                u->running.recent = 1;
+        }
+}
+
 int usage_add(struct usage *u, struct sample_watermark *watermark, const struct sample *s, struct wall latest,
               enum sample_verdict *ret_verdict, struct usage_room *ret_room)
 {
-        enum sample_verdict verdict = usage_judge(watermark, s, latest);
+        enum sample_verdict verdict = usage_judge(u, watermark, s, latest);
         bool whole = verdict == SAMPLE_ACCEPTED;
-        struct folding f = {.of = {[CPU] = s->has[CPU] && (whole || verdict == SAMPLE_NO_MEMORY),
-                                   [MEMORY] = s->has[MEMORY] && whole}};
+        bool taken[RESOURCES] = {
+                [CPU] = s->has[CPU] && (whole || verdict == SAMPLE_NO_MEMORY), [MEMORY] = s->has[MEMORY] && whole};
+        struct folding f = {.of = {taken[CPU] && !s->starts[CPU], taken[MEMORY] && !s->starts[MEMORY]},
+                            .starts = {taken[CPU] && s->starts[CPU], taken[MEMORY] && s->starts[MEMORY]}};
         f.closes = f.of[MEMORY] && closes_window(u, s->at);
         if (find_room(u, s, &f, ret_room) != 0)
                 return ERR_NOSPACE;
         *ret_verdict = verdict;
+        if (taken[CPU] || taken[MEMORY])
+                count_time(u, watermark, s->at);
+        fold_starts(u, s, &f);
         if (f.of[CPU] || f.of[MEMORY]) {
                 fold_sample(u, s, &f);
-                count_sample(u, watermark, s->at);
+                count_sample(u, s->at);
         }
         return 0;
 }
@@ -282,7 +324,7 @@ int usage_percentile(const struct usage *u, enum resource r, int p, double *ret)
         struct histogram_place place;
         int rc = usage_place(u, r, p, &place);
         if (rc == 0)
-                *ret = histogram_edge(r, place.bucket);
+                *ret = place.value;
         return rc;
 }
 
@@ -300,14 +342,14 @@ double usage_week_peak(const struct usage *u, struct wall now, int64_t *ret_day)
 
 /* --- kills --- */
 
-static double sane_bytes(double bytes)
+static double sane_bytes(const struct usage *u, double bytes)
 {
-        return bytes > 0 && bytes <= usage_absurd[MEMORY] ? bytes : 0;
+        return bytes > 0 && bytes <= usage_absurd_of(u, MEMORY) ? bytes : 0;
 }
 
 /*
- * Insert a kill: newest first, and only those that are larger than every newer one, because no other can be the
- * largest of any span that ends now or later.
+ * Insert a kill. The list is newest first, and keeps only kills larger than every newer one: no other kill can be the
+ * largest of a span that ends now or later.
  */
 static void kill_insert(struct usage *u, struct usage_kill kill, int64_t hold_ms)
 {
@@ -348,7 +390,7 @@ double usage_kill_hold(const struct usage *u, const struct resource_policy *memo
         return largest;
 }
 
-/* The memory model as it is published: a whole number of Mi. */
+/* The memory model as recommend_model rounds it: a whole number of Mi. */
 static double memory_model(const struct usage *u, const struct resource_policy *memory, struct wall at)
 {
         double held = usage_kill_hold(u, memory, at), percentile;
@@ -360,7 +402,7 @@ static double memory_model(const struct usage *u, const struct resource_policy *
         return ceil(held / mebi) * mebi;
 }
 
-/* In the place of the oldest bump, and in order: kills of several pods are heard of in any. */
+/* Replace the oldest bump, and keep the times in order: kills of several pods are reported in any order. */
 static void note_step(struct usage *u, int64_t at_ms)
 {
         int i = USAGE_STEPS - 1;
@@ -372,7 +414,7 @@ static void note_step(struct usage *u, int64_t at_ms)
 void usage_oom(struct usage *u, const struct resource_policy *memory, struct wall at, double last_bytes,
                double limit_bytes)
 {
-        double bytes = sane_bytes(last_bytes), limit = sane_bytes(limit_bytes);
+        double bytes = sane_bytes(u, last_bytes), limit = sane_bytes(u, limit_bytes);
         if (limit > bytes)
                 bytes = limit;
         if (bytes <= 0 || at.ms - u->kill[0].at_ms < memory->half_life_ms) {
@@ -385,8 +427,8 @@ void usage_oom(struct usage *u, const struct resource_policy *memory, struct wal
                 bytes = bumped > bytes + kill_margin ? bumped : bytes + kill_margin;
                 note_step(u, at.ms);
         }
-        if (bytes > usage_absurd[MEMORY])
-                bytes = usage_absurd[MEMORY];
+        if (bytes > usage_absurd_of(u, MEMORY))
+                bytes = usage_absurd_of(u, MEMORY);
         kill_insert(u, (struct usage_kill){at.ms, bytes}, memory->oom_hold_ms);
         u->kills++;
 }
@@ -405,8 +447,9 @@ static void minutes_merge(struct usage_minutes *a, const struct usage_minutes *b
 }
 
 /*
- * Join the open peaks: of one window the higher stays open, of two windows the later's. Returns the other where it is
- * to be entered. No peak is {0}: lower and earlier than any.
+ * Join the open peaks of two histories. Where both are of one window, the higher stays open, and the other is dropped.
+ * Otherwise the later stays open. Returns the peak to add to the histogram; {0}: none. A missing peak is {0} as well,
+ * so it is lower and earlier than any other.
  */
 static struct usage_kill peaks_join(const struct usage *dst, const struct usage *src, struct usage_kill *ret_open)
 {
@@ -437,7 +480,7 @@ static void histories_join(struct usage *dst, const struct usage *src)
                 dst->last_run_ms = src->last_run_ms;
 }
 
-/* Before dst's newest sample is that of both. */
+/* Join the daily peaks. Call it before histories_join, because dst's newest sample dates dst's days. */
 static void days_join(struct usage *dst, const struct usage *src)
 {
         int64_t ahead = newest_day(src) - newest_day(dst);
@@ -448,7 +491,7 @@ static void days_join(struct usage *dst, const struct usage *src)
                         dst->day_mi[at] = src->day_mi[i];
 }
 
-/* The newest bumps of both. */
+/* Keep the newest bumps of both. */
 static void steps_join(struct usage *dst, const struct usage *src)
 {
         int64_t joined[USAGE_STEPS];
@@ -465,13 +508,15 @@ bool usage_may_join(const struct usage *u, struct wall latest)
         if (u->sampled.last > end / MINUTE_MS || u->running.last > end / MINUTE_MS)
                 return false;
         if (u->samples > most || u->running.count > most || u->runs > most || u->kills > most)
-                return false; /* nor sampled.count, which is no more than running.count */
+                return false; /* sampled.count needs no check: it is at most running.count */
         for (size_t i = 0; i < sizeof times / sizeof times[0]; i++)
                 if (times[i] > end)
                         return false;
         for (int i = 0; i < USAGE_KILLS; i++)
                 if (u->kill[i].at_ms > end)
                         return false;
+        if (u->starts && usage_starts_after(u->starts, (struct wall){end}))
+                return false;
         for (int r = 0; r < RESOURCES; r++)
                 if (u->of[r].ref_ms > end && u->of[r].ref_ms - end > u->of[r].half_life_ms)
                         return false;
@@ -489,6 +534,10 @@ int usage_merge(struct usage *dst, const struct usage *src, struct usage_room *r
         struct usage_kill open, entered = peaks_join(dst, src, &open);
         if (!usage_mergeable(dst, src))
                 return ERR_INVALID;
+        if (src->starts && !dst->starts) {
+                *ret_room = (struct usage_room){.starts = true};
+                return ERR_NOSPACE;
+        }
         for (int r = 0; r < RESOURCES; r++) {
                 struct histogram_range range = histogram_range_merged(&dst->of[r], &src->of[r]);
                 if (r == MEMORY && entered.bytes > 0)
@@ -511,6 +560,8 @@ int usage_merge(struct usage *dst, const struct usage *src, struct usage_room *r
                 if (src->kill[i].bytes > 0)
                         kill_insert(dst, src->kill[i], INT64_MAX);
         steps_join(dst, src);
+        for (int r = 0; r < RESOURCES && src->starts; r++)
+                usage_starts_merge(dst->starts, src->starts, (enum resource)r, dst->of[r].half_life_ms);
         dst->kills += src->kills;
         return 0;
 }

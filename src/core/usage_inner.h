@@ -1,13 +1,17 @@
-/* What folding and loading agree on. */
+/* Bounds that adding, loading and importing samples share. */
 #ifndef HALFLIFE_CORE_USAGE_INNER_H
 #define HALFLIFE_CORE_USAGE_INNER_H
 
-#include "core/policy.h"
+#include "core/usage.h"
 
-/* More than this nobody uses: cores, bytes. */
-static const double usage_absurd[RESOURCES] = {[CPU] = 1e5, [MEMORY] = 1e15};
+/* Samples above this are refused as absurd: cores, bytes. The last bucket of a sum ends just above its bound. */
+static const double usage_absurd[2][RESOURCES] = {{[CPU] = 1e5, [MEMORY] = 1e15}, {[CPU] = 5.7e6, [MEMORY] = 5.7e15}};
+static inline double usage_absurd_of(const struct usage *u, enum resource r)
+{
+        return usage_absurd[u->of[r].sum][r];
+}
 
-/* What a CPU sample weighs of a container that asks for so many cores. */
+/* The weight of a CPU sample of a container that requests so many cores, clamped to 0.1 .. 1e5; NaN gives 0.1. */
 double usage_cpu_weight(double cores);
 
 #endif

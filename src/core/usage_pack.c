@@ -9,12 +9,18 @@
 #include "usage_inner.h"
 
 /*
- * version 2: a byte of version; first and count of each histogram, a byte each; the fields below, 8 bytes each; the
- * daily peaks, 4 bytes each; the weights of CPU, then of memory; a CRC-32C of all before it. Version 1, which is read
- * as well, has no peaks. In every version the CRC is the last four bytes, so that damage is told from a version of the
- * future.
+ * The layout of version 2: a byte of version; first and count of each histogram, a byte each; the fields below, 8 bytes
+ * each; the daily peaks, 4 bytes each; the weights of CPU, then of memory, 8 bytes each; a CRC-32C of all bytes before.
+ * Version 3 is the same with the starts before the CRC: of CPU, then of memory, the time, 8 bytes, and the weights, 4
+ * bytes each. Version 4 is of a sum beyond what a container may have: first and count have two bytes each, and a byte
+ * behind them says whether there are starts.
+ *
+ * Version 1 can be read too; it has no peaks. The CRC is the last four bytes in every version, so that a reader can
+ * tell damage from a later version.
  */
-enum { VERSION = 2, OLDEST = 1, HEAD = 1 + 2 * RESOURCES, WORD = 8, CRC = 4 };
+enum { SUM = 4, STARTED = 3, VERSION = 2, OLDEST = 1 };
+enum { HEAD = 1 + 2 * RESOURCES, SUM_HEAD = 1 + 4 * RESOURCES + 1, WORD = 8, HALF = 4, CRC = 4 };
+enum { START_BYTES = WORD + (START_BUCKETS + START_AGES) * HALF };
 
 static const uint16_t fields[] = {
         offsetof(struct usage, of[CPU].ref_ms),
@@ -51,11 +57,14 @@ static const uint16_t fields[] = {
 };
 enum { FIELDS = sizeof(fields) / sizeof(fields[0]), DAY_WORDS = USAGE_DAYS / 2 };
 _Static_assert(USAGE_KILLS == 4 && USAGE_STEPS == 3, "fields names each");
-_Static_assert(sizeof(struct usage) == RESOURCES * sizeof(struct histogram) + (FIELDS - 4 + DAY_WORDS) * WORD,
+_Static_assert(sizeof(struct usage) == RESOURCES * sizeof(struct histogram) + (FIELDS - 4 + DAY_WORDS) * WORD +
+                                               sizeof(struct usage_starts *),
                "a new field of struct usage wants a line in fields and a new version");
-_Static_assert(HEAD + (FIELDS + DAY_WORDS + 2 * HISTOGRAM_BUCKETS) * WORD + CRC <= USAGE_PACK_MAX, "the longest fits");
+_Static_assert(SUM_HEAD + (FIELDS + DAY_WORDS + 2 * HISTOGRAM_SUM_BUCKETS) * WORD + RESOURCES * START_BYTES + CRC <=
+                       USAGE_PACK_MAX,
+               "the longest fits");
 
-/* Unrolled, compilers make one access of it. */
+/* Unrolled, because compilers then turn the loop into one memory access. */
 static uint64_t get_word(const uint8_t *in)
 {
         uint64_t word = 0;
@@ -73,20 +82,78 @@ static uint8_t *put_word(uint8_t *out, uint64_t word)
         return out;
 }
 
-static size_t packed_length(const struct usage *u, int words)
+static uint8_t *put_floats(uint8_t *out, const float *w, int count)
 {
-        return HEAD + (size_t)(words + u->of[CPU].count + u->of[MEMORY].count) * WORD + CRC;
+        for (int i = 0; i < count; i++) {
+                uint32_t half;
+                memcpy(&half, &w[i], HALF);
+                for (int k = 0; k < HALF; k++)
+                        *out++ = (uint8_t)(half >> 8 * k);
+        }
+        return out;
+}
+
+static const uint8_t *get_floats(const uint8_t *in, float *ret, int count)
+{
+        for (int i = 0; i < count; i++, in += HALF) {
+                uint32_t half = 0;
+                for (int k = HALF; k-- > 0;)
+                        half = half << 8 | in[k];
+                memcpy(&ret[i], &half, HALF);
+        }
+        return in;
+}
+
+static size_t packed_length(const struct usage *u, int version, bool starts)
+{
+        int words = (version == OLDEST ? FIELDS : FIELDS + DAY_WORDS) + u->of[CPU].count + u->of[MEMORY].count;
+        return (version == SUM ? SUM_HEAD : HEAD) + (size_t)words * WORD + (starts ? RESOURCES * START_BYTES : 0) + CRC;
+}
+
+/* --- saving --- */
+
+static bool days_fit(const struct usage *u, double most)
+{
+        for (int i = 0; i < USAGE_DAYS; i++)
+                if (u->day_mi[i] > ceil(most / 0x1p20))
+                        return false;
+        return true;
+}
+
+/* Whether a reader that takes the history for a container's finds all of it in bounds. */
+static bool usage_fits_container(const struct usage *u)
+{
+        double most = usage_absurd[false][MEMORY];
+        for (int r = 0; r < RESOURCES; r++)
+                if (u->of[r].first + u->of[r].count >= HISTOGRAM_BUCKETS) /* its last bucket holds all above as well */
+                        return false;
+        for (int i = 0; i < USAGE_KILLS; i++)
+                if (u->kill[i].bytes > most)
+                        return false;
+        return u->peak <= most && days_fit(u, most);
+}
+
+static uint8_t *put_head(const struct usage *u, int version, uint8_t *at)
+{
+        *at++ = (uint8_t)version;
+        for (int r = 0; r < RESOURCES; r++) {
+                const uint16_t range[] = {u->of[r].first, u->of[r].count};
+                for (int i = 0; i < 2; i++) {
+                        *at++ = (uint8_t)range[i];
+                        if (version == SUM)
+                                *at++ = (uint8_t)(range[i] >> 8);
+                }
+        }
+        if (version == SUM)
+                *at++ = u->starts != NULL;
+        return at;
 }
 
 size_t usage_pack(const struct usage *u, uint8_t out[static USAGE_PACK_MAX])
 {
-        uint8_t *at = out;
+        int version = u->of[CPU].sum && !usage_fits_container(u) ? SUM : u->starts ? STARTED : VERSION;
+        uint8_t *at = put_head(u, version, out);
         uint64_t word;
-        *at++ = VERSION;
-        for (int r = 0; r < RESOURCES; r++) {
-                *at++ = u->of[r].first;
-                *at++ = u->of[r].count;
-        }
         for (int i = 0; i < FIELDS; i++) {
                 memcpy(&word, (const uint8_t *)u + fields[i], WORD);
                 at = put_word(at, word);
@@ -99,15 +166,20 @@ size_t usage_pack(const struct usage *u, uint8_t out[static USAGE_PACK_MAX])
                         at = put_word(at, word);
                 }
         }
+        for (int r = 0; r < RESOURCES && u->starts; r++) {
+                at = put_word(at, (uint64_t)u->starts->of[r].at_ms);
+                at = put_floats(at, u->starts->of[r].weight, START_BUCKETS);
+                at = put_floats(at, u->starts->of[r].above, START_AGES);
+        }
         uint32_t crc = crc_add(0, out, (size_t)(at - out));
         for (int i = 0; i < CRC; i++)
                 *at++ = (uint8_t)(crc >> 8 * i);
-        return packed_length(u, FIELDS + DAY_WORDS);
+        return packed_length(u, version, u->starts != NULL);
 }
 
 /* --- loading --- */
 
-static const int64_t most = (int64_t)1 << 60; /* of any time or count: sums and triples of it do not overflow */
+static const int64_t most = (int64_t)1 << 60; /* of any time or count, so that sums and triples do not overflow */
 
 static bool crc_holds(const uint8_t *in, size_t len)
 {
@@ -140,28 +212,20 @@ static bool minutes_hold(const struct usage_minutes *m)
                (m->recent & 1) == (m->count > 0);
 }
 
-static bool bytes_hold(double bytes, int64_t at_ms)
+static bool bytes_hold(const struct usage *u, double bytes, int64_t at_ms)
 {
-        return bytes >= 0 && !signbit(bytes) && bytes <= usage_absurd[MEMORY] && at_ms >= 0;
+        return bytes >= 0 && !signbit(bytes) && bytes <= usage_absurd_of(u, MEMORY) && at_ms >= 0;
 }
 
 static bool kills_hold(const struct usage *u)
 {
         for (int i = 0; i < USAGE_KILLS; i++) {
                 const struct usage_kill *k = &u->kill[i], *older = i + 1 < USAGE_KILLS ? k + 1 : NULL;
-                if (!bytes_hold(k->bytes, k->at_ms))
+                if (!bytes_hold(u, u->kill[i].bytes, u->kill[i].at_ms))
                         return false;
                 if (older && older->bytes > 0 && (older->bytes <= k->bytes || older->at_ms > k->at_ms || k->bytes <= 0))
                         return false;
         }
-        return true;
-}
-
-static bool days_hold(const struct usage *u)
-{
-        for (int i = 0; i < USAGE_DAYS; i++)
-                if (u->day_mi[i] > ceil(usage_absurd[MEMORY] / 0x1p20))
-                        return false;
         return true;
 }
 
@@ -174,7 +238,8 @@ static bool usage_holds(const struct usage *u)
                         return false;
         return histogram_holds(&u->of[CPU]) && histogram_holds(&u->of[MEMORY]) && u->first_ms <= u->newest_ms &&
                minutes_hold(&u->sampled) && minutes_hold(&u->running) && u->sampled.count <= u->running.count &&
-               bytes_hold(u->peak, u->peak_at_ms) && kills_hold(u) && days_hold(u);
+               bytes_hold(u, u->peak, u->peak_at_ms) && kills_hold(u) && days_fit(u, usage_absurd_of(u, MEMORY)) &&
+               (!u->starts || usage_starts_hold(u->starts));
 }
 
 static const uint8_t *get_days(const uint8_t *in, struct usage *ret)
@@ -187,36 +252,73 @@ static const uint8_t *get_days(const uint8_t *in, struct usage *ret)
         return in;
 }
 
-int usage_unpack(const uint8_t *in, size_t len, struct usage *ret, double room[static 2 * HISTOGRAM_BUCKETS])
+static void get_starts(const uint8_t *in, struct usage_starts *ret)
 {
-        if (!crc_holds(in, len))
-                return ERR_DAMAGED;
-        int version = *in++;
-        if (version < OLDEST || version > VERSION)
-                return ERR_INVALID;
-        struct usage u = {0};
+        ret->live_since_ms = 0;
         for (int r = 0; r < RESOURCES; r++) {
-                struct histogram *h = &u.of[r];
-                *h = (struct histogram){.resource = (uint8_t)r, .w = room + r * HISTOGRAM_BUCKETS};
-                h->cap = HISTOGRAM_BUCKETS;
-                h->first = *in++;
-                h->count = *in++;
-                if (h->first + h->count > HISTOGRAM_BUCKETS)
+                ret->of[r].at_ms = (int64_t)get_word(in);
+                in = get_floats(in + WORD, ret->of[r].weight, START_BUCKETS);
+                in = get_floats(in, ret->of[r].above, START_AGES);
+        }
+}
+
+static uint16_t get_count(const uint8_t **in, bool wide)
+{
+        unsigned n = *(*in)++;
+        if (wide)
+                n |= (unsigned)*(*in)++ << 8;
+        return (uint16_t)n;
+}
+
+/* Read version, ranges, and whether there are starts. */
+static int get_head(const uint8_t **in, size_t len, struct usage_memory *memory, struct usage *ret, bool *ret_starts)
+{
+        int version = *(*in)++;
+        if (version < OLDEST || version > SUM)
+                return ERR_INVALID;
+        if (version == SUM && len < SUM_HEAD + CRC)
+                return ERR_DAMAGED;
+        for (int r = 0; r < RESOURCES; r++) {
+                struct histogram *h = &ret->of[r];
+                *h = (struct histogram){
+                        .resource = (uint8_t)r, .sum = version == SUM, .w = memory->w + r * HISTOGRAM_SUM_BUCKETS};
+                h->cap = HISTOGRAM_SUM_BUCKETS;
+                h->first = get_count(in, version == SUM);
+                h->count = get_count(in, version == SUM);
+                if (h->first + h->count > histogram_buckets(h))
                         return ERR_DAMAGED;
         }
-        if (len != packed_length(&u, version == VERSION ? FIELDS + DAY_WORDS : FIELDS))
+        int starts = version == SUM ? *(*in)++ : version == STARTED;
+        *ret_starts = starts;
+        return starts > 1 ? ERR_DAMAGED : version;
+}
+
+int usage_unpack(const uint8_t *in, size_t len, struct usage *ret, struct usage_memory *memory)
+{
+        struct usage u = {0};
+        bool starts;
+        if (!crc_holds(in, len))
+                return ERR_DAMAGED;
+        int version = get_head(&in, len, memory, &u, &starts);
+        if (version < 0)
+                return version;
+        if (len != packed_length(&u, version, starts))
                 return ERR_DAMAGED;
         for (int i = 0; i < FIELDS; i++, in += WORD) {
                 uint64_t word = get_word(in);
                 memcpy((uint8_t *)&u + fields[i], &word, WORD);
         }
-        if (version == VERSION)
+        if (version > OLDEST)
                 in = get_days(in, &u);
         for (int r = 0; r < RESOURCES; r++) {
                 for (int n = 0; n < u.of[r].count; n++, in += WORD) {
                         uint64_t word = get_word(in);
                         memcpy(&u.of[r].w[n], &word, WORD);
                 }
+        }
+        if (starts) {
+                get_starts(in, &memory->starts);
+                u.starts = &memory->starts;
         }
         if (!usage_holds(&u))
                 return ERR_DAMAGED;

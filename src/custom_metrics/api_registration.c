@@ -1,6 +1,5 @@
 #include "custom_metrics/api_registration.h"
 
-#include <gnutls/gnutls.h>
 #include <string.h>
 
 #include "base/log.h"
@@ -8,7 +7,7 @@
 #include "base/yaml.h"
 #include "custom_metrics/custom_metrics.h"
 #include "custom_metrics/front_proxy.h"
-#include "kube/patch.h"
+#include "kube/known_resource.h"
 
 enum { LOOK_MS = MINUTE_MS, RETRY_MS = 5 * SECOND_MS, ASK_MS = 10 * SECOND_MS, VERSIONS = 2 };
 
@@ -19,10 +18,10 @@ static const char *const name_of[VERSIONS] = {CUSTOM_METRICS_V1 "." CUSTOM_METRI
 
 static char *service_path(int version)
 {
-        return path_of("apiregistration.k8s.io", "v1", NULL, "apiservices", name_of[version], NULL);
+        return known_resource_path(KNOWN_APISERVICES, NULL, name_of[version], NULL);
 }
 
-/* --- whose it is --- */
+/* --- which service has the group --- */
 
 int api_registration_owner(const json_t *api_service, const char *ns, const char *name, struct err *err)
 {
@@ -31,16 +30,16 @@ int api_registration_owner(const json_t *api_service, const char *ns, const char
         const char *is_name = json_string_value(json_object_get(service, "name"));
         const char *which = json_string_value(json_object_get(json_object_get(api_service, "metadata"), "name"));
         if (!which)
-                return err_set(err, ERR_RETRY, "what the API server answered is no APIService");
+                return err_set(err, ERR_RETRY, "the API server's answer is not an APIService");
         if (is_ns && is_name && strcmp(is_ns, ns) == 0 && strcmp(is_name, name) == 0)
                 return 0;
         AUTO(mem_free)
         char *whose = is_ns && is_name ? mem_printf("belongs to service '%s/%s'", is_ns, is_name)
                                        : mem_string("leads to no service");
         return err_set(err, ERR_CONFLICT,
-                       "APIService '%s' %s, not to '%s/%s': custom metrics come from one place a cluster; leave "
-                       "--custom-metrics-listen unset and let it read halflife's series "
-                       "(manifests/prometheus-adapter), or take it away first",
+                       "APIService '%s' %s, not to '%s/%s': a cluster has one server of custom metrics; leave "
+                       "--custom-metrics-listen unset and let that server read halflife's series "
+                       "(manifests/prometheus-adapter), or delete the APIService first",
                        which, whose, ns, name);
 }
 
@@ -64,22 +63,20 @@ int api_registration_check(struct client *c, const char *ns, const char *name, i
         return 0;
 }
 
-/* --- looking --- */
+/* --- one pass --- */
 
 struct api_registration {
         struct client *client;
         struct api_registration_options o;
         struct loop_timer again;
-        struct client_call *call; /* NULL: nothing is under way */
+        struct client_call *call; /* NULL: no request is in progress */
         char *config_path, *path[VERSIONS];
-        char *roots;   /* base64; NULL: nobody was told */
-        bool hurry;    /* something came while a look was under way */
-        json_t *known; /* the ConfigMap's data, as the server was told; NULL: it trusts nobody */
+        json_t *known; /* the ConfigMap's data that trust was called with; NULL: nobody is trusted */
         char trouble[ERR_TEXT_MAX];
         bool told;
 
-        /* one look */
-        json_t *map, *service[VERSIONS]; /* NULL: there is none */
+        /* of the current pass */
+        json_t *map; /* as read; NULL: not read */
         int version, ours;
 };
 
@@ -89,18 +86,13 @@ static void registration_forget(struct api_registration *a)
 {
         json_decref(a->map);
         a->map = NULL;
-        for (int i = 0; i < VERSIONS; i++) {
-                json_decref(a->service[i]);
-                a->service[i] = NULL;
-        }
         a->version = a->ours = 0;
 }
 
 static void registration_finish(struct api_registration *a, int64_t after_ms)
 {
         registration_forget(a);
-        loop_timer_set(client_loop(a->client), &a->again, a->hurry ? 0 : after_ms, registration_look, a);
-        a->hurry = false;
+        loop_timer_set(client_loop(a->client), &a->again, after_ms, registration_look, a);
 }
 
 static bool is_news(struct api_registration *a, const char *text)
@@ -110,11 +102,12 @@ static bool is_news(struct api_registration *a, const char *text)
         return news;
 }
 
-/* It goes on as it was: what is known of the front proxy does not grow wrong by an API server that is away. */
+/* Try again later, and keep serving: the front proxy's CA stays right while the API server is unreachable. */
 static void registration_fail(struct api_registration *a, const struct err *why, const char *what)
 {
         if (is_news(a, why->text))
-                log_warn("custom metrics cannot be seen to, will try again", KV("what", what), KV("error", why->text));
+                log_warn("the registration of custom metrics cannot be checked, will try again", KV("what", what),
+                         KV("error", why->text));
         registration_finish(a, RETRY_MS);
 }
 
@@ -128,7 +121,7 @@ static void registration_refuse(struct api_registration *a, const struct err *wh
         registration_finish(a, LOOK_MS);
 }
 
-/* Only once it is known that the group is nobody else's. */
+/* Trust the front proxy. Call this only after checking that no other service has the group. */
 static int registration_trust(struct api_registration *a, struct err *err)
 {
         struct front_proxy *f = NULL;
@@ -152,7 +145,7 @@ static void registration_tell(struct api_registration *a)
                 return;
         }
         if (a->ours == 0 && is_news(a, "no APIService"))
-                log_warn("no APIService leads to halflife, so nobody asks for custom metrics",
+                log_warn("no APIService names halflife, so no client reaches its custom metrics",
                          KV("service", a->o.service), KV("cure", "kubectl apply -k manifests/overlays/custom-metrics"));
         else if (a->ours > 0 && (is_news(a, "") || !a->told))
                 log_info("custom metrics are served to the API server", KV_INT("versions", a->ours));
@@ -160,53 +153,7 @@ static void registration_tell(struct api_registration *a)
         registration_finish(a, LOOK_MS);
 }
 
-/* --- APIServices: both are read before anything is written --- */
-
-static void write_next(struct api_registration *a);
-
-static void registration_patched(void *arg, const struct client_answer *answer)
-{
-        struct api_registration *a = arg;
-        a->call = NULL;
-        if (answer->err.code == ERR_STALE) {
-                registration_finish(a, RETRY_MS); /* it was changed meanwhile */
-        } else if (answer->err.code) {
-                registration_fail(a, &answer->err, name_of[a->version]);
-        } else {
-                log_info("the APIService's caBundle was written", KV("apiservice", name_of[a->version]));
-                a->version++;
-                write_next(a);
-        }
-}
-
-/* Who vouches for us is written only where the API server is to look at it. */
-static bool wants_bundle(const struct api_registration *a, const json_t *object)
-{
-        const json_t *spec = json_object_get(object, "spec");
-        const char *has = json_string_value(json_object_get(spec, "caBundle"));
-        return spec && a->roots && !json_is_true(json_object_get(spec, "insecureSkipTLSVerify")) &&
-               (!has || strcmp(has, a->roots) != 0);
-}
-
-static void write_bundle(struct api_registration *a, const json_t *object)
-{
-        const json_t *version = json_object_get(json_object_get(object, "metadata"), "resourceVersion");
-        AUTO(json_decref)
-        json_t *patch = json_pack("[{s:s, s:s, s:O?}, {s:s, s:s, s:s}]", "op", "test", "path",
-                                  "/metadata/resourceVersion", "value", (json_t *)(uintptr_t)version, "op", "add",
-                                  "path", "/spec/caBundle", "value", a->roots);
-        a->call = patch_send(a->client, a->path[a->version], patch, false, registration_patched, a);
-}
-
-static void write_next(struct api_registration *a)
-{
-        while (a->version < VERSIONS && !wants_bundle(a, a->service[a->version]))
-                a->version++;
-        if (a->version < VERSIONS)
-                write_bundle(a, a->service[a->version]);
-        else
-                registration_tell(a);
-}
+/* --- APIServices --- */
 
 static void read_next(struct api_registration *a);
 
@@ -220,31 +167,29 @@ static void service_read(void *arg, const struct client_answer *answer)
                 registration_fail(a, &answer->err, name_of[a->version]);
                 return;
         }
-        json_t *object = there ? json_loadb(answer->body.p, answer->body.len, 0, NULL) : NULL;
-        a->service[a->version++] = object;
+        AUTO(json_decref) json_t *object = there ? json_loadb(answer->body.p, answer->body.len, 0, NULL) : NULL;
         int rc = there ? api_registration_owner(object, a->o.ns, a->o.service, &err) : 0;
         if (rc == ERR_CONFLICT) {
                 registration_refuse(a, &err);
                 return;
         }
         if (rc < 0) {
-                registration_fail(a, &err, name_of[a->version - 1]);
+                registration_fail(a, &err, name_of[a->version]);
                 return;
         }
         a->ours += there;
+        a->version++;
         read_next(a);
 }
 
 static void read_next(struct api_registration *a)
 {
-        const char *path = a->version < VERSIONS ? a->path[a->version] : NULL;
-        const struct call call = {.method = HTTP_GET, .path = path, .urgent = true};
-        if (path) {
-                a->call = client_start(a->client, &call, service_read, a);
+        if (a->version == VERSIONS) {
+                registration_tell(a);
                 return;
         }
-        a->version = 0;
-        write_next(a);
+        const struct call call = {.method = HTTP_GET, .path = a->path[a->version], .urgent = true};
+        a->call = client_start(a->client, &call, service_read, a);
 }
 
 /* --- the front proxy --- */
@@ -283,24 +228,11 @@ struct api_registration *api_registration_new(struct client *c, const struct api
         struct api_registration *a = MEM_NEW(struct api_registration);
         a->client = c;
         a->o = *o;
-        a->config_path = path_of("", "v1", "kube-system", "configmaps", CONFIG, NULL);
+        a->config_path = known_resource_path(KNOWN_CONFIGMAPS, "kube-system", CONFIG, NULL);
         for (int i = 0; i < VERSIONS; i++)
                 a->path[i] = service_path(i);
         registration_finish(a, 0);
         return a;
-}
-
-void api_registration_vouched_by(struct api_registration *a, const char *roots_pem)
-{
-        gnutls_datum_t in = {(unsigned char *)(uintptr_t)roots_pem, (unsigned)strlen(roots_pem)}, out;
-        if (gnutls_base64_encode2(&in, &out) < 0)
-                return;
-        mem_free(a->roots);
-        a->roots = mem_string_n((const char *)out.data, out.size);
-        gnutls_free(out.data);
-        a->hurry = a->call != NULL;
-        if (!a->call)
-                registration_finish(a, 0);
 }
 
 void api_registration_free(struct api_registration *a)
@@ -315,6 +247,5 @@ void api_registration_free(struct api_registration *a)
         mem_free(a->config_path);
         for (int i = 0; i < VERSIONS; i++)
                 mem_free(a->path[i]);
-        mem_free(a->roots);
         mem_free(a);
 }

@@ -45,7 +45,7 @@ void custom_metrics_refuse(unsigned status, const char *text, struct custom_answ
         enum { TEXT_MOST = 1024 };
         char cut[TEXT_MOST];
         snprintf(cut, sizeof cut, "%s", text);
-        json_t *message = json_string(cut); /* what came with the request may be no UTF-8 */
+        json_t *message = json_string(cut); /* NULL if text quotes a request that is not UTF-8 */
         custom_metrics_say(status,
                            json_pack("{s:s, s:s, s:{}, s:s, s:o, s:s, s:i}", "kind", "Status", "apiVersion", "v1",
                                      "metadata", "status", "Failure", "message",
@@ -101,9 +101,9 @@ static void say_resources(const char *version, struct custom_answer *ret)
 struct asked {
         const char *version, *ns, *name, *metric;
         enum resource resource;
-        const struct selector *labels; /* NULL: all */
-        bool none;                     /* the metric's own labels are not such */
-        bool all;                      /* of pods by labels, not of one by name */
+        const struct selector *labels; /* NULL: all pods */
+        bool none;                     /* metricLabelSelector requires a label, so nothing matches */
+        bool all;                      /* select pods by labels, not one pod by name */
 };
 
 static json_t *custom_metrics_value_of(const struct asked *q, const struct snapshot_pod *p)
@@ -131,7 +131,7 @@ static bool is_asked(const struct asked *q, const struct snapshot_pod *p)
         return selector_match(q->labels, label, labels);
 }
 
-/* The first of its namespace: they are in order. */
+/* The index of a namespace's first pod; the snapshot's pods are sorted by namespace. */
 static size_t pods_from(const struct snapshot *v, const char *ns)
 {
         size_t low = 0, high = v->pods;
@@ -153,11 +153,11 @@ static void say_values(const struct asked *q, const struct snapshot *v, struct c
                         json_array_append_new(items, custom_metrics_value_of(q, &v->pod[i]));
         if (!q->all && json_array_size(items) == 0) {
                 char text[512];
-                snprintf(text, sizeof text,
-                         "there is no %s of pod '%.253s' in namespace '%.63s': is apply.hpa of its profile LimitBasis, "
-                         "has "
-                         "each of its containers a limit, was it sampled just now?",
-                         q->metric, q->name, q->ns);
+                snprintf(
+                        text, sizeof text,
+                        "there is no %s for pod '%.253s' in namespace '%.63s': is apply.hpa of its profile LimitBasis, "
+                        "does each container have a limit, and was the pod sampled recently?",
+                        q->metric, q->name, q->ns);
                 json_decref(items);
                 custom_metrics_refuse(MHD_HTTP_NOT_FOUND, text, ret);
                 return;
@@ -195,7 +195,7 @@ static void answer_values(const struct custom_request *r, struct asked *q, const
         q->all = strcmp(q->name, "*") == 0;
         if (q->resource == RESOURCES)
                 custom_metrics_refuse(MHD_HTTP_NOT_FOUND,
-                                      "there is no such metric of pods; there are halflife_pod_cpu_utilization and "
+                                      "there is no such metric for pods; there are halflife_pod_cpu_utilization and "
                                       "halflife_pod_memory_utilization",
                                       ret);
         else if (!v->ready)
@@ -209,7 +209,7 @@ static void answer_values(const struct custom_request *r, struct asked *q, const
 
 /* --- the path --- */
 
-/* The parts of "/a/b/c", in buf; PARTS + 1: more than there are in any path of ours. */
+/* Split "/a/b/c" in place. Returns the number of parts, or PARTS + 1 if there are more than any path here has. */
 static int custom_metrics_split(char *buf, char *part[static PARTS])
 {
         int count = 0;
@@ -251,8 +251,7 @@ void custom_metrics_answer(const struct custom_request *r, const struct snapshot
 {
         char *part[PARTS] = {0};
         if (strcmp(r->method, MHD_HTTP_METHOD_GET) != 0 || r->watch) {
-                custom_metrics_refuse(MHD_HTTP_METHOD_NOT_ALLOWED, "metrics are for GET alone, and not to be watched",
-                                      ret);
+                custom_metrics_refuse(MHD_HTTP_METHOD_NOT_ALLOWED, "metrics support only GET, without watch", ret);
                 return;
         }
         AUTO(mem_free) char *path = mem_string(r->path);

@@ -11,19 +11,21 @@
 #include "base/mem.h"
 #include "custom_metrics/custom_metrics.h"
 #include "custom_metrics/front_proxy.h"
+#include "http/connection_places.h"
 #include "http/listen_socket.h"
 #include "http/tls_certificate.h"
 
-enum { CONNECTIONS = 64, EACH_ADDRESS = 16, CONNECTION_BYTES = 32 << 10, IDLE_SECONDS = 60, LOOK_MS = 1000 };
+enum { CONNECTIONS = 64, CONNECTION_BYTES = 32 << 10, IDLE_SECONDS = 60, LOOK_MS = 1000 };
 
 struct custom_metrics_listener {
         struct custom_metrics_listener_options o;
         struct MHD_Daemon *daemon;
+        struct connection_places places;
         struct snapshot_ref *views;
         struct certificate *certificate;
-        struct mono looked; /* at its files */
+        struct mono looked; /* when the certificate's files were last checked */
         pthread_mutex_t lock;
-        struct front_proxy *trusted; /* NULL: nobody is let in, because of why */
+        struct front_proxy *trusted; /* NULL: nobody may ask; why has the reason */
         char why[256];
         char address[96];
         _Atomic uint64_t answers[6]; /* by the first digit of the status */
@@ -42,7 +44,7 @@ static gnutls_session_t session_of(struct MHD_Connection *c)
         return info ? info->tls_session : NULL;
 }
 
-/* 0: he may. */
+/* 0 if the peer may ask, else the HTTP status of the refusal. */
 static unsigned custom_listener_judge(struct custom_metrics_listener *a, struct MHD_Connection *c, struct err *ret_why)
 {
         unsigned count = 0, status = MHD_HTTP_SERVICE_UNAVAILABLE;
@@ -109,7 +111,7 @@ static enum MHD_Result custom_listener_handle(void *adapter, struct MHD_Connecti
         static int seen;
         struct custom_answer is = {0};
         (void)version, (void)upload;
-        if (*state == NULL || *upload_size > 0) { /* nobody looks at a body, but it ends before there is an answer */
+        if (*state == NULL || *upload_size > 0) { /* skip the body, and answer only after its end */
                 *state = &seen;
                 *upload_size = 0;
                 return MHD_YES;
@@ -131,12 +133,13 @@ static void custom_listener_look_at_certificate(struct custom_metrics_listener *
                 a->o.trouble(a->o.arg, &err);
 }
 
-/* Who comes is asked for a certificate; without one he is told so as an answer, which a broken handshake would not. */
+/* Request a client certificate without requiring it. A peer without one then gets an answer that says why it is
+ * refused; a failed handshake would not tell. */
 static void custom_listener_came(void *adapter, struct MHD_Connection *c, void **context,
                                  enum MHD_ConnectionNotificationCode what)
 {
         struct custom_metrics_listener *a = adapter;
-        (void)context;
+        connection_places_notify(&a->places, c, context, what);
         if (what != MHD_CONNECTION_NOTIFY_STARTED)
                 return;
         certificate_mine(a->certificate);
@@ -150,13 +153,14 @@ static void custom_listener_came(void *adapter, struct MHD_Connection *c, void *
 
 static int custom_listener_start_daemon(struct custom_metrics_listener *a, int fd, struct err *err)
 {
-        a->daemon = MHD_start_daemon(
-                MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_TLS | MHD_USE_ITC, 0, NULL, NULL, custom_listener_handle, a,
-                MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS,
-                MHD_OPTION_PER_IP_CONNECTION_LIMIT, (unsigned)EACH_ADDRESS, MHD_OPTION_CONNECTION_TIMEOUT,
-                (unsigned)IDLE_SECONDS, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_BYTES,
-                MHD_OPTION_NOTIFY_CONNECTION, custom_listener_came, a, MHD_OPTION_HTTPS_CERT_CALLBACK,
-                certificate_retrieve, MHD_OPTION_HTTPS_PRIORITIES, TLS_PRIORITIES, MHD_OPTION_END);
+        connection_places_init(&a->places, CONNECTIONS);
+        a->daemon =
+                MHD_start_daemon(MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_TLS | MHD_USE_ITC, 0, NULL, NULL,
+                                 custom_listener_handle, a, MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT,
+                                 (unsigned)(CONNECTIONS + CONNECTION_PLACES_SPARE), MHD_OPTION_CONNECTION_TIMEOUT,
+                                 (unsigned)IDLE_SECONDS, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_BYTES,
+                                 MHD_OPTION_NOTIFY_CONNECTION, custom_listener_came, a, MHD_OPTION_HTTPS_CERT_CALLBACK,
+                                 certificate_retrieve, MHD_OPTION_HTTPS_PRIORITIES, TLS_PRIORITIES, MHD_OPTION_END);
         return a->daemon ? 0 : err_set(err, ERR_IO, "the HTTP server does not start: %m");
 }
 
@@ -182,7 +186,7 @@ int custom_metrics_listener_open(const struct custom_metrics_listener_options *o
         a->o = *o;
         a->views = views;
         pthread_mutex_init(&a->lock, NULL);
-        snprintf(a->why, sizeof a->why, "whom to trust was not read from the API server yet: try again");
+        snprintf(a->why, sizeof a->why, "the front proxy's CA was not read from the API server yet: try again");
         int rc = custom_listener_start(a, err);
         if (rc < 0) {
                 custom_metrics_listener_close(a);
@@ -198,6 +202,7 @@ void custom_metrics_listener_close(struct custom_metrics_listener *a)
                 return;
         if (a->daemon)
                 MHD_stop_daemon(a->daemon);
+        connection_places_release(&a->places);
         certificate_free(a->certificate);
         front_proxy_free(a->trusted);
         pthread_mutex_destroy(&a->lock);

@@ -58,12 +58,6 @@ int custom_metrics_server_set_certificate(struct custom_metrics_server *s, const
         return s ? custom_metrics_listener_set_certificate(s->adapter, cert_pem, key_pem, err) : 0;
 }
 
-void custom_metrics_server_vouched_by(struct custom_metrics_server *s, const char *roots_pem)
-{
-        if (s)
-                api_registration_vouched_by(s->api, roots_pem);
-}
-
 void custom_metrics_server_counts(const struct custom_metrics_server *s, uint64_t ret[static 6])
 {
         memset(ret, 0, 6 * sizeof *ret);

@@ -17,7 +17,7 @@ struct words {
 
 struct front_proxy {
         char *ca;                         /* PEM */
-        struct words names, user_headers; /* names: none means any */
+        struct words names, user_headers; /* names: allowed common names; none allows any */
         gnutls_x509_trust_list_t trust;
 };
 
@@ -30,7 +30,7 @@ static void words_release(struct words *w)
         w->count = 0;
 }
 
-/* '["a","b"]', a list inside a text. Absent: none. */
+/* Read a JSON list inside a text, '["a","b"]'; an absent key is an empty list. */
 static int words_read(const json_t *data, const char *key, struct words *ret, struct err *err)
 {
         const char *text = json_string_value(json_object_get(data, key));
@@ -38,12 +38,12 @@ static int words_read(const json_t *data, const char *key, struct words *ret, st
         json_t *item;
         size_t i;
         if (text && (!json_is_array(list) || json_array_size(list) > WORDS))
-                return err_set(err, ERR_INVALID, "%s is no list of at most %d texts", key, WORDS);
+                return err_set(err, ERR_INVALID, "%s is not a list of at most %d texts", key, WORDS);
         json_array_foreach(list, i, item)
         {
                 const char *word = json_string_value(item);
                 if (!word || !*word)
-                        return err_set(err, ERR_INVALID, "%s: element %zu is no text", key, i);
+                        return err_set(err, ERR_INVALID, "%s: element %zu is not a text", key, i);
                 ret->word[ret->count++] = mem_string(word);
         }
         return 0;
@@ -127,7 +127,7 @@ static int chain_read(const gnutls_datum_t *der, unsigned count, struct chain *r
         return rc;
 }
 
-/* By the CA, in time, and made for clients. */
+/* Is the certificate signed by the CA, valid now, and meant for clients? */
 static int check_trust(const struct front_proxy *f, struct chain *c, struct err *ret_why)
 {
         gnutls_typed_vdata_st purpose = {.type = GNUTLS_DT_KEY_PURPOSE_OID,
@@ -163,8 +163,8 @@ static unsigned judge_chain(const struct front_proxy *f, struct chain *c, struct
                 return MHD_HTTP_UNAUTHORIZED;
         if (is_allowed(f, c, name, sizeof name))
                 return 0;
-        err_set(ret_why, ERR_DENIED, "'%s' is not among requestheader-allowed-names: only the API server may ask here",
-                name);
+        err_set(ret_why, ERR_DENIED,
+                "'%s' is not among requestheader-allowed-names: only the API server may send requests here", name);
         return MHD_HTTP_FORBIDDEN;
 }
 
@@ -174,7 +174,7 @@ unsigned front_proxy_judge(const struct front_proxy *f, const gnutls_datum_t *de
         struct chain c = {0};
         if (!der || count == 0) {
                 err_set(ret_why, ERR_DENIED,
-                        "no client certificate was shown: only the API server's front proxy may ask here");
+                        "there is no client certificate: only the API server's front proxy may ask here");
                 return MHD_HTTP_UNAUTHORIZED;
         }
         unsigned status = MHD_HTTP_UNAUTHORIZED;
@@ -190,7 +190,6 @@ unsigned front_proxy_judge(const struct front_proxy *f, const gnutls_datum_t *de
         }
         if (status)
                 return status;
-        err_set(ret_why, ERR_DENIED, "the front proxy does not say who asks: header %s is missing",
-                f->user_headers.word[0]);
+        err_set(ret_why, ERR_DENIED, "the front proxy names no user: header %s is missing", f->user_headers.word[0]);
         return MHD_HTTP_UNAUTHORIZED;
 }

@@ -1,5 +1,5 @@
 /*
- * Pods as they are created. The template stays its owner's; the pod alone carries our values and says so.
+ * Admission of new pods. The template stays as its owner wrote it; only the pod gets halflife's values and annotations.
  */
 #include "admission_private.h"
 #include "base/yaml.h"
@@ -10,8 +10,8 @@ static bool is_alone(const struct admission_work *w)
         return w->request->owner.kind.len == 0;
 }
 
-/* The highest owner that holds a template; of a pod that nobody owns it is the pod itself. False: there is none, for it
- * has no name yet. */
+/* The highest owner that holds a template; for a pod without owner, the pod itself. False if the owner has no name yet
+ * (generateName). */
 static bool admission_pod_find_owner(const struct admission_work *w, struct admission_owner *ret)
 {
         const struct owner_ref *owner = &w->request->owner;
@@ -25,8 +25,8 @@ static bool admission_pod_find_owner(const struct admission_work *w, struct admi
         return ret->kind.len > 0 && ret->name.len > 0;
 }
 
-/* Labels that profiles select by: the workload's own first, then its template's, which its pods carry. Of a pod alone
- * its own, as it comes. */
+/* The labels by which profiles select: the workload's own, then its template's, which the pod carries. A pod without
+ * owner has only its own. */
 static size_t admission_pod_union_labels(const struct admission_work *w, const struct admission_owner *owner,
                                          const struct pod_view *pod, struct label_pair *ret)
 {
@@ -83,6 +83,7 @@ void admission_pod(struct admission_work *w)
         w->result = d.profile ? ADMISSION_OTHER_MODE : ADMISSION_NO_TARGET;
         if (!d.profile || !admission_pod_sets_pods(&d))
                 return;
+        deploy_start_original(&s, &d);
         w->patch = admission_patch(w, r->object, "", &s, &d, NULL);
         w->result = !w->patch ? ADMISSION_UNREADABLE : json_array_size(w->patch) ? ADMISSION_PATCHED : ADMISSION_STANDS;
 }

@@ -1,13 +1,13 @@
 /*
- * The two subjects of admission: each decides what is to be set, admission.c writes the response.
+ * The two subjects of admission, pods and workloads: each decides the patch; admission_review.c writes the response.
  */
 #ifndef HALFLIFE_DEPLOY_ADMISSION_PRIVATE_H
 #define HALFLIFE_DEPLOY_ADMISSION_PRIVATE_H
 
 #include <jansson.h>
 
-#include "deploy/admission.h"
-#include "deploy/deploy.h"
+#include "deploy/admission_review.h"
+#include "deploy/deploy_answer.h"
 #include "objects/patch.h"
 
 struct admission_work {
@@ -19,16 +19,17 @@ struct admission_work {
         json_t *patch; /* NULL: none */
 };
 
-/* Each sets the result and, where it is ADMISSION_PATCHED, the patch. */
+/* Each sets the result and, for ADMISSION_PATCHED, the patch. */
 void admission_pod(struct admission_work *w);
 void admission_workload(struct admission_work *w, const char *template_path);
 
-/* Containers of a decoded object as a deploy's subjects, with what its annotations record; NULL where that cannot be
- * read: nobody knows then what the owner asked for. */
+/* Convert the containers of a decoded object, with the values from its annotations. NULL if the annotations are
+ * unreadable, since the owner's originals are then unknown. */
 struct deploy_container *admission_containers(struct arena *a, const struct container_view *c, int count,
                                               const struct our_annotations *notes);
-/* The patch that gives an object what was answered, with its annotations afresh or, letter by letter, as before
- * (another spelling would be another template); an empty array where it has that already, NULL on failure. */
+/* Build the patch that gives an object the requests of the answer, and the annotations. before NULL: annotations are
+ * made from the answer; else they are copied byte by byte from before, since another spelling would change the template
+ * and cause a rollout. Returns an empty array if nothing changes, NULL on failure. */
 json_t *admission_patch(struct admission_work *w, struct text object, const char *template_path,
                         const struct deploy_subject *s, const struct deploy_answer *d,
                         const struct deploy_notes *before);

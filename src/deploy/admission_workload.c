@@ -1,13 +1,13 @@
 /*
- * Workloads as their owners write them. What was there before decides: a template that is the same but for our values
- * is no deploy, so those stand; any other gets the present answer.
+ * Admission of workloads that their owners write. A template that differs from the previous one only in halflife's
+ * values is not a deploy, so the previous values stay. Any other template gets the current answer.
  */
 #include <string.h>
 
 #include "admission_private.h"
 #include "base/yaml.h"
 
-/* --- the same but for our values --- */
+/* --- comparing templates without halflife's values --- */
 
 static json_t *at_pointer(json_t *from, const char *pointer)
 {
@@ -35,7 +35,7 @@ static json_t *container_named(json_t *template, struct text name)
         return NULL;
 }
 
-/* What an API server drops or leaves empty is the same as absent. */
+/* Drop a null or an empty object, which the API server treats as absent. */
 static void drop_empty(json_t *parent, const char *key)
 {
         json_t *child = json_object_get(parent, key);
@@ -43,7 +43,7 @@ static void drop_empty(json_t *parent, const char *key)
                 json_object_del(parent, key);
 }
 
-/* Requests as their owner set them, in one spelling. */
+/* Restore a container's requests to the owner's originals, in canonical notation. */
 static void admission_workload_put_back(json_t *container, const struct deploy_row *row)
 {
         char text[QUANTITY_TEXT_MAX];
@@ -59,7 +59,7 @@ static void admission_workload_put_back(json_t *container, const struct deploy_r
         drop_empty(container, "resources");
 }
 
-/* The template as its owner wrote it: our values put back to the originals, our annotations gone. */
+/* The template as its owner wrote it: with the original requests, without halflife's annotations. */
 static json_t *owners_template(const json_t *object, const char *template_path, const struct deploy_subject *s,
                                const struct deploy_row *row)
 {
@@ -77,7 +77,7 @@ static json_t *owners_template(const json_t *object, const char *template_path, 
         return template;
 }
 
-/* --- one state of the object --- */
+/* --- one version of the object: previous or new --- */
 
 struct side {
         struct workload_view *view;
@@ -138,7 +138,7 @@ static bool sets_templates(const struct deploy_answer *d)
         return apply->mode == APPLY_ROLLOUT || (apply->mode == APPLY_ON_DEPLOY && apply->at == AT_WORKLOAD);
 }
 
-/* What stood before stands again, as if it were the answer: the requests and what is recorded of them. */
+/* Make the previous version's requests and originals the answer. */
 static void keep_before(const struct side *before, struct side *now)
 {
         for (size_t i = 0; i < now->subject.containers; i++)
@@ -146,7 +146,7 @@ static void keep_before(const struct side *before, struct side *now)
                         if (!text_equal(now->subject.container[i].name, before->subject.container[k].name))
                                 continue;
                         for (enum resource r = CPU; r < RESOURCES; r++) {
-                                const struct origin *was = &before->answer.row[k].origin[r];
+                                const struct original_request *was = &before->answer.row[k].origin[r];
                                 now->answer.advice[i].ours[r] = was->ours;
                                 now->answer.advice[i].request[r] = was->ours ? was->current : was->effective;
                                 now->answer.row[i].origin[r].raw = was->raw;
@@ -181,7 +181,7 @@ static void admission_workload_judge(struct admission_work *w, struct side *now,
         struct side before = {0};
         bool update = text_is(w->request->operation, "UPDATE");
         bool has_template = now->subject.containers > 0; /* a Rollout with a workloadRef has none */
-        bool sticks = now->view->in_place_only;          /* also what puts the owner's back */
+        bool sticks = now->view->in_place_only;          /* its strategy could not undo a change either */
         if (!has_template || !now->answer.profile || !sets_templates(&now->answer) || sticks) {
                 w->result = has_template && now->answer.profile ? ADMISSION_OTHER_MODE : ADMISSION_NO_TARGET;
                 return;
@@ -189,7 +189,7 @@ static void admission_workload_judge(struct admission_work *w, struct side *now,
         bool same = update && read_side(w, w->request->old_object, template_path, &before) &&
                     is_same_template(&before, now, template_path);
         if (same && now->answer.target && now->answer.target->hold)
-                w->result = ADMISSION_STANDS; /* who holds it may be putting the originals back */
+                w->result = ADMISSION_STANDS; /* the hold may come from a restore, whose writes must pass unchanged */
         else
                 admission_workload_settle(w, now, same ? &before : NULL, template_path);
         json_decref(before.object);

@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "core/kind.h"
-#include "deploy/deploy.h"
+#include "deploy/deploy_answer.h"
 #include "manifest/pod_template.h"
 #include "render_private.h"
 
@@ -16,7 +16,7 @@ struct render {
         struct doc **doc;
         size_t docs;
         struct scalers scalers;
-        struct arena arena, scratch; /* of the report; of the object at hand */
+        struct arena arena, scratch; /* arena: owns the report; scratch: the current object only */
         struct render_row *row;
         size_t rows, cap, changed;
 };
@@ -95,11 +95,13 @@ static void leave_refused(struct work *w, const char *detail)
         leave_trouble(w, w->o->templated ? "Templated" : "NotEditable", detail);
 }
 
-/* --- what it is --- */
+/* --- which objects are judged --- */
 
-static bool render_is_named(const struct snapshot *v, struct text group, struct text kind)
+/* Whether a Profile of the namespace names the kind; with ns {NULL, 0}, a ClusterProfile. */
+static bool render_is_named(const struct snapshot *v, struct text ns, struct text group, struct text kind)
 {
-        for (size_t i = 0; i < v->profiles; i++) {
+        size_t first, count = snapshot_profiles_of(v, ns, &first);
+        for (size_t i = first; i < first + count; i++) {
                 const struct profile_spec *p = v->profile[i]->spec;
                 for (int k = 0; p->dimension == DIMENSION_WORKLOAD && k < p->targets; k++)
                         if (text_is(kind, p->target[k].kind) &&
@@ -109,11 +111,12 @@ static bool render_is_named(const struct snapshot *v, struct text group, struct 
         return false;
 }
 
-/* NULL: it holds none. */
-static const char *template_path(const struct snapshot *v, struct text group, struct text kind)
+/* Where objects of this kind hold their pod template; NULL: nowhere. */
+static const char *template_path(const struct snapshot *v, struct text ns, struct text group, struct text kind)
 {
         const struct kind *k = kind_find(group, kind);
-        return k ? k->template_path : render_is_named(v, group, kind) ? "/spec/template" : NULL;
+        bool named = !k && (render_is_named(v, ns, group, kind) || render_is_named(v, (struct text){0}, group, kind));
+        return k ? k->template_path : named ? "/spec/template" : NULL;
 }
 
 static bool render_has_controller(const struct work *w)
@@ -127,13 +130,13 @@ static bool render_has_controller(const struct work *w)
         return n < 0;
 }
 
-/* Its template is another object's, which is judged for itself. */
+/* Does the object run the template of another object? That object is judged on its own. */
 static bool runs_another(const struct work *w)
 {
         return render_at(w->d, render_at(w->d, w->o->root, "spec"), "workloadRef") != DOC_NONE;
 }
 
-/* --- what is asked --- */
+/* --- reading an object --- */
 
 static int add_labels(struct work *w, uint32_t labels, struct label_pair *label, struct err *err)
 {
@@ -162,6 +165,8 @@ static struct deploy_container *render_read_containers(const struct work *w)
                 to[i].role = t->container[i].role;
                 memcpy(to[i].request, t->container[i].request, sizeof to[i].request);
                 memcpy(to[i].limit, t->container[i].limit, sizeof to[i].limit);
+                memcpy(to[i].read, t->container[i].read, sizeof to[i].read);
+                to[i].heap = t->container[i].heap;
         }
         return to;
 }
@@ -176,7 +181,7 @@ static int read_records(const struct work *w, struct deploy_container *c, struct
         return deploy_recall(c, (size_t)w->template->containers, &ours, &w->r->scratch, err);
 }
 
-/* What cannot be told is no leave to write. */
+/* Read the annotation halflife.dev/apply. If it is ambiguous, nothing may be written, so the error is returned. */
 static int read_opt_out(struct work *w, uint32_t metadata, struct err *err)
 {
         uint32_t notes = DOC_NONE, apply = DOC_NONE;
@@ -187,7 +192,7 @@ static int read_opt_out(struct work *w, uint32_t metadata, struct err *err)
         return rc;
 }
 
-/* OpenKruise's, in the spelling of either version. */
+/* Is this OpenKruise's in-place-only strategy, in the spelling of either API version? */
 static bool is_in_place_only(const struct work *w)
 {
         uint32_t strategy = render_at(w->d, render_at(w->d, w->o->root, "spec"), "updateStrategy");
@@ -237,33 +242,7 @@ static bool read_subject(struct work *w, const char *path)
 
 /* --- why nothing changes --- */
 
-static const char *const words[REASONS] = {
-        [REASON_STATIC] = "the static factor, or what the LimitRange or its QoS class allows, is no less",
-        [REASON_AT_ORIGINAL] = "it needs all that it asks for",
-        [REASON_MEMORY_OFF] = "the profile does not manage its resources",
-        [REASON_CPU_OFF] = "the profile does not manage its resources",
-        [REASON_CONTAINER_IGNORED] = "the profile ignores its containers",
-        [REASON_INIT] = "it has init containers only",
-        [REASON_NO_ORIGINAL] = "it asks for nothing, so there is nothing to lower",
-        [REASON_LEARNING] = "too little is known of it yet",
-        [REASON_STALE] = "nothing was heard of it lately",
-        [REASON_RECOMMEND_ONLY] = "the profile's apply.mode is Recommend",
-        [REASON_OPTED_OUT] = "it is opted out by halflife.dev/apply: Never or the setting apply",
-        [REASON_PAUSED] = "the profile is paused, or its recommendation is held",
-        [REASON_OTHER_AUTOSCALER] = "a VerticalPodAutoscaler that is not Off sets its requests",
-        [REASON_HPA_HOLD] = "an autoscaler scales it by the utilization of its requests",
-        [REASON_LIMIT_RANGE] = "the namespace's LimitRange allows no less",
-        [REASON_LIMIT_BOUND] = "a limit binds it",
-        [REASON_QOS] = "it is to stay Guaranteed",
-        [REASON_GUARD] = "it is held after it did badly",
-        [REASON_CONTESTED] = "somebody else writes its requests",
-        [REASON_IMMUTABLE] =
-                "its updateStrategy is InPlaceOnly, where a change of requests would stick, or its pods ask as "
-                "a whole (spec.resources)",
-        [REASON_ORPHANED] = "it lost its profile",
-};
-
-/* The first container that runs tells; what is merely turned off says least. */
+/* The reason to report for the whole object: the first that is more than "turned off" or "an init container". */
 static enum reason main_reason(const struct work *w)
 {
         enum reason off = REASON_NONE;
@@ -279,21 +258,40 @@ static enum reason main_reason(const struct work *w)
         return off;
 }
 
+/* Names what reads the first request that is held for that. */
+static const char *render_reader(struct work *w)
+{
+        char reader[REQUEST_READING_TEXT_MAX], text[2 * REQUEST_READING_TEXT_MAX];
+        for (size_t i = 0; i < w->subject.containers; i++)
+                for (enum resource r = CPU; r < RESOURCES; r++) {
+                        const struct deploy_container *c = &w->subject.container[i];
+                        if (w->answer.advice[i].reason[r] != REASON_READ_BY_CONTAINER)
+                                continue;
+                        snprintf(text, sizeof text, "%s reads the %s request of container '%.*s'",
+                                 request_reading_print(&c->read[r], reader), resource_name(r), TEXT_ARG(c->name));
+                        return arena_text(&w->r->arena, text_of(text));
+                }
+        return reason_render(REASON_READ_BY_CONTAINER);
+}
+
 static void leave_by_rule(struct work *w)
 {
         const struct snapshot_target *t = w->answer.target;
         enum reason why = main_reason(w);
         if (w->answer.any || why == REASON_NONE)
-                render_leave(w, "Stands", "it has the requests to deploy with");
+                render_leave(w, "Stands", "it has the right requests already");
         else if (why == REASON_PAUSED && t && t->hold)
                 render_leave(w, reason_name(why), t->hold);
+        else if (why == REASON_READ_BY_CONTAINER)
+                render_leave(w, reason_name(why), render_reader(w));
         else
-                render_leave(w, reason_name(why), words[why] ? words[why] : "the rules leave it as it is");
+                render_leave(w, reason_name(why),
+                             reason_render(why) ? reason_render(why) : "the rules leave it as it is");
 }
 
 /* --- what changes --- */
 
-/* Returns how many containers change; their requests go to the row. */
+/* List the requests that change, in the row and as template changes. Returns the number of containers that change. */
 static size_t render_find_changes(struct work *w, struct template_change *ret)
 {
         size_t count = 0, most = w->subject.containers * RESOURCES;
@@ -351,7 +349,8 @@ static void render_judge(struct work *w)
 {
         const struct render *r = w->r;
         struct text group = kind_group(w->o->api_version);
-        const char *path = template_path(r->v, group, w->o->kind);
+        struct text ns = w->o->namespace.len ? w->o->namespace : r->o.ns;
+        const char *path = template_path(r->v, ns, group, w->o->kind);
         bool pod = group.len == 0 && text_is(w->o->kind, "Pod");
         if (w->o->root == DOC_NONE) {
                 leave_refused(w, w->o->refused);
@@ -359,11 +358,11 @@ static void render_judge(struct work *w)
         }
         if (!path && !pod)
                 return;
-        w->row.ns = w->o->namespace.len ? w->o->namespace : r->o.ns;
+        w->row.ns = ns;
         if (r->o.one_ns && !text_equal(w->row.ns, r->o.ns))
-                render_leave(w, "OtherNamespace", "it is of another namespace than was asked about");
+                render_leave(w, "OtherNamespace", "it is in another namespace than the one asked about");
         else if (pod)
-                render_leave(w, "NoTarget", "a Pod of its own is nobody's target");
+                render_leave(w, "NoTarget", "a Pod without a workload is not a target");
         else if (render_has_controller(w))
                 render_leave(w, "Managed", "another controller writes its template");
         else if (runs_another(w))
@@ -373,21 +372,20 @@ static void render_judge(struct work *w)
                 if (!w->answer.profile)
                         render_leave(w, "NoProfile", "no profile selects it");
                 else if (w->answer.profile->spec->apply.mode == APPLY_RECOMMEND)
-                        render_leave(w, reason_name(REASON_RECOMMEND_ONLY), words[REASON_RECOMMEND_ONLY]);
+                        render_leave(w, reason_name(REASON_RECOMMEND_ONLY), reason_render(REASON_RECOMMEND_ONLY));
                 else if (w->answer.profile->spec->apply.mode == APPLY_IN_PLACE)
-                        render_leave(w, "InPlace",
-                                     "its pods get their requests as they are created, and while they run");
+                        render_leave(w, "InPlace", "its pods get their requests at creation and while they run");
                 else
                         render_change_object(w);
         }
 }
 
-/* --- all of them --- */
+/* --- all objects --- */
 
 static bool render_matters(const struct doc *d, const struct doc_object *o)
 {
         uint32_t spec = render_at(d, o->root, "spec");
-        return render_at(d, spec, "template") != DOC_NONE || render_at(d, spec, "jobTemplate") != DOC_NONE ||
+        return kind_find(kind_group(o->api_version), o->kind) || render_at(d, spec, "template") != DOC_NONE ||
                render_at(d, spec, "scaleTargetRef") != DOC_NONE;
 }
 

@@ -1,5 +1,5 @@
 /*
- * Autoscalers among the manifests: they come to the cluster with what they scale.
+ * Autoscalers in the rendered texts. They will be deployed together with the workloads that they scale.
  */
 #include "core/kind.h"
 #include "render_private.h"
@@ -39,7 +39,7 @@ static void mark_all(bool utilization[static RESOURCES])
 
 /* --- HorizontalPodAutoscaler --- */
 
-/* autoscaling/v2, and v2beta1's way of saying the same. */
+/* A metric in the form of autoscaling/v2, or of v2beta1. */
 static void render_autoscaler_read_metric(const struct doc *d, uint32_t metric, bool ret[static RESOURCES])
 {
         static const char *const sources[] = {"resource", "containerResource"};
@@ -51,7 +51,8 @@ static void render_autoscaler_read_metric(const struct doc *d, uint32_t metric, 
         }
 }
 
-/* Without metrics the API server makes one of cpu; v1 may hide others in an annotation, which holds both. */
+/* Without metrics the API server assumes one for cpu. An annotation of v1 may hold other metrics; it is not parsed, so
+ * both resources count. */
 static void read_hpa(const struct doc *d, uint32_t root, uint32_t spec, bool ret[static RESOURCES])
 {
         uint32_t metric[METRICS_MAX];
@@ -75,7 +76,7 @@ static void read_scaled_object(const struct doc *d, uint32_t spec, bool ret[stat
                 mark_all(ret);
         for (int i = 0; i < n; i++) {
                 struct text type = render_text(d, trigger[i], "metricType");
-                if (type.len == 0) /* as it was said before KEDA 2.7 */
+                if (type.len == 0) /* the field's place before KEDA 2.7 */
                         type = render_text(d, render_at(d, trigger[i], "metadata"), "type");
                 if (text_is(type, "Utilization"))
                         render_autoscaler_mark(ret, render_autoscaler_resource_of(render_text(d, trigger[i], "type")));
@@ -89,7 +90,7 @@ static bool is_off(const struct doc *d, uint32_t spec)
         return text_is(render_text(d, render_at(d, spec, "updatePolicy"), "updateMode"), "Off");
 }
 
-/* --- who runs another's template --- */
+/* --- Rollouts that run another workload's template --- */
 
 static void read_rollout(struct scalers *s, const struct doc *d, const struct doc_object *o, struct text ns)
 {
@@ -102,7 +103,7 @@ static void read_rollout(struct scalers *s, const struct doc *d, const struct do
         map_put(&s->ran_by, render_autoscaler_key_of(ns, group, kind, render_text(d, ref, "name"), &s->arena), by);
 }
 
-/* --- all of them --- */
+/* --- all objects --- */
 
 void scalers_add(struct scalers *s, const struct doc *d, const struct doc_object *o, struct text default_ns)
 {

@@ -1,4 +1,4 @@
-/* Reading objects of a document without much ado: what cannot be told is absent. */
+/* Look-ups in a document that treat errors as absence, and the autoscalers in the rendered texts. */
 #ifndef HALFLIFE_DEPLOY_RENDER_PRIVATE_H
 #define HALFLIFE_DEPLOY_RENDER_PRIVATE_H
 
@@ -17,19 +17,19 @@ static inline struct text render_text(const struct doc *d, uint32_t mapping, con
         return doc_text(d, render_at(d, mapping, key));
 }
 
-/* The autoscalers of some texts, by what they scale. {0}: none. */
+/* The autoscalers in the texts, by the workload they scale. */
 struct scaler {
-        bool utilization[RESOURCES];
-        bool sets_requests; /* it sets them itself */
+        bool utilization[RESOURCES]; /* some autoscaler scales by the utilization of this resource */
+        bool sets_requests;          /* some autoscaler sets requests itself */
 };
-struct scalers {
-        struct map of;     /* "ns/group/kind/name" */
-        struct map ran_by; /* the same of what a Rollout refers to (workloadRef) -> struct text, the Rollout's key */
+struct scalers {           /* {0} is empty */
+        struct map of;     /* the workload's "ns/group/kind/name/" -> struct scaler */
+        struct map ran_by; /* key of a workload that a Rollout's workloadRef names -> struct text, the Rollout's key */
         struct arena arena;
 };
-/* Of one object, where it is an autoscaler. */
+/* Add an object if it is an autoscaler, or a Rollout with a workloadRef; ignore others. */
 void scalers_add(struct scalers *s, const struct doc *d, const struct doc_object *o, struct text default_ns);
-/* NULL: none scales it. */
+/* The autoscalers of a workload, or of the Rollout that runs its template; NULL: none. */
 const struct scaler *scalers_find(const struct scalers *s, struct text ns, struct text group, struct text kind,
                                   struct text name, struct arena *scratch);
 void scalers_release(struct scalers *s);

@@ -53,7 +53,7 @@ int render_report(const struct render *r, size_t input, struct buf *out, struct 
                         continue;
                 if (out->len > RENDER_REPORT_MAX - ROW_MOST)
                         return err_set(err, ERR_TOOBIG,
-                                       "the list of what is changed is over %d MiB: ask for fewer documents at once",
+                                       "the list of changes exceeds %d MiB: send fewer documents at once",
                                        RENDER_REPORT_MAX >> 20);
                 write_row(&w, &row[i]);
         }

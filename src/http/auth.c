@@ -2,34 +2,39 @@
 
 #include <assert.h>
 
+#include "base/list.h"
 #include "base/map.h"
 #include "base/mem.h"
+#include "base/rate_limit.h"
+#include "base/recent_count.h"
 #include "core/sha256.h"
+
+enum { ASKED_LATELY_MS = 1000, ADDRESSES_MAX = 4096 };
 
 enum known { KNOWN_NOTHING, KNOWN_ALLOWED, KNOWN_WHO, KNOWN_FORBIDDEN };
 
 struct entry {
         struct auth_key key;
         enum known known;
-        struct mono at; /* when the API server said so */
+        struct mono at; /* when the API server gave the verdict */
         bool asked;     /* a question is under way */
         bool asked_known;
+        char *asked_by; /* address of the request that made halflife ask; NULL: no question is under way */
         struct auth_waiter *waiting;
-        struct entry *before, *after; /* in its line, the oldest verdict first; not while it is asked about */
+        TAILQ_ENTRY(entry)
+        link; /* in the list of its verdict, oldest verdict first; in the list asking while a question is under way */
 };
 
-struct line {
-        struct entry *first, *last;
-};
+TAILQ_HEAD(line, entry);
 
 struct auth {
         struct map entries;
-        struct line allowed, refused;
+        struct line allowed, refused, asking;
         int asked, asked_new;
-        bool away;           /* the last question found nobody */
-        struct mono away_at; /* when */
-        double tokens;
-        struct mono refilled;
+        bool away;           /* the API server did not answer the last question */
+        struct mono away_at; /* when that question ended */
+        struct rate_limit questions;
+        struct recent_count asked_lately; /* questions about callers who were not allowed lately, by address */
 };
 
 struct auth_key auth_key_of(struct text token, const char *verb, const char *ns, const char *name)
@@ -39,7 +44,8 @@ struct auth_key auth_key_of(struct text token, const char *verb, const char *ns,
         const struct text part[] = {token, text_of(verb), text_of(ns), text_of(name)};
         sha256_init(&s);
         for (size_t i = 0; i < sizeof part / sizeof part[0]; i++) {
-                uint64_t len = part[i].len; /* told, so that no two questions are the same bytes */
+                uint64_t len =
+                        part[i].len; /* part of the digest, so that different questions never hash the same bytes */
                 sha256_add(&s, &len, sizeof len);
                 sha256_add(&s, part[i].p, part[i].len);
         }
@@ -65,36 +71,27 @@ static struct line *auth_line_of(struct auth *a, const struct entry *e)
         return e->known == KNOWN_ALLOWED ? &a->allowed : &a->refused;
 }
 
-static void line_join(struct line *l, struct entry *e)
+static void auth_entry_free(struct entry *e)
 {
-        e->before = l->last;
-        e->after = NULL;
-        *(l->last ? &l->last->after : &l->first) = e;
-        l->last = e;
-}
-
-static void line_leave(struct line *l, struct entry *e)
-{
-        *(e->before ? &e->before->after : &l->first) = e->after;
-        *(e->after ? &e->after->before : &l->last) = e->before;
-        e->before = e->after = NULL;
+        mem_free(e->asked_by);
+        mem_free(e);
 }
 
 static void entry_drop(struct auth *a, struct entry *e)
 {
         map_drop(&a->entries, key_text(&e->key));
-        mem_free(e);
+        auth_entry_free(e);
 }
 
-/* Strangers make refused entries as they like: those go first, so that they never push out who is allowed. */
+/* Any caller can create refused entries at will. Drop those first, so that they never displace allowed callers. */
 static void auth_make_room(struct auth *a)
 {
-        struct line *l = a->refused.first ? &a->refused : &a->allowed;
-        struct entry *e = l->first;
+        struct line *l = TAILQ_EMPTY(&a->refused) ? &a->allowed : &a->refused;
+        struct entry *e = TAILQ_FIRST(l);
         if (a->entries.count < AUTH_ENTRIES_MAX)
                 return;
-        assert(e); /* those asked about are far fewer */
-        line_leave(l, e);
+        assert(e); /* entries with a question under way are far fewer than AUTH_ENTRIES_MAX */
+        TAILQ_REMOVE(l, e, link);
         entry_drop(a, e);
 }
 
@@ -110,7 +107,11 @@ static struct entry *entry_new(struct auth *a, const struct auth_key *k)
 struct auth *auth_new(void)
 {
         struct auth *a = MEM_NEW(struct auth);
-        a->tokens = AUTH_BURST;
+        TAILQ_INIT(&a->allowed);
+        TAILQ_INIT(&a->refused);
+        TAILQ_INIT(&a->asking);
+        rate_limit_init(&a->questions, AUTH_RATE, AUTH_BURST, (struct mono){0});
+        recent_count_init(&a->asked_lately, ASKED_LATELY_MS, ADDRESSES_MAX, (struct mono){0});
         return a;
 }
 
@@ -121,8 +122,9 @@ void auth_free(struct auth *a)
         if (!a)
                 return;
         for (size_t at = 0; map_next(&a->entries, &at, &key, &e);)
-                mem_free(e);
+                auth_entry_free(e);
         map_release(&a->entries);
+        recent_count_release(&a->asked_lately);
         mem_free(a);
 }
 
@@ -133,37 +135,59 @@ size_t auth_entries(const struct auth *a)
 
 /* --- asking --- */
 
-static void auth_refill(struct auth *a, struct mono now)
+/* Questions of an address under way, about callers who were not allowed lately. */
+static int asked_new_by(const struct auth *a, struct text address)
 {
-        double tokens = a->tokens + (double)(now.ns - a->refilled.ns) / 1e9 * AUTH_RATE;
-        a->tokens = tokens > AUTH_BURST ? AUTH_BURST : tokens;
-        a->refilled = now;
+        const struct entry *e;
+        int own = 0;
+        TAILQ_FOREACH (e, &a->asking, link)
+                own += !e->asked_known && text_is(address, e->asked_by);
+        return own;
 }
 
-static bool may_ask(struct auth *a, bool known, struct mono now)
+/* Whether an address leaves to others as many questions as it had lately. */
+static bool has_rate(struct auth *a, struct text address, struct mono now)
 {
-        auth_refill(a, now);
+        uint64_t lately = recent_count_get(&a->asked_lately, address, now);
+        return rate_limit_has(&a->questions, 1 + AUTH_BURST_RESERVE + (double)lately, now);
+}
+
+/* The same, and as many places as it has. */
+static bool has_share(struct auth *a, struct text address, struct mono now)
+{
+        return asked_new_by(a, address) < AUTH_ASKED_NEW - a->asked_new && has_rate(a, address, now);
+}
+
+/* AUTH_SAYS_WAIT: halflife may ask. */
+static enum auth_say may_ask(struct auth *a, bool known, struct text address, struct mono now)
+{
         if (a->away && (a->asked > 0 || ms_since(a->away_at, now) < AUTH_PROBE_MS))
-                return false;
-        if (a->asked >= AUTH_ASKED_MAX || a->tokens < 1)
-                return false;
-        return known || (a->asked_new < AUTH_ASKED_NEW && a->tokens >= 1 + AUTH_BURST_RESERVE);
+                return AUTH_SAYS_LATER;
+        if (a->asked >= AUTH_ASKED_MAX)
+                return AUTH_SAYS_LATER;
+        if (known)
+                return rate_limit_has(&a->questions, 1, now) ? AUTH_SAYS_WAIT : AUTH_SAYS_LATER;
+        return has_share(a, address, now) ? AUTH_SAYS_WAIT : AUTH_SAYS_SHARE_USED;
 }
 
-static void begin_asking(struct auth *a, struct entry *e, bool known)
+static void begin_asking(struct auth *a, struct entry *e, bool known, struct text address)
 {
         if (e->known != KNOWN_NOTHING)
-                line_leave(auth_line_of(a, e), e);
+                TAILQ_REMOVE(auth_line_of(a, e), e, link);
+        TAILQ_INSERT_TAIL(&a->asking, e, link);
         e->asked = true;
         e->asked_known = known;
+        e->asked_by = mem_string_n(address.p, address.len);
         a->asked++;
         a->asked_new += !known;
-        a->tokens -= 1;
+        rate_limit_take(&a->questions);
 }
 
 static void end_asking(struct auth *a, struct entry *e)
 {
+        TAILQ_REMOVE(&a->asking, e, link);
         e->asked = false;
+        mem_free(STEAL(&e->asked_by));
         a->asked--;
         a->asked_new -= !e->asked_known;
 }
@@ -180,31 +204,44 @@ static bool auth_fresh(const struct entry *e, struct mono now)
         return e && e->known != KNOWN_NOTHING && ms_since(e->at, now) < AUTH_FRESH_MS;
 }
 
-static bool allowed_lately(const struct entry *e, struct mono now)
+static bool stale_allowed(const struct entry *e, struct mono now)
 {
         return e && e->known == KNOWN_ALLOWED && ms_since(e->at, now) < AUTH_STALE_MS;
 }
 
-enum auth_say auth_look(struct auth *a, const struct auth_key *k, struct mono now, struct auth_waiter *w, bool *ret_ask)
+enum auth_say auth_look(struct auth *a, const struct auth_key *k, struct text address, struct mono now,
+                        struct auth_waiter *w, bool *ret_ask)
 {
         struct entry *e = map_get(&a->entries, key_text(k));
-        bool lately = allowed_lately(e, now);
+        bool lately = stale_allowed(e, now);
         *ret_ask = false;
         if (auth_fresh(e, now))
                 return say_known(e);
         if (!e || !e->asked) {
-                if (!may_ask(a, lately, now))
-                        return lately ? AUTH_SAYS_ALLOWED_LATELY : AUTH_SAYS_LATER;
+                enum auth_say may = may_ask(a, lately, address, now);
+                if (may != AUTH_SAYS_WAIT)
+                        return lately ? AUTH_SAYS_ALLOWED_LATELY : may;
                 if (!e)
                         e = entry_new(a, k);
-                begin_asking(a, e, lately);
+                begin_asking(a, e, lately, address);
+                if (!lately)
+                        recent_count_add(&a->asked_lately, address, 1, now);
                 *ret_ask = true;
         }
         if (a->away && lately)
-                return AUTH_SAYS_ALLOWED_LATELY; /* nobody waits for a question that is likely to fail */
+                return AUTH_SAYS_ALLOWED_LATELY; /* the question is likely to fail, so do not wait for it */
         w->next = e->waiting;
         e->waiting = w;
         return AUTH_SAYS_WAIT;
+}
+
+/* Its question is over. */
+static void entry_keep(struct auth *a, struct entry *e)
+{
+        if (e->known == KNOWN_NOTHING)
+                entry_drop(a, e);
+        else
+                TAILQ_INSERT_TAIL(auth_line_of(a, e), e, link);
 }
 
 struct auth_waiter *auth_settle(struct auth *a, const struct auth_key *k, enum server_verdict v, struct mono now,
@@ -218,20 +255,50 @@ struct auth_waiter *auth_settle(struct auth *a, const struct auth_key *k, enum s
         struct auth_waiter *waiting = e->waiting;
         e->waiting = NULL;
         end_asking(a, e);
-        a->away = v == SERVER_CANNOT_TELL;
-        if (a->away) {
+        if (v == SERVER_CANNOT_TELL)
                 a->away_at = now;
-                *ret_say = allowed_lately(e, now) ? AUTH_SAYS_ALLOWED_LATELY : AUTH_SAYS_LATER;
+        if (v != SERVER_BUSY)
+                a->away = v == SERVER_CANNOT_TELL;
+        if (v == SERVER_BUSY || v == SERVER_CANNOT_TELL) {
+                enum auth_say later = v == SERVER_BUSY ? AUTH_SAYS_BUSY : AUTH_SAYS_LATER;
+                *ret_say = stale_allowed(e, now) ? AUTH_SAYS_ALLOWED_LATELY : later;
         } else {
                 e->known = known[v];
                 e->at = now;
                 *ret_say = say_known(e);
         }
-        if (e->known == KNOWN_NOTHING)
-                entry_drop(a, e);
-        else
-                line_join(auth_line_of(a, e), e);
+        entry_keep(a, e);
         return waiting;
+}
+
+/* The newest question about a new caller of the address that has most of them; NULL: none has more than one. */
+static struct entry *newest_of_most(const struct auth *a)
+{
+        struct entry *e, *newest = NULL;
+        int most = 1;
+        TAILQ_FOREACH (e, &a->asking, link) {
+                int own = e->asked_known ? 0 : asked_new_by(a, text_of(e->asked_by));
+                if (own > 1 && own >= most) {
+                        most = own;
+                        newest = e;
+                }
+        }
+        return newest;
+}
+
+bool auth_withdraw(struct auth *a, struct text address, struct mono now, struct auth_key *ret_key,
+                   struct auth_waiter **ret_waiting)
+{
+        if (a->asked_new < AUTH_ASKED_NEW || asked_new_by(a, address) > 0 || !has_rate(a, address, now))
+                return false;
+        struct entry *e = newest_of_most(a);
+        if (!e)
+                return false;
+        *ret_key = e->key;
+        *ret_waiting = STEAL(&e->waiting);
+        end_asking(a, e);
+        entry_keep(a, e);
+        return true;
 }
 
 void auth_leave(struct auth *a, const struct auth_key *k, struct auth_waiter *w)

@@ -1,11 +1,15 @@
 /*
- * Who may: verdicts of the API server on (token, verb, namespace, name), kept for a short while under a digest of the
- * four; a token itself is never kept. One thread's; time is an argument.
+ * Authorization of callers: a cache of the API server's verdicts on (token, verb, namespace, name). The key is a digest
+ * of the four; a token itself is never kept. For one thread; time is an argument.
  *
- * A verdict counts 10 s, then it is asked for afresh, and whoever comes meanwhile waits for the answer: a question is
- * under way once. While the API server cannot be asked, who was allowed within the last 15 minutes still is, and who is
- * not known is told to come again: not knowing is never a refusal. Bounded: entries, questions under way, and questions
- * a second; what would go over is told to come again too, but for those who were allowed lately.
+ * A verdict is valid for 10 s. After that the API server is asked again, once, and requests with the same key wait for
+ * the answer. While the API server cannot be asked, a caller who was allowed within the last 15 minutes still is; other
+ * callers get 503, because a missing verdict is never a refusal. Entries, questions under way and questions a second
+ * are bounded. A caller beyond a bound gets 503 too, unless that caller was allowed lately; so does one whose question
+ * waited too long to be sent, which says nothing about the API server.
+ *
+ * Tokens can be made up at will. So an address has a share of the questions about callers who were not allowed lately:
+ * as many as it leaves to others. Where no place is left, one that has none gets the newest of the one that has most.
  */
 #ifndef HALFLIFE_HTTP_AUTH_H
 #define HALFLIFE_HTTP_AUTH_H
@@ -16,24 +20,26 @@
 enum {
         AUTH_FRESH_MS = 10 * SECOND_MS,
         AUTH_STALE_MS = 15 * MINUTE_MS,
-        AUTH_PROBE_MS = 2 * SECOND_MS, /* while the API server is away, one question this often */
+        AUTH_PROBE_MS = 2 * SECOND_MS, /* while the API server is away, one question per so much time */
         AUTH_ENTRIES_MAX = 4096,
-        AUTH_ASKED_MAX = 64, /* under way */
-        AUTH_ASKED_NEW = 48, /* of them about those not known to be allowed */
+        AUTH_ASKED_MAX = 64, /* questions under way */
+        AUTH_ASKED_NEW = 48, /* of these, questions about callers who were not allowed lately */
         AUTH_RATE = 50,      /* questions a second */
         AUTH_BURST = 100,
-        AUTH_BURST_RESERVE = 25, /* which those not known to be allowed do not get */
+        AUTH_BURST_RESERVE = 25, /* part of AUTH_BURST kept for callers who were allowed lately */
 };
 
 struct auth_key auth_key_of(struct text token, const char *verb, const char *ns, const char *name);
 
 enum auth_say {
         AUTH_SAYS_ALLOWED,
-        AUTH_SAYS_ALLOWED_LATELY, /* nobody can be asked now */
-        AUTH_SAYS_WHO,            /* 401 */
+        AUTH_SAYS_ALLOWED_LATELY, /* allowed by an old verdict, because the API server cannot be asked now */
+        AUTH_SAYS_WHO,            /* 401: the API server does not accept the token */
         AUTH_SAYS_FORBIDDEN,      /* 403 */
-        AUTH_SAYS_LATER,          /* 503 */
-        AUTH_SAYS_WAIT,           /* for the answer: w is in line */
+        AUTH_SAYS_LATER,          /* 503: no verdict can be had now */
+        AUTH_SAYS_BUSY,           /* 503: the question waited too long to be sent */
+        AUTH_SAYS_SHARE_USED,     /* 503: the address has no question about a new caller left now */
+        AUTH_SAYS_WAIT,           /* a question is under way: the waiter w was queued */
 };
 
 struct auth_waiter {
@@ -42,14 +48,20 @@ struct auth_waiter {
 
 struct auth;
 struct auth *auth_new(void);
-void auth_free(struct auth *a); /* forgets who waits */
-/* *ret_ask: the caller is to ask the API server now, and to tell auth_settle, whatever is said. */
-enum auth_say auth_look(struct auth *a, const struct auth_key *k, struct mono now, struct auth_waiter *w,
-                        bool *ret_ask);
-/* The API server's answer. Returns who waited for it, and what they are to be told; NULL: nobody. */
+void auth_free(struct auth *a); /* drops waiters without a call */
+/* Look up the verdict for k, which somebody at an address wants. *ret_ask true: ask the API server now and pass its
+ * answer to auth_settle, whatever this function returns. */
+enum auth_say auth_look(struct auth *a, const struct auth_key *k, struct text address, struct mono now,
+                        struct auth_waiter *w, bool *ret_ask);
+/* After AUTH_SAYS_SHARE_USED: where no place is left and the address has none, withdraw a question of the address that
+ * has most, if that is more than one. Returns whether auth_look may find a place now: *ret_key need not be answered any
+ * more, and *ret_waiting are its waiters, who get AUTH_SAYS_SHARE_USED. */
+bool auth_withdraw(struct auth *a, struct text address, struct mono now, struct auth_key *ret_key,
+                   struct auth_waiter **ret_waiting);
+/* Record the API server's answer. Returns the list of waiters, and their verdict in *ret_say; NULL: no waiters. */
 struct auth_waiter *auth_settle(struct auth *a, const struct auth_key *k, enum server_verdict v, struct mono now,
                                 enum auth_say *ret_say);
-/* After AUTH_SAYS_WAIT: the request ended, it waits no more. */
+/* Remove a waiter after AUTH_SAYS_WAIT, because its request ended. */
 void auth_leave(struct auth *a, const struct auth_key *k, struct auth_waiter *w);
 size_t auth_entries(const struct auth *a);
 

@@ -1,7 +1,11 @@
 /*
- * Who is connected, and for how long he may be. A request has to be whole in time, counted from its first byte, however
- * slowly the bytes come: MHD's own time-out begins afresh with each byte. A new connection takes the place of the one
- * that was idle longest.
+ * Connections and their time limits. A request must be complete within a time that starts at its first byte; MHD's own
+ * time-out restarts with each byte, so a slow client could stay forever.
+ *
+ * Beyond the limit of connections, a new one displaces one of the address that has the most: the one that was idle
+ * longest, else the one that was busy longest. So each address keeps its share, and a client that opens many
+ * connections, idle or busy, displaces its own. API servers show no certificate, so an address is all that tells them
+ * from strangers.
  */
 #include "rest_listener_private.h"
 
@@ -10,9 +14,12 @@
 #include <sys/socket.h>
 
 #include "base/mem.h"
+#include "http/listen_socket.h"
 
-enum { CLOSE_WAIT = 8 };    /* tcpi_state, as the kernel counts them */
-enum { SENDING_SHARE = 6 }; /* an answer may take so many times as long as a request */
+enum { CLOSE_WAIT = 8 }; /* the kernel's value of tcpi_state */
+/* Sending an answer, or a thread's work on it, may take this many times as long as a request may. Work that has begun
+ * is bounded by the body, and to give it up would only waste it. */
+enum { SENDING_SHARE = 6, WORKING_SHARE = 6 };
 
 /* --- the two lists --- */
 
@@ -23,26 +30,20 @@ static struct http_request_list *list_of(struct http_request *v)
 
 static void connection_leave(struct http_request *v)
 {
-        struct http_request_list *l = list_of(v);
-        *(v->before ? &v->before->after : &l->first) = v->after;
-        *(v->after ? &v->after->before : &l->last) = v->before;
+        TAILQ_REMOVE(list_of(v), v, link);
 }
 
 static void connection_join(struct http_request *v, bool busy)
 {
         v->busy = busy;
-        struct http_request_list *l = list_of(v);
-        v->before = l->last;
-        v->after = NULL;
-        *(l->last ? &l->last->after : &l->first) = v;
-        l->last = v;
+        TAILQ_INSERT_TAIL(list_of(v), v, link);
         v->since = v->listener->now.mono;
 }
 
 void connections_busy(struct http_request *v)
 {
         if (v->busy)
-                return; /* since its first byte */
+                return; /* v->since stays the time of the first byte */
         connection_leave(v);
         connection_join(v, true);
 }
@@ -54,15 +55,21 @@ void connections_idle(struct http_request *v)
         v->bytes_known = false;
 }
 
-/* MHD finds the end of the stream, and closes. */
+static bool connection_is_open(const struct http_request *v)
+{
+        return !v->ended && !v->displaced;
+}
+
+/* Shut the socket down; MHD then reads the end of the stream and closes the connection. */
 static void connection_end(struct http_request *v)
 {
         (void)shutdown(v->fd, SHUT_RDWR);
+        v->from->open -= connection_is_open(v);
         v->ended = true;
         connections_busy(v);
 }
 
-/* Bytes received; *ret_left: he will send no more. */
+/* The bytes received so far; *ret_left: the client has closed its side and sends no more. */
 static uint64_t connection_received(const struct http_request *v, bool *ret_left)
 {
         struct tcp_info i = {0};
@@ -74,8 +81,8 @@ static uint64_t connection_received(const struct http_request *v, bool *ret_left
         return i.tcpi_bytes_received;
 }
 
-/* Whether a close may throw away what he still sends, and our answer with it. MHD refuses by itself what it cannot
- * read, and tells nobody; so of whoever has not left it is not known. */
+/* Whether the client may still be sending, so that a close would reset the connection and lose the answer. MHD answers
+ * bytes that it cannot parse without a callback; a client that has not closed its side may therefore be sending. */
 static bool is_unread(const struct http_request *v)
 {
         bool left;
@@ -84,12 +91,71 @@ static bool is_unread(const struct http_request *v)
 
 /* --- coming and going --- */
 
+static struct client_address *client_address_get(struct rest_listener *d, const struct sockaddr *a)
+{
+        struct client_address fresh = {0}, *known;
+        socket_print_address(a, fresh.text);
+        known = map_get(&d->addresses, text_of(fresh.text));
+        if (!known) {
+                known = MEM_NEW(struct client_address);
+                *known = fresh;
+                map_put(&d->addresses, text_of(known->text), known);
+        }
+        return known;
+}
+
+static void client_address_leave(struct rest_listener *d, const struct http_request *v)
+{
+        struct client_address *from = v->from;
+        from->open -= connection_is_open(v);
+        if (--from->connections > 0)
+                return;
+        map_drop(&d->addresses, text_of(from->text));
+        mem_free(from);
+}
+
+/* The first connection of the list, longest first, whose address has more than *most; it raises *most. */
+static void connection_choose(const struct http_request_list *l, struct http_request **chosen, int *most)
+{
+        struct http_request *v;
+        TAILQ_FOREACH (v, l, link)
+                if (connection_is_open(v) && v->from->open > *most) {
+                        *chosen = v;
+                        *most = v->from->open;
+                }
+}
+
+/* MHD cannot close a suspended connection, so a request that waits for another thread gets its answer now. */
+static void connection_displace(struct http_request *v)
+{
+        atomic_fetch_add(&v->listener->shed, 1);
+        if (!v->suspended) {
+                connection_end(v);
+                return;
+        }
+        v->from->open--;
+        v->displaced = true;
+        if (http_request_wants_owner(v))
+                http_request_found_owner(v, NULL);
+        else
+                http_request_give_up(v, PROBLEM_OVERLOADED, "too many connections: try again");
+}
+
 static void connection_make_room(struct rest_listener *d)
 {
-        if (d->connections <= d->o.connections_max || !d->idle.first)
+        struct http_request *chosen = NULL;
+        int most = 0;
+        if (d->connections <= d->o.connections_max)
                 return;
-        connection_end(d->idle.first);
-        atomic_fetch_add(&d->shed, 1);
+        connection_choose(&d->idle, &chosen, &most);
+        connection_choose(&d->busy, &chosen, &most);
+        if (chosen)
+                connection_displace(chosen);
+}
+
+bool connections_full(const struct rest_listener *d)
+{
+        return d->connections >= d->o.connections_max + CONNECTIONS_SPARE;
 }
 
 static void connection_come(struct rest_listener *d, struct MHD_Connection *c, void **socket_context)
@@ -97,10 +163,14 @@ static void connection_come(struct rest_listener *d, struct MHD_Connection *c, v
         struct http_request *v = MEM_NEW(struct http_request);
         v->listener = d;
         v->connection = c;
+        v->from = client_address_get(d, MHD_get_connection_info(c, MHD_CONNECTION_INFO_CLIENT_ADDRESS)->client_addr);
+        v->from->connections++;
+        v->from->open++;
         v->fd = MHD_get_connection_info(c, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
-        v->bytes_known = true; /* none */
+        v->bytes_known = true; /* 0 bytes so far */
         *socket_context = v;
         d->connections++;
+        d->full |= connections_full(d);
         connection_make_room(d);
         connection_join(v, false);
 }
@@ -116,6 +186,7 @@ void connections_notify(void *listener, struct MHD_Connection *c, void **socket_
                 if (!v->ended && is_unread(v))
                         lingering_close_take(&d->drain, v->fd, d->now.mono);
                 connection_leave(v);
+                client_address_leave(d, v);
                 d->connections--;
                 mem_free(v);
                 *socket_context = NULL;
@@ -130,7 +201,8 @@ static int64_t age_ms(const struct http_request *v)
         return (v->listener->now.mono.ns - v->since.ns) / 1000000;
 }
 
-/* Whoever ends his side right behind a request is not seen to leave by MHD, which waits for an event that was. */
+/* Close connections that are idle too long or that the client has left. MHD misses a client that closes its side right
+ * after a request: the event that MHD waits for is already over. */
 static void look_at_idle(struct http_request *v)
 {
         bool left;
@@ -151,10 +223,10 @@ static void look_at_busy(struct http_request *v)
                 http_request_found_owner(v, NULL);
                 return;
         }
-        if (v->ended || age_ms(v) < most_ms)
+        if (v->ended || age_ms(v) < (v->lent ? WORKING_SHARE * most_ms : most_ms))
                 return;
         if (v->suspended) {
-                http_request_give_up(v, PROBLEM_UNAVAILABLE, "it took too long to find the answer: try again");
+                http_request_give_up(v, PROBLEM_UNAVAILABLE, "the answer was not found in time: try again");
         } else if (v->step != STEP_SENDING) {
                 atomic_fetch_add(&v->listener->late, 1);
                 http_request_late(v);
@@ -164,16 +236,11 @@ static void look_at_busy(struct http_request *v)
         }
 }
 
-static void connection_each(struct http_request *first, void (*look)(struct http_request *v))
-{
-        for (struct http_request *v = first, *after; v; v = after) {
-                after = v->after;
-                look(v);
-        }
-}
-
 void connections_sweep(struct rest_listener *d)
 {
-        connection_each(d->busy.first, look_at_busy);
-        connection_each(d->idle.first, look_at_idle);
+        struct http_request *v, *next;
+        TAILQ_FOREACH_SAFE (v, &d->busy, link, next)
+                look_at_busy(v);
+        TAILQ_FOREACH_SAFE (v, &d->idle, link, next)
+                look_at_idle(v);
 }

@@ -6,7 +6,9 @@
 
 #include "base/mem.h"
 
-/* One word of the list: does it name gzip (2) or anything (1), and is it wanted? */
+/* Judge one element of Accept-Encoding: 2: it names gzip, 1: it names every coding, 0: neither. *ret_wanted is false
+ * for q=0.
+ */
 static int judge_word(struct text w, bool *ret_wanted)
 {
         size_t name = 0;
@@ -53,7 +55,7 @@ void gzip_release(struct gzip *g)
 
 static bool gzip_begin(struct gzip *g)
 {
-        enum { GZIP_FORMAT = 16 }; /* beside the window's bits: gzip instead of zlib */
+        enum { GZIP_FORMAT = 16 }; /* added to the window bits, this makes zlib write the gzip format */
         if (g->ready)
                 return deflateReset(&g->z) == Z_OK;
         g->ready =
@@ -65,7 +67,7 @@ bool gzip_body(struct gzip *g, struct buf *body)
 {
         if (body->len <= GZIP_LEAST || body->len > UINT32_MAX || !gzip_begin(g))
                 return false;
-        size_t room = body->len - 1; /* what does not fit in less is not worth it */
+        size_t room = body->len - 1; /* a result that is not shorter is not worth sending */
         char *small = mem_resize(NULL, room + 1, 1);
         g->z.next_in = (Bytef *)body->data;
         g->z.avail_in = (uInt)body->len;
@@ -78,7 +80,7 @@ bool gzip_body(struct gzip *g, struct buf *body)
         size_t len = room - g->z.avail_out;
         small[len] = '\0';
         buf_reset(body);
-        (void)buf_add(body, small, len); /* it is shorter than what was there */
+        (void)buf_add(body, small, len); /* the result is shorter than the body was, so it fits */
         mem_free(small);
         return true;
 }

@@ -1,4 +1,4 @@
-/* Bodies made smaller for those who take them so. */
+/* Compression of answers for callers that accept gzip. */
 #ifndef HALFLIFE_HTTP_GZIP_H
 #define HALFLIFE_HTTP_GZIP_H
 
@@ -7,18 +7,18 @@
 
 #include "base/buf.h"
 
-enum { GZIP_LEAST = 1024 }; /* bytes; what is shorter travels as it is */
+enum { GZIP_LEAST = 1024 }; /* bytes; a shorter body is not compressed */
 
-/* What an Accept-Encoding header says of gzip (RFC 9110 12.5.3). NULL: there is none. */
+/* Whether an Accept-Encoding header allows gzip (RFC 9110 12.5.3). header NULL: the request has none. */
 bool accepts_gzip(const char *header);
 
-/* {0} to begin with; memory is kept from one body to the next. One thread's. */
+/* Begin with {0}. Memory is kept from one body to the next. For one thread. */
 struct gzip {
         z_stream z;
         bool ready;
 };
 void gzip_release(struct gzip *g);
-/* Replaces the body. false: it is as it was, because it is short or does not shrink. */
+/* Compress the body in place. false: the body is unchanged, because it is short or would not shrink. */
 bool gzip_body(struct gzip *g, struct buf *body);
 
 #endif

@@ -49,6 +49,42 @@ struct text headers_origin_form(const char *uri)
         return text_of(*path == '/' ? path : "/");
 }
 
+struct seen_headers {
+        int hosts, credentials, proxied_credentials;
+        bool bad_name;
+};
+
+/* RFC 9110 5.6.2. */
+static bool headers_is_token(const char *name)
+{
+        size_t len = strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789!#$%&'*+-.^_`|~");
+        return len > 0 && name[len] == '\0';
+}
+
+static enum MHD_Result headers_see(void *seen, enum MHD_ValueKind kind, const char *name, const char *value)
+{
+        struct seen_headers *s = seen;
+        (void)kind, (void)value;
+        s->hosts += strcasecmp(name, "Host") == 0;
+        s->credentials += strcasecmp(name, "Authorization") == 0;
+        s->proxied_credentials += strcasecmp(name, "X-Halflife-Authorization") == 0;
+        s->bad_name |= !headers_is_token(name);
+        return MHD_YES;
+}
+
+const char *headers_malformed(struct MHD_Connection *c, const char *version)
+{
+        struct seen_headers s = {0};
+        MHD_get_connection_values(c, MHD_HEADER_KIND, headers_see, &s);
+        if (s.bad_name)
+                return "the name of a header has a character that no name may have, such as a space before its colon";
+        if (s.hosts > 1 || (s.hosts == 0 && strcmp(version, "HTTP/1.1") == 0))
+                return "send exactly one Host header";
+        if (s.credentials > 1 || s.proxied_credentials > 1)
+                return "the credentials stand twice in the headers: send one token";
+        return NULL;
+}
+
 struct lengths {
         int count;
         bool unknown;

@@ -1,7 +1,7 @@
 #include "job.h"
 
 #include "base/mem.h"
-#include "deploy/admission.h"
+#include "deploy/admission_review.h"
 
 enum { ARENA_KEPT = 64 << 10, REVIEW_MAX = 8 << 20 };
 

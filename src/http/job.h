@@ -1,10 +1,12 @@
 /*
- * One request cut loose from its connection, so that another thread can work on it, and go on when nobody waits for it
- * any more.
+ * A job: a request separated from its connection, so that another thread can answer it, even after the connection is
+ * gone.
  */
 #ifndef HALFLIFE_HTTP_JOB_H
 #define HALFLIFE_HTTP_JOB_H
 
+#include "base/mailbox.h"
+#include "caller_share.h"
 #include "gzip.h"
 #include "http/server.h"
 #include "rest/routes.h"
@@ -12,22 +14,27 @@
 enum { REQUEST_ID_MAX = 128 };
 
 struct job {
-        struct job *next;
-        struct arena arena; /* of all texts below */
-        struct text target; /* the request's, as it came: path and query */
+        struct mailbox_item item; /* in a worker's queue */
+        struct job *spare;        /* the next in the list of unused jobs */
+        struct arena arena;       /* holds all texts below */
+        struct text target;       /* the raw request target: path and query */
         struct request request;
         struct route route;
-        bool review;                 /* the body is an AdmissionReview that is still to be read */
-        struct admission *admission; /* instead of the route, once it was read; NULL */
+        bool review;                 /* the body is an AdmissionReview that is not parsed yet */
+        struct admission *admission; /* the parsed AdmissionReview, in place of a route; NULL: none */
         struct admission_owner *owner;
         enum admission_result admitted;
         const char *own_user;
         struct buf body;
-        size_t reserved; /* of what the listener has for bodies */
-        size_t *purse;   /* where it was taken from; NULL: nowhere */
-        bool gzip;       /* the caller takes it */
-        bool lately;     /* he was allowed a while ago, and nobody can be asked now */
-        uint64_t ticket; /* 0: nobody waits */
+        size_t reserved;       /* bytes reserved in *held */
+        size_t *held;          /* the listener's count that the reservation is in; NULL: none */
+        struct caller *caller; /* whose share the reservation is in; NULL: nobody's */
+        bool gzip;             /* the caller accepts gzip */
+        bool lately;         /* the caller was allowed by an old verdict, because the API server cannot be asked now */
+        struct text client;  /* whose turns it takes at a worker, see turns.h */
+        struct turns *turns; /* at the worker that has it */
+        int64_t worked_us;   /* how long that worker worked on it */
+        uint64_t ticket;     /* matches an answer to the waiting request; 0: no request waits */
         const char *id;
         struct snapshot *view;
         struct learned_copy *learned;
@@ -37,9 +44,9 @@ struct job {
 };
 
 struct job *job_new(void);
-void job_reset(struct job *j); /* ready for another request */
+void job_reset(struct job *j); /* empties the job for another request */
 void job_free(struct job *j);
-/* Make the answer; of a review read it first, and where that is one make none yet. */
+/* Make the answer. For an AdmissionReview, the first call parses the review and answers only an invalid one. */
 void job_do(struct job *j, struct gzip *g);
 
 #endif

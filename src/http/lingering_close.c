@@ -6,7 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { READS_AT_ONCE = 16 }; /* nobody else is to wait for long */
+enum { READS_AT_ONCE = 16 }; /* bounded, so that other connections do not wait for long */
 
 void lingering_close_take(struct lingering_close *d, int fd, struct mono now)
 {
@@ -18,7 +18,7 @@ void lingering_close_take(struct lingering_close *d, int fd, struct mono now)
         d->until[d->count++] = (struct mono){now.ns + (int64_t)LINGERING_MS * 1000000};
 }
 
-/* false: it has ended. */
+/* Read and discard; false: the stream has ended. */
 static bool lingering_swallow(int fd)
 {
         char sink[64 << 10];

@@ -1,6 +1,7 @@
 /*
- * Sockets of those who were answered before all they send was read: a close at once would reset the connection, and the
- * answer be lost on the way. They are read, and forgotten, until they end or their time is over.
+ * Lingering close: sockets of clients that got an answer before all their bytes were read. An immediate close would
+ * reset the connection and lose the answer. Such a socket is read, and its bytes are discarded, until the client closes
+ * or LINGERING_MS is over.
  */
 #ifndef HALFLIFE_HTTP_LINGERING_CLOSE_H
 #define HALFLIFE_HTTP_LINGERING_CLOSE_H
@@ -14,9 +15,9 @@ enum { LINGERING_MAX = 64, LINGERING_MS = 5 * SECOND_MS };
 struct lingering_close {
         int count;
         struct mono until[LINGERING_MAX];
-        struct pollfd *fd; /* LINGERING_MAX of them, polled by their owner */
+        struct pollfd *fd; /* room for LINGERING_MAX; the owner polls them */
 };
-/* A copy of the descriptor is kept; where there is no room, nothing is. */
+/* Keep a duplicate of the descriptor. Without room, do nothing: the connection is reset. */
 void lingering_close_take(struct lingering_close *d, int fd, struct mono now);
 void lingering_close_read(struct lingering_close *d, struct mono now); /* after a poll */
 void lingering_close_release(struct lingering_close *d);

@@ -9,7 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* "host:port", ":port", "[v6]:port". */
+/* Parse "host:port", ":port" or "[v6]:port". */
 static int parse_address(const char *text, struct sockaddr_storage *ret, socklen_t *ret_len, struct err *err)
 {
         char host[64] = "";
@@ -17,7 +17,7 @@ static int parse_address(const char *text, struct sockaddr_storage *ret, socklen
         char *end = NULL;
         long port = colon ? strtol(colon + 1, &end, 10) : -1;
         if (!colon || end == colon + 1 || *end || port < 0 || port > 65535 || (size_t)(colon - text) >= sizeof host)
-                return err_set(err, ERR_INVALID, "'%s' is no address: HOST:PORT, :PORT or [IPV6]:PORT", text);
+                return err_set(err, ERR_INVALID, "'%s' is not an address: HOST:PORT, :PORT or [IPV6]:PORT", text);
         memcpy(host, text, (size_t)(colon - text));
         size_t len = strlen(host);
         bool bracketed = len > 2 && host[0] == '[' && host[len - 1] == ']';
@@ -41,10 +41,10 @@ static int parse_address(const char *text, struct sockaddr_storage *ret, socklen
                 if (inet_pton(AF_INET, strcmp(host, "localhost") == 0 ? "127.0.0.1" : host, &v4->sin_addr) == 1)
                         return 0;
         }
-        return err_set(err, ERR_INVALID, "'%s' is no numeric address (a name is not looked up)", host);
+        return err_set(err, ERR_INVALID, "'%s' is not a numeric address (names are not resolved)", host);
 }
 
-/* A socket of our own, because ":PORT" listens to both families where there is IPv6 and to IPv4 where there is none. */
+/* halflife opens the socket itself rather than MHD: ":PORT" needs both families, or IPv4 alone without IPv6. */
 int socket_listen(const char *listen_on, struct err *err)
 {
         struct sockaddr_storage at;
@@ -66,7 +66,8 @@ int socket_listen(const char *listen_on, struct err *err)
                 (void)setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &(int){listen_on[0] != ':'}, sizeof(int));
         if (bind(fd, (struct sockaddr *)&at, len) < 0 || listen(fd, SOMAXCONN) < 0) {
                 if (errno == EADDRINUSE)
-                        err_set(err, ERR_CONFLICT, "another process listens there: give another port, or 0 for any");
+                        err_set(err, ERR_CONFLICT,
+                                "another process listens on this port: give another port, or 0 for any");
                 else
                         err_set(err, ERR_IO, "%m");
                 close(fd);
@@ -87,6 +88,15 @@ int socket_is_loopback(const char *listen_on, bool *ret, struct err *err)
         *ret = at.ss_family == AF_INET6 ? IN6_IS_ADDR_LOOPBACK(&v6->sin6_addr)
                                         : ntohl(v4->sin_addr.s_addr) >> 24 == IN_LOOPBACKNET;
         return 0;
+}
+
+void socket_print_address(const struct sockaddr *a, char out[static SOCKET_ADDRESS_TEXT])
+{
+        out[0] = '\0';
+        if (a->sa_family == AF_INET6)
+                (void)inet_ntop(AF_INET6, &((const struct sockaddr_in6 *)a)->sin6_addr, out, SOCKET_ADDRESS_TEXT);
+        else if (a->sa_family == AF_INET)
+                (void)inet_ntop(AF_INET, &((const struct sockaddr_in *)a)->sin_addr, out, SOCKET_ADDRESS_TEXT);
 }
 
 void socket_describe(int fd, char *out, size_t size)

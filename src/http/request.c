@@ -1,9 +1,11 @@
 /*
- * One request, from its headers to its answer. Who asks is looked into before any of his body is taken.
+ * One request, from its headers to its answer. The caller is authorized before any of the body is read.
  */
 #include "headers.h"
+#include "request_bounds.h"
 #include "rest/routes.h"
 #include "rest_listener_private.h"
+#include "turns.h"
 
 #include <gnutls/gnutls.h>
 #include <stdio.h>
@@ -15,25 +17,21 @@
 
 enum { SPARES_MAX = 64 };
 
-static const char *http_request_header(const struct http_request *v, const char *name)
-{
-        return headers_get(v->connection, name);
-}
-
 /* --- jobs --- */
 
 void job_recycle(struct rest_listener *d, struct job *j)
 {
         if (!j)
                 return;
-        if (j->purse)
-                *j->purse -= j->reserved;
+        if (j->held)
+                *j->held -= j->reserved;
+        caller_give(&d->shares, j->caller, j->reserved);
         if (d->spares >= SPARES_MAX) {
                 job_free(j);
                 return;
         }
         job_reset(j);
-        j->next = d->spare;
+        j->spare = d->spare;
         d->spare = j;
         d->spares++;
 }
@@ -43,33 +41,17 @@ static struct job *listener_job(struct rest_listener *d)
         struct job *j = d->spare;
         if (!j)
                 return job_new();
-        d->spare = j->next;
+        d->spare = STEAL(&j->spare);
         d->spares--;
-        j->next = NULL;
         return j;
 }
 
 /* --- problems --- */
 
-static void http_request_refuse(struct http_request *v, enum problem p, const char *why)
-{
-        struct answer *a = &v->job->answer;
-        buf_release(&a->body);
-        *a = (struct answer){0};
-        answer_problem(a, p, "%s", why);
-        v->step = STEP_ANSWER;
-}
-
-static void refuse_overloaded(struct http_request *v, const char *why)
-{
-        atomic_fetch_add(&v->listener->shed, 1);
-        http_request_refuse(v, PROBLEM_OVERLOADED, why);
-}
-
-/* Nothing is begun any more that others would have to end. */
+/* The listener stops, so a request no longer starts work on another thread. */
 static void refuse_at_the_end(struct http_request *v)
 {
-        refuse_overloaded(v, "this instance ends: try again");
+        http_request_overloaded(v, "this instance is shutting down: try again");
 }
 
 static void http_request_suspend(struct http_request *v, enum http_request_step step)
@@ -91,9 +73,10 @@ void http_request_give_up(struct http_request *v, enum problem p, const char *wh
         struct job *was = v->job;
         if (v->step == STEP_VERDICT)
                 auth_leave(v->listener->auth, &v->key, &v->waiter);
+        turns_leave(v);
         if (!v->lent) {
                 was->ticket = 0;
-        } else { /* it comes back when it is done with */
+        } else { /* the worker still has the job, and returns it when done */
                 v->lent = false;
                 v->job = listener_job(v->listener);
                 v->job->id = arena_text(&v->job->arena, text_of(was->id));
@@ -102,11 +85,39 @@ void http_request_give_up(struct http_request *v, enum problem p, const char *wh
         http_request_resume(v);
 }
 
-/* --- who asks, and may he? --- */
+/* --- authorization --- */
 
 static void take_verdict(struct http_request *v, enum auth_say say);
+static void http_request_allow(struct http_request *v);
 
-/* Whether he may read all there is asked first: that is one question for everything that a pipeline reads. */
+void http_requests_judged(struct auth_waiter *w, enum auth_say say)
+{
+        while (w) {
+                struct auth_waiter *next = w->next;
+                struct http_request *v = (struct http_request *)((char *)w - offsetof(struct http_request, waiter));
+                v->say = say;
+                http_request_resume(v);
+                w = next;
+        }
+}
+
+/* Ask about the key, or say why not. An address that has no question under way gets a place for one. */
+static enum auth_say look_up(struct http_request *v, bool *ret_ask)
+{
+        struct rest_listener *d = v->listener;
+        struct text address = text_of(v->from->text);
+        struct auth_key withdrawn;
+        struct auth_waiter *waiting;
+        enum auth_say say = auth_look(d->auth, &v->key, address, d->now.mono, &v->waiter, ret_ask);
+        if (say != AUTH_SAYS_SHARE_USED || !auth_withdraw(d->auth, address, d->now.mono, &withdrawn, &waiting))
+                return say;
+        if (d->o.calls.withdraw)
+                d->o.calls.withdraw(d->o.calls.arg, &withdrawn);
+        http_requests_judged(waiting, AUTH_SAYS_SHARE_USED);
+        return auth_look(d->auth, &v->key, address, d->now.mono, &v->waiter, ret_ask);
+}
+
+/* Ask first about every Recommendation of the namespace: one verdict then serves all requests of a pipeline. */
 static void ask_who(struct http_request *v)
 {
         struct rest_listener *d = v->listener;
@@ -125,7 +136,7 @@ static void ask_who(struct http_request *v)
                 return;
         }
         v->key = auth_key_of(token, r->verb, r->ns, name);
-        enum auth_say say = auth_look(d->auth, &v->key, d->now.mono, &v->waiter, &ask);
+        enum auth_say say = look_up(v, &ask);
         if (ask) {
                 const struct server_question q = {v->key, token.p, r->verb, r->ns, name};
                 atomic_fetch_add(&d->reviews, 1);
@@ -143,7 +154,7 @@ static void take_verdict(struct http_request *v, enum auth_say say)
         case AUTH_SAYS_ALLOWED:
         case AUTH_SAYS_ALLOWED_LATELY:
                 v->job->lately = say == AUTH_SAYS_ALLOWED_LATELY;
-                v->step = STEP_BODY;
+                http_request_allow(v);
                 break;
         case AUTH_SAYS_WHO:
                 http_request_refuse(v, PROBLEM_UNAUTHENTICATED,
@@ -158,21 +169,22 @@ static void take_verdict(struct http_request *v, enum auth_say say)
                 }
                 http_request_refuse(
                         v, PROBLEM_FORBIDDEN,
-                        "this needs the permission to get, or list, recommendations.halflife.dev there; whether there "
-                        "is one is not said");
+                        "this needs permission to get or list recommendations.halflife.dev in the namespace; the "
+                        "answer is the same whether the object exists or not");
                 break;
         case AUTH_SAYS_LATER:
-                refuse_overloaded(v, "the API server cannot be asked now who this is: try again");
+                http_request_overloaded(v, "the API server cannot be asked about this token now: try again");
+                break;
+        case AUTH_SAYS_BUSY:
+                http_request_overloaded(v, "too many questions to the API server wait: try again");
+                break;
+        case AUTH_SAYS_SHARE_USED:
+                http_request_overloaded(v, "too many new tokens come from this address, or from all: its share of the "
+                                           "questions to the API server is used up: try again");
                 break;
         case AUTH_SAYS_WAIT:
                 break;
         }
-}
-
-void http_request_judged(struct http_request *v, enum auth_say say)
-{
-        v->say = say;
-        http_request_resume(v);
 }
 
 /* --- headers --- */
@@ -181,7 +193,7 @@ static void take_id(struct http_request *v)
 {
         struct rest_listener *d = v->listener;
         struct job *j = v->job;
-        const char *id = http_request_header(v, "X-Request-Id");
+        const char *id = headers_get(v->connection, "X-Request-Id");
         char made[24];
         if (!headers_is_sane_id(id)) {
                 snprintf(made, sizeof made, "%016llx", (unsigned long long)(d->id_base + d->tickets));
@@ -192,7 +204,7 @@ static void take_id(struct http_request *v)
 
 static struct text copy_header(struct http_request *v, const char *name)
 {
-        const char *value = http_request_header(v, name);
+        const char *value = headers_get(v->connection, name);
         return value ? text_of(arena_text(&v->job->arena, text_of(value))) : (struct text){"", 0};
 }
 
@@ -203,7 +215,7 @@ static void take_headers(struct http_request *v, const char *method)
         j->request.content_type = copy_header(v, "Content-Type");
         j->request.if_none_match = copy_header(v, "If-None-Match");
         j->request.at = v->listener->now.wall;
-        j->gzip = accepts_gzip(http_request_header(v, "Accept-Encoding"));
+        j->gzip = accepts_gzip(headers_get(v->connection, "Accept-Encoding"));
         take_id(v);
         j->view = snapshot_ref_take(v->listener->views);
 }
@@ -214,96 +226,59 @@ static void find_admission(struct http_request *v)
         v->body_max = ADMISSION_BODY_MAX;
         v->admission = true;
         if (!text_is(j->request.method, "POST")) {
-                http_request_refuse(v, PROBLEM_METHOD_NOT_ALLOWED, "an AdmissionReview is POSTed");
+                http_request_refuse(v, PROBLEM_METHOD_NOT_ALLOWED, "admission takes POST only");
                 answer_header(&j->answer, "Allow", "POST");
         } else if (!headers_is_json(j->request.content_type)) {
-                http_request_refuse(v, PROBLEM_UNSUPPORTED_TYPE, "an AdmissionReview is application/json");
+                http_request_refuse(v, PROBLEM_UNSUPPORTED_TYPE, "admission takes application/json only");
         }
 }
 
-/* Which route it is, and how much it takes. */
-static void find_door(struct http_request *v)
+/* Find the endpoint of the request, and the size that its body may have. */
+static void find_endpoint(struct http_request *v)
 {
+        struct rest_listener *d = v->listener;
         struct job *j = v->job;
-        if (v->listener->o.admission && text_is(j->request.path, "/admission")) {
+        bool posts = text_is(j->request.method, "POST"), at_root = text_is(j->request.path, "/");
+        if (d->o.admission && (posts || !at_root) && admission_paths_has(&d->paths, j->request.path)) {
                 find_admission(v);
                 return;
         }
         if (route_match(&j->request, j->view, &j->arena, &j->route, &j->answer) < 0) {
+                atomic_fetch_add(&d->astray, d->o.admission && posts && j->answer.status == MHD_HTTP_NOT_FOUND);
                 v->step = STEP_ANSWER;
                 return;
         }
         v->body_max = j->route.wants_body ? RENDER_BODY_MAX : 0;
 }
 
-/* A share of what there is for bodies and answers of all; admission has its own. What is small (there are at most so
- * many connections) is always taken. false: there is not so much left. */
-static bool http_request_set_aside(struct http_request *v, size_t bytes)
+/* The request is allowed, so its body may come. */
+static void http_request_allow(struct http_request *v)
 {
-        struct rest_listener *d = v->listener;
-        struct job *j = v->job;
-        if (bytes <= j->reserved || bytes <= BODY_SMALL)
-                return true;
-        j->purse = v->admission ? &d->reviews_held : &d->bodies_held;
-        if (*j->purse + (bytes - j->reserved) > (v->admission ? REVIEWS_MAX : d->o.bodies_max))
-                return false;
-        *j->purse += bytes - j->reserved;
-        j->reserved = bytes;
-        return true;
+        v->step = STEP_BODY;
+        if (v->body_announced)
+                (void)http_request_reserve(v, v->body_bytes);
 }
 
-/* More of the body is to come. */
-static bool http_request_reserve(struct http_request *v, size_t bytes)
-{
-        if (bytes > v->body_max) {
-                char why[96];
-                snprintf(why, sizeof why, v->body_max ? "a body may have %zu bytes here" : "there is no body here",
-                         v->body_max);
-                http_request_refuse(v, PROBLEM_TOO_LARGE, why);
-                return false;
-        }
-        if (http_request_set_aside(v, bytes))
-                return true;
-        refuse_overloaded(v, "too many large bodies are on their way: try again");
-        return false;
-}
-
-static void check_body(struct http_request *v)
-{
-        const char *length = http_request_header(v, "Content-Length"),
-                   *coding = http_request_header(v, "Content-Encoding");
-        size_t bytes = length ? (size_t)strtoull(length, NULL, 10) : 0; /* MHD has refused what is no number */
-        bool ambiguous =
-                (length || http_request_header(v, "Transfer-Encoding")) && headers_end_ambiguous(v->connection);
-        v->body_announced = bytes > 0 || http_request_header(v, "Transfer-Encoding") || ambiguous;
-        if (v->step != STEP_HEADERS || !v->body_announced)
-                return;
-        if (ambiguous)
-                http_request_refuse(
-                        v, PROBLEM_INVALID_BODY,
-                        "where the body ends is said twice, or in a way that is not known: send one Content-Length, or "
-                        "'Transfer-Encoding: chunked'");
-        else if (coding && strcasecmp(coding, "identity") != 0)
-                http_request_refuse(v, PROBLEM_UNSUPPORTED_TYPE,
-                                    "bodies are taken as they are, without Content-Encoding");
-        else
-                (void)http_request_reserve(v, bytes ? bytes : 1);
-}
-
-static void look_at_headers(struct http_request *v, const char *method)
+static void look_at_headers(struct http_request *v, const char *method, const char *version)
 {
         struct job *j = v->job;
+        const char *malformed = headers_malformed(v->connection, version);
         take_headers(v, method);
+        if (malformed) {
+                v->body_announced = true; /* perhaps: its length may be what is malformed, so the connection ends */
+                http_request_refuse(v, PROBLEM_INVALID_HEADER, malformed);
+                return;
+        }
         if (j->request.path.len + j->request.query.len > URI_MAX)
-                http_request_refuse(v, PROBLEM_INVALID_PARAMETER, "path and query may have 8192 bytes together");
+                http_request_refuse(v, PROBLEM_INVALID_PARAMETER, "path and query are longer than 8192 bytes together");
         else
-                find_door(v);
-        check_body(v);
+                find_endpoint(v);
+        http_request_check_body(v);
         if (v->step != STEP_HEADERS)
                 return;
         buf_init(&j->body, v->body_max);
         if (v->admission || !j->route.verb)
-                v->step = STEP_BODY;
+                http_request_allow(v);
         else
                 ask_who(v);
 }
@@ -318,14 +293,14 @@ static bool has_header(const struct answer *a, const char *name)
         return false;
 }
 
-/* The same content in other bytes: the strong tag is of those that were not packed. */
+/* A compressed body has other bytes than the strong tag stands for, so its tag is weak. */
 static void add_weak_tag(struct MHD_Response *r, const char *tag)
 {
         AUTO(mem_free) char *weak = mem_printf("W/%s", tag);
         MHD_add_response_header(r, "ETag", weak);
 }
 
-/* A 304 speaks of what a 200 would have been, as far as that is known: packed. */
+/* Whether the ETag is of a compressed body. A 304 has the tag of the 200 that it replaces, presumably compressed. */
 static bool is_packed(const struct job *j)
 {
         return j->gzipped || (j->gzip && j->answer.status == MHD_HTTP_NOT_MODIFIED);
@@ -351,23 +326,14 @@ static void add_headers(struct http_request *v, struct MHD_Response *r)
                 MHD_add_response_header(r, "Content-Encoding", "gzip");
         if (j->lately)
                 MHD_add_response_header(r, "Warning",
-                                        "199 halflife \"the API server cannot be asked: you were allowed this a while "
-                                        "ago\"");
-}
-
-/* An answer stays until he has read it, however slowly. A deploy is never told to come again. */
-static void keep_answer(struct http_request *v)
-{
-        buf_release(&v->job->body);
-        if (!v->admission && v->job->answer.status == MHD_HTTP_OK &&
-            !http_request_set_aside(v, v->job->answer.body.len))
-                refuse_overloaded(v, "too many answers are not read yet: try again");
+                                        "199 halflife \"the API server cannot be asked: an earlier permission is "
+                                        "used\"");
 }
 
 static enum MHD_Result http_request_send_answer(struct http_request *v)
 {
         struct answer *a = &v->job->answer;
-        keep_answer(v);
+        http_request_count_answer(v);
         size_t len = a->body.len;
         struct MHD_Response *r =
                 len ? MHD_create_response_from_buffer_with_free_callback(len, buf_steal(&a->body), mem_free)
@@ -376,7 +342,7 @@ static enum MHD_Result http_request_send_answer(struct http_request *v)
                 return MHD_NO;
         add_headers(v, r);
         v->unread = v->headers_only;
-        if (v->unread) /* the body that was announced is not read: what follows is no request */
+        if (v->unread || v->displaced) /* unread: the announced body is not read, so the next bytes are no request */
                 MHD_add_response_header(r, "Connection", "close");
         unsigned digit = a->status / 100;
         atomic_fetch_add(&v->listener->answers[digit < 6 ? digit : 0], 1);
@@ -388,21 +354,40 @@ static enum MHD_Result http_request_send_answer(struct http_request *v)
 
 /* --- the work --- */
 
-static void give_to(struct worker *w, struct http_request *v)
+/* A client by its token, which was accepted; of a route for everybody, and of admission, by its address. */
+static void take_client(struct http_request *v)
 {
-        v->job->ticket = ++v->listener->tickets;
-        if (worker_give(w, v->job)) {
-                v->lent = true;
+        struct job *j = v->job;
+        struct text token;
+        uint8_t id[32];
+        bool known = !v->admission && j->route.verb && headers_token(v->connection, &token);
+        if (known)
+                caller_id(token, id);
+        j->client = known ? (struct text){(const char *)id, sizeof id} : text_of(v->from->text);
+        j->client.p = arena_text(&j->arena, j->client);
+}
+
+static void wait_for_turn(struct http_request *v, struct turns *t)
+{
+        static const char full[] = "too many requests are waiting already: try again";
+        take_client(v);
+        struct http_request *displaced = turns_displaced(t, v);
+        if (displaced) {
+                atomic_fetch_add(&v->listener->shed, 1);
+                http_request_give_up(displaced, PROBLEM_OVERLOADED, full);
+        }
+        if (turns_have_room(t, v)) {
                 http_request_suspend(v, STEP_AWAY);
+                turns_join(t, v);
         } else {
-                refuse_overloaded(v, "too much is waiting already: try again");
+                http_request_overloaded(v, full);
         }
 }
 
 static void review_read(struct http_request *v);
 static void http_request_admitted(struct http_request *v);
 
-/* What it waited for is there; perhaps there is more to wait for. */
+/* Resume the connection if the answer is made; else the request waits for something more. */
 static void go_on(struct http_request *v)
 {
         if (v->step == STEP_ANSWER)
@@ -426,7 +411,7 @@ static void do_here(struct http_request *v)
         v->step = STEP_ANSWER;
 }
 
-/* What only the loop knows is copied for this answer. */
+/* Only the loop may read histories, so it copies them for this answer. */
 static void ask_loop(struct http_request *v)
 {
         struct rest_listener *d = v->listener;
@@ -440,13 +425,16 @@ static void ask_loop(struct http_request *v)
 
 void http_request_recalled(struct http_request *v, struct learned_copy *copies, size_t count)
 {
-        v->job->learned = copies ? copies : mem_new(sizeof *copies); /* NULL would say that nobody could be asked */
+        v->job->learned =
+                copies ? copies
+                       : mem_new(sizeof *copies); /* NULL would mean that the halflife that learns cannot be asked */
         v->job->learned_count = count;
         do_here(v);
         http_request_resume(v);
 }
 
-/* Another process learns: it is asked in the caller's own name, and says itself what he may. */
+/* Forward the request to the halflife that learns, with the caller's token; that halflife authorizes the caller itself.
+ */
 static void http_request_ask_learner(struct http_request *v)
 {
         struct rest_listener *d = v->listener;
@@ -456,11 +444,11 @@ static void http_request_ask_learner(struct http_request *v)
                 http_request_refuse(
                         v, PROBLEM_UNAVAILABLE,
                         "only the halflife that learns knows this, and the setting upstream-url leads to one that does "
-                        "not");
+                        "not learn");
                 return;
         }
         if (!headers_token(v->connection, &token)) {
-                http_request_refuse(v, PROBLEM_UNAUTHENTICATED, "the bearer token is gone");
+                http_request_refuse(v, PROBLEM_UNAUTHENTICATED, "the request no longer has its bearer token");
                 return;
         }
         j->ticket = ++d->tickets;
@@ -478,7 +466,8 @@ void http_request_relayed(struct http_request *v, const struct server_relayed *r
         } else {
                 j->answer = (struct answer){.status = r->status, .type = arena_text(&j->arena, text_of(r->type))};
                 buf_init(&j->answer.body, r->body.len + 1);
-                (void)buf_add(&j->answer.body, r->body.p, r->body.len); /* its most is its length */
+                (void)buf_add(&j->answer.body, r->body.p,
+                              r->body.len); /* cannot fail: the buffer's bound is this length */
                 if (r->status == MHD_HTTP_OK)
                         answer_tag(&j->answer, j->request.if_none_match, &j->arena);
                 else if (r->status == MHD_HTTP_UNAUTHORIZED)
@@ -508,9 +497,9 @@ static void http_request_work(struct http_request *v)
         else if (r->verb && !v->job->view->ready)
                 not_ready(v);
         else if (r->name == ROUTE_RENDER)
-                give_to(d->renderer, v);
-        else if (r->name == ROUTE_LIST || r->name == ROUTE_OPENAPI)
-                give_to(d->lister, v);
+                wait_for_turn(v, &v->listener->renders);
+        else if (r->wants_worker)
+                wait_for_turn(v, &v->listener->lists);
         else if (r->wants_learned && d->o.calls.recall)
                 ask_loop(v);
         else if (r->wants_learned && d->o.calls.relay)
@@ -539,7 +528,7 @@ static void http_request_admit(struct http_request *v)
         struct job *j = v->job;
         j->own_user = d->own_user ? arena_text(&j->arena, text_of(d->own_user)) : NULL;
         if (is_large(v)) {
-                give_to(d->admitter, v);
+                wait_for_turn(v, &v->listener->reviews_read);
         } else {
                 do_here(v);
                 http_request_admitted(v);
@@ -552,8 +541,9 @@ static void ask_owner(struct http_request *v)
         struct job *j = v->job;
         const struct owner_ref *o = &j->admission->owner;
         j->ticket = ++d->tickets;
-        const struct server_owner_lookup kin = {
+        const struct server_owner_lookup lookup = {
                 .ticket = j->ticket,
+                .address = v->from->text,
                 .ns = arena_text(&j->arena, j->admission->ns),
                 .api_version = arena_text(&j->arena, o->api_version),
                 .kind = arena_text(&j->arena, o->kind),
@@ -561,12 +551,12 @@ static void ask_owner(struct http_request *v)
         };
         d->admissions_waiting++;
         http_request_suspend(v, STEP_AWAY);
-        d->o.calls.find_owner(d->o.calls.arg, &kin);
+        d->o.calls.find_owner(d->o.calls.arg, &lookup);
 }
 
 bool http_request_wants_owner(const struct http_request *v)
 {
-        return v->suspended && v->admission && !v->lent;
+        return v->suspended && v->admission && !v->lent && !v->waits_at;
 }
 
 void http_request_found_owner(struct http_request *v, struct admission_owner *owner)
@@ -577,7 +567,7 @@ void http_request_found_owner(struct http_request *v, struct admission_owner *ow
         go_on(v);
 }
 
-/* Where it was none the answer says so already. */
+/* Continue with a parsed review. An invalid review has its answer already. */
 static void review_read(struct http_request *v)
 {
         const struct admission *a = v->job->admission;
@@ -591,7 +581,7 @@ static void work_admission(struct http_request *v)
 {
         v->job->review = true;
         if (is_large(v)) {
-                give_to(v->listener->admitter, v);
+                wait_for_turn(v, &v->listener->reviews_read);
         } else {
                 do_here(v);
                 review_read(v);
@@ -602,7 +592,7 @@ static void take_body(struct http_request *v, const char *p, size_t len)
 {
         struct job *j = v->job;
         if (v->step == STEP_BODY && http_request_reserve(v, j->body.len + len))
-                (void)buf_add(&j->body, p, len); /* its most is body_max */
+                (void)buf_add(&j->body, p, len); /* cannot fail: the buffer's bound is body_max */
 }
 
 /* --- what MHD calls --- */
@@ -625,15 +615,17 @@ void *http_request_begin(void *listener, const char *uri, struct MHD_Connection 
         return v;
 }
 
-/* Called with the headers (and again after a wait there), with each part of the body, and after it. */
+/* MHD calls this with the headers (again after a wait for the verdict), with each part of the body, and at its end. */
 enum MHD_Result http_request_handle(void *listener, struct MHD_Connection *c, const char *url, const char *method,
                                     const char *version, const char *upload, size_t *upload_size, void **state)
 {
         struct http_request *v = *state;
-        (void)listener, (void)c, (void)url, (void)version;
+        (void)listener, (void)c, (void)url;
+        if (v->ended)
+                return MHD_NO; /* the request came with the end of the connection, and must not keep it */
         if (v->headers_only && *upload_size == 0) {
                 if (v->step == STEP_HEADERS)
-                        look_at_headers(v, method);
+                        look_at_headers(v, method, version);
                 else if (v->step == STEP_VERDICT)
                         take_verdict(v, v->say);
                 if (v->suspended)
@@ -661,7 +653,9 @@ void http_request_end(void *listener, struct MHD_Connection *c, void **state, en
                 return;
         if (!v->lent)
                 job_recycle(listener, v->job);
-        v->unread |= v->step != STEP_SENDING; /* MHD has refused the rest of it */
+        v->from->reviews_held -= v->reviews_held;
+        v->reviews_held = 0;
+        v->unread |= v->step != STEP_SENDING; /* MHD has refused the rest of the request */
         v->lent = false;
         v->job = NULL;
         v->step = STEP_NONE;
@@ -669,14 +663,14 @@ void http_request_end(void *listener, struct MHD_Connection *c, void **state, en
         *state = NULL;
 }
 
-/* MHD has no answer for who is late: it is put on the wire as it is, where nothing else was begun. */
+/* MHD cannot answer an incomplete request, so the bytes of the answer are written straight to the socket. */
 void http_request_late(struct http_request *v)
 {
         struct answer a = {0};
         char head[256];
         if (!v->job)
-                return; /* of what he wants nothing is known: perhaps it is not even HTTP */
-        answer_problem(&a, PROBLEM_TIMEOUT, "the request was not whole in time");
+                return; /* no request line yet, so 408 cannot be answered: the bytes may not be HTTP */
+        answer_problem(&a, PROBLEM_TIMEOUT, "the request was not complete in time");
         int len = snprintf(head, sizeof head,
                            "HTTP/1.1 408 Request Timeout\r\nContent-Type: %s\r\nContent-Length: %zu\r\n"
                            "Connection: close\r\n\r\n",

@@ -9,19 +9,21 @@
 
 #include "base/mem.h"
 #include "http/listen_socket.h"
+#include "turns.h"
 
-enum { CONNECTIONS = 1024, CONNECTIONS_SPARE = 64, FILES_SPARE = 256, REQUEST_MS = 10000, IDLE_MS = 60000 };
+enum { CONNECTIONS = 1024, FILES_SPARE = 1024, REQUEST_MS = 10000, IDLE_MS = 60000 };
 
 /* --- messages from other threads --- */
 
 struct message {
-        struct message *next;
+        struct mailbox_item item;
         enum {
                 MESSAGE_REVIEWED,
                 MESSAGE_RECALLED,
                 MESSAGE_RELAYED,
                 MESSAGE_FOUND_OWNER,
                 MESSAGE_OWN_USER,
+                MESSAGE_PATHS,
                 MESSAGE_WORKED
         } what;
         struct auth_key key;
@@ -30,9 +32,10 @@ struct message {
         struct learned_copy *copies;
         size_t count;
         struct server_relayed relayed;
-        char *type, *body; /* what it points to */
+        char *type, *body; /* the texts that relayed points to */
         struct admission_owner *owner;
         char *user;
+        struct admission_paths paths;
         struct job *job;
 };
 
@@ -47,25 +50,29 @@ static void message_free(struct message *l)
         mem_free(l);
 }
 
-static void listener_wake(struct rest_listener *d)
+static void listener_wake(void *arg)
 {
-        (void)!write(d->wake, &(uint64_t){1}, sizeof(uint64_t)); /* full: it wakes all the same */
+        const struct rest_listener *d = arg;
+        (void)!write(d->wake, &(uint64_t){1},
+                     sizeof(uint64_t)); /* EAGAIN means that the counter is full: the thread wakes anyway */
 }
 
 static void listener_post(struct rest_listener *d, const struct message *l)
 {
         struct message *copy = MEM_NEW(struct message);
         *copy = *l;
-        pthread_mutex_lock(&d->lock);
-        *d->message_end = copy;
-        d->message_end = &copy->next;
-        pthread_mutex_unlock(&d->lock);
-        listener_wake(d);
+        bool posted = mailbox_post(&d->messages, &copy->item);
+        assert(posted); /* without a bound, and never closed: rest_listener_close frees what comes too late */
 }
 
 void rest_listener_set_own_user(struct rest_listener *d, const char *user)
 {
         listener_post(d, &(struct message){.what = MESSAGE_OWN_USER, .user = mem_string(user)});
+}
+
+void rest_listener_set_admission_paths(struct rest_listener *d, const struct admission_paths *p)
+{
+        listener_post(d, &(struct message){.what = MESSAGE_PATHS, .paths = *p});
 }
 
 void rest_listener_reviewed(struct rest_listener *d, const struct auth_key *k, enum server_verdict v)
@@ -101,7 +108,8 @@ static void on_worked(void *listener, struct job *j)
 
 static struct http_request *http_request_of(const struct rest_listener *d, uint64_t ticket)
 {
-        for (struct http_request *v = d->busy.first; v; v = v->after)
+        struct http_request *v;
+        TAILQ_FOREACH (v, &d->busy, link)
                 if (v->step == STEP_AWAY && v->suspended && v->job->ticket == ticket)
                         return v;
         return NULL;
@@ -109,13 +117,20 @@ static struct http_request *http_request_of(const struct rest_listener *d, uint6
 
 static void listener_reviewed(struct rest_listener *d, const struct message *l)
 {
-        enum auth_say say;
+        enum auth_say say = AUTH_SAYS_LATER; /* nobody's, where no request waits */
         struct auth_waiter *w = auth_settle(d->auth, &l->key, l->verdict, d->now.mono, &say);
-        while (w) {
-                struct auth_waiter *next = w->next;
-                http_request_judged((struct http_request *)((char *)w - offsetof(struct http_request, waiter)), say);
-                w = next;
-        }
+        http_requests_judged(w, say);
+}
+
+static void listener_worked(struct rest_listener *d, struct message *l)
+{
+        struct http_request *v = http_request_of(d, l->ticket);
+        turns_next(l->job->turns, l->job, d->now.mono);
+        if (v)
+                http_request_worked(v);
+        else
+                job_recycle(d, l->job); /* the request has ended meanwhile */
+        l->job = NULL;
 }
 
 static void message_handle(struct rest_listener *d, struct message *l)
@@ -144,34 +159,28 @@ static void message_handle(struct rest_listener *d, struct message *l)
                 mem_free(d->own_user);
                 d->own_user = STEAL(&l->user);
                 break;
+        case MESSAGE_PATHS:
+                d->paths = l->paths;
+                break;
         case MESSAGE_WORKED:
-                v = http_request_of(d, l->ticket);
-                if (v)
-                        http_request_worked(v);
-                else
-                        job_recycle(d, l->job); /* nobody waits any more */
-                l->job = NULL;
+                listener_worked(d, l);
                 break;
         }
         message_free(l);
 }
 
-/* false: it is over. */
+/* Handle all messages; false: the listener stops. */
 static bool messages_handle(struct rest_listener *d)
 {
         uint64_t count;
-        (void)!read(d->wake, &count, sizeof count); /* first: whoever leaves a message from here on wakes us again */
-        pthread_mutex_lock(&d->lock);
-        struct message *l = d->message;
-        bool stopping = d->stopping;
-        d->message = NULL;
-        d->message_end = &d->message;
-        pthread_mutex_unlock(&d->lock);
-        for (struct message *next; l; l = next) {
-                next = l->next;
+        (void)!read(d->wake, &count,
+                    sizeof count); /* before the mailbox is emptied, so that a later message wakes the thread again */
+        struct mailbox_items messages;
+        bool going = !atomic_load(&d->stopping);
+        (void)mailbox_drain(&d->messages, &messages);
+        for (struct message *l; (l = mailbox_items_next(&messages));)
                 message_handle(d, l);
-        }
-        return !stopping;
+        return going;
 }
 
 /* --- the thread --- */
@@ -203,21 +212,22 @@ static int listener_wait_ms(const struct rest_listener *d)
 {
         MHD_UNSIGNED_LONG_LONG mhd;
         int64_t sweep = sweep_ms(d) - (d->now.mono.ns - d->swept.ns) / 1000000;
-        sweep = sweep < 0 ? 0 : sweep;
+        sweep = sweep < 0 ? 0 : d->full && sweep > FULL_MS ? FULL_MS : sweep;
         if (MHD_get_timeout(d->daemon, &mhd) == MHD_YES && mhd < (MHD_UNSIGNED_LONG_LONG)sweep)
                 return (int)mhd;
         return (int)sweep + 1;
 }
 
-/* Whoever waits for others is told to come again; what can be sent at once still is. */
+/* Requests that wait for other threads get 503; answers that can be sent at once are sent. */
 static void say_goodbye(struct rest_listener *d)
 {
         d->ending = true;
-        for (struct http_request *v = d->busy.first; v; v = v->after) {
+        struct http_request *v;
+        TAILQ_FOREACH (v, &d->busy, link) {
                 if (http_request_wants_owner(v))
                         http_request_found_owner(v, NULL);
                 if (v->suspended)
-                        http_request_give_up(v, PROBLEM_OVERLOADED, "this instance ends: try again");
+                        http_request_give_up(v, PROBLEM_OVERLOADED, "this instance is shutting down: try again");
         }
         MHD_run(d->daemon);
         MHD_run(d->daemon);
@@ -237,7 +247,8 @@ static void *listener_run(void *arg)
                         listener_look_at_certificate(d);
                         connections_sweep(d);
                 }
-                MHD_run(d->daemon); /* also those who were resumed just now */
+                d->full = connections_full(d);
+                MHD_run(d->daemon); /* includes connections that were resumed just now */
         }
         say_goodbye(d);
         return NULL;
@@ -252,7 +263,7 @@ static void raise_files(int connections)
         if (getrlimit(RLIMIT_NOFILE, &l) < 0 || l.rlim_cur >= want)
                 return;
         l.rlim_cur = want < l.rlim_max ? want : l.rlim_max;
-        (void)setrlimit(RLIMIT_NOFILE, &l); /* else fewer are taken at once */
+        (void)setrlimit(RLIMIT_NOFILE, &l); /* on failure, fewer connections are accepted at once */
 }
 
 static int check_options(const struct rest_listener_options *o, struct err *err)
@@ -263,8 +274,8 @@ static int check_options(const struct rest_listener_options *o, struct err *err)
                 return rc;
         if (!o->tls && !loopback)
                 return err_set(err, ERR_INVALID,
-                               "'%s' is no loopback address: tokens travel there by TLS only; give a certificate and "
-                               "its key, or listen on 127.0.0.1",
+                               "'%s' is not a loopback address, and bearer tokens need TLS there: give a certificate "
+                               "and its key, or listen on 127.0.0.1",
                                o->listen);
         if ((o->cert_file == NULL) != (o->key_file == NULL))
                 return err_set(err, ERR_INVALID, "a certificate and its key belong together: one of them is missing");
@@ -284,6 +295,7 @@ static void take_options(struct rest_listener *d, const struct rest_listener_opt
                 d->o.idle_ms = IDLE_MS;
         if (!o->bodies_max)
                 d->o.bodies_max = BODIES_MAX;
+        d->shares.most = d->o.bodies_max / CALLER_SHARE;
 }
 
 static int listener_start_daemon(struct rest_listener *d, int fd, struct err *err)
@@ -303,7 +315,7 @@ static int listener_start_daemon(struct rest_listener *d, int fd, struct err *er
                 MHD_OPTION_URI_LOG_CALLBACK, http_request_begin, d, MHD_OPTION_NOTIFY_CONNECTION, connections_notify, d,
                 MHD_OPTION_NOTIFY_COMPLETED, http_request_end, d, MHD_OPTION_ARRAY, tls, MHD_OPTION_END);
         if (!d->daemon)
-                return err_set(err, ERR_IO, "the HTTP server does not start: %m");
+                return err_set(err, ERR_IO, "the HTTP server cannot start: %m");
         int ready = MHD_get_daemon_info(d->daemon, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd;
         d->polled[0] = (struct pollfd){ready, POLLIN, 0};
         d->polled[1] = (struct pollfd){d->wake, POLLIN, 0};
@@ -323,15 +335,15 @@ static int listener_start(struct rest_listener *d, struct err *err)
                 close(fd);
                 return rc;
         }
-        rc = worker_start(QUEUE_MAX, on_worked, d, &d->renderer, err);
+        rc = turns_start(&d->renders, on_worked, d, err);
         if (rc == 0)
-                rc = worker_start(QUEUE_MAX, on_worked, d, &d->lister, err);
+                rc = turns_start(&d->lists, on_worked, d, err);
         if (rc == 0)
-                rc = worker_start(QUEUE_MAX, on_worked, d, &d->admitter, err);
+                rc = turns_start(&d->reviews_read, on_worked, d, err);
         if (rc < 0)
                 return rc;
         d->running = pthread_create(&d->thread, NULL, listener_run, d) == 0;
-        return d->running ? 0 : err_set(err, ERR_IO, "the HTTP thread does not start: %m");
+        return d->running ? 0 : err_set(err, ERR_IO, "the HTTP thread cannot start: %m");
 }
 
 int rest_listener_open(const struct rest_listener_options *o, struct snapshot_ref *views, struct rest_listener **ret,
@@ -343,13 +355,15 @@ int rest_listener_open(const struct rest_listener_options *o, struct snapshot_re
         struct rest_listener *d = MEM_NEW(struct rest_listener);
         take_options(d, o);
         raise_files(d->o.connections_max + CONNECTIONS_SPARE);
+        TAILQ_INIT(&d->idle);
+        TAILQ_INIT(&d->busy);
         d->views = views;
         d->auth = auth_new();
         d->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
         d->now = now_read();
-        d->message_end = &d->message;
-        pthread_mutex_init(&d->lock, NULL);
-        (void)!getrandom(&d->id_base, sizeof d->id_base, 0); /* ids are for reading along, nothing hangs on them */
+        mailbox_init(&d->messages, 0, listener_wake, d);
+        (void)!getrandom(&d->id_base, sizeof d->id_base,
+                         0); /* ids only help to read logs, so a failure does not matter */
         rc = listener_start(d, err);
         if (rc < 0) {
                 rest_listener_close(d);
@@ -359,42 +373,39 @@ int rest_listener_open(const struct rest_listener_options *o, struct snapshot_re
         return 0;
 }
 
-static void end_thread(struct rest_listener *d)
-{
-        pthread_mutex_lock(&d->lock);
-        d->stopping = true;
-        pthread_mutex_unlock(&d->lock);
-        listener_wake(d);
-        pthread_join(d->thread, NULL);
-}
-
 void rest_listener_close(struct rest_listener *d)
 {
         if (!d)
                 return;
+        /* The mailbox stays open until the workers have stopped: a job that one of them returns is still read by the
+         * thread, which gives up the requests that wait. */
+        atomic_store(&d->stopping, true);
+        listener_wake(d);
         if (d->running)
-                end_thread(d);
-        worker_stop(d->renderer);
-        worker_stop(d->lister);
-        worker_stop(d->admitter);
+                pthread_join(d->thread, NULL);
+        turns_stop(&d->renders);
+        turns_stop(&d->lists);
+        turns_stop(&d->reviews_read);
         if (d->daemon)
                 MHD_stop_daemon(d->daemon);
-        for (struct message *l = d->message, *next; l; l = next) {
-                next = l->next;
+        struct mailbox_items messages;
+        mailbox_drain(&d->messages, &messages);
+        for (struct message *l; (l = mailbox_items_next(&messages));)
                 message_free(l);
-        }
         for (struct job *j = d->spare, *next; j; j = next) {
-                next = j->next;
+                next = j->spare;
                 job_free(j);
         }
         certificate_free(d->certificate);
+        caller_shares_release(&d->shares);
         auth_free(d->auth);
         gzip_release(&d->gzip);
         lingering_close_release(&d->drain);
+        map_release(&d->addresses);
         mem_free(d->own_user);
         if (d->wake >= 0)
                 close(d->wake);
-        pthread_mutex_destroy(&d->lock);
+        mailbox_release(&d->messages);
         mem_free(d);
 }
 
@@ -406,7 +417,7 @@ const char *rest_listener_address(const struct rest_listener *d)
 int rest_listener_set_certificate(struct rest_listener *d, const char *cert_pem, const char *key_pem, struct err *err)
 {
         return d->certificate ? certificate_set(d->certificate, cert_pem, key_pem, err)
-                              : err_set(err, ERR_INVALID, "the door at '%s' is without TLS", d->address);
+                              : err_set(err, ERR_INVALID, "the REST API at '%s' is served without TLS", d->address);
 }
 
 struct server_counts rest_listener_counts(const struct rest_listener *d)
@@ -415,6 +426,7 @@ struct server_counts rest_listener_counts(const struct rest_listener *d)
                 .shed = atomic_load(&d->shed),
                 .late = atomic_load(&d->late),
                 .reviews = atomic_load(&d->reviews),
+                .astray = atomic_load(&d->astray),
                 .connections = atomic_load(&d->shown_connections),
         };
         for (int i = 0; i < 6; i++)

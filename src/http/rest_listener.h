@@ -1,4 +1,5 @@
-/* The listener of REST and admission (http/server.h): its thread, its connections, the messages to it. */
+/* The listener of REST and admission: a thread with its connections and its messages. http/server.h explains the calls.
+ */
 #ifndef HALFLIFE_HTTP_REST_LISTENER_H
 #define HALFLIFE_HTTP_REST_LISTENER_H
 
@@ -12,6 +13,7 @@ void rest_listener_close(struct rest_listener *d); /* NULL is fine */
 const char *rest_listener_address(const struct rest_listener *d);
 int rest_listener_set_certificate(struct rest_listener *d, const char *cert_pem, const char *key_pem, struct err *err);
 void rest_listener_set_own_user(struct rest_listener *d, const char *user);
+void rest_listener_set_admission_paths(struct rest_listener *d, const struct admission_paths *p);
 void rest_listener_reviewed(struct rest_listener *d, const struct auth_key *k, enum server_verdict v);
 void rest_listener_relayed(struct rest_listener *d, uint64_t ticket, const struct server_relayed *r);
 void rest_listener_recalled(struct rest_listener *d, uint64_t ticket, struct learned_copy *copies, size_t count);

@@ -1,7 +1,7 @@
 /*
- * What the listener's parts share: rest_listener.c (the thread, the messages from others), connections.c (who is
- * connected, and for how long), request.c (one request from its headers to its answer). All of it is the HTTP thread's,
- * but for what says otherwise.
+ * What the listener's files share: rest_listener.c (the thread, and messages from other threads), connections.c
+ * (connections and their time limits), request.c (one request, from its headers to its answer). Only the HTTP thread
+ * touches all this, unless a comment says otherwise.
  */
 #ifndef HALFLIFE_HTTP_REST_LISTENER_PRIVATE_H
 #define HALFLIFE_HTTP_REST_LISTENER_PRIVATE_H
@@ -10,6 +10,10 @@
 #include <stdatomic.h>
 
 #include "auth.h"
+#include "base/mailbox.h"
+#include "base/map.h"
+#include "base/recent_count.h"
+#include "http/listen_socket.h"
 #include "http/tls_certificate.h"
 #include "job.h"
 #include "lingering_close.h"
@@ -19,118 +23,145 @@
 enum {
         RENDER_BODY_MAX = 16 << 20,
         ADMISSION_BODY_MAX = 3 << 20,
-        BODY_SMALL = 64 << 10,  /* a larger review takes up to a second: others do not wait for it */
-        BODIES_MAX = 128 << 20, /* of all requests but admission under way, and their answers */
-        REVIEWS_MAX = 64 << 20, /* of all admissions under way */
+        BODY_SMALL = 64 << 10,  /* a larger review takes up to a second, so a thread of its own parses it */
+        BODIES_MAX = 128 << 20, /* bodies and answers of all requests under way, without admission */
+        REVIEWS_MAX = 64 << 20, /* bodies of all admissions under way */
         URI_MAX = 8 << 10,
         CONNECTION_MEMORY = 16 << 10,
         QUEUE_MAX = 64,
-        OWNER_MS = SECOND_MS, /* the API server waits for admission for 2 s */
+        OWNER_MS = SECOND_MS, /* the longest wait for an owner: the API server waits 2 s for admission */
         SWEEP_MS = SECOND_MS,
-        SWEEP_SOON_MS = 100, /* while an admission waits */
+        SWEEP_SOON_MS = 100,    /* while an admission waits for an owner */
+        CONNECTIONS_SPARE = 64, /* room for new connections while others close for them */
+        FULL_MS = 1,
         RETRY_AFTER_S = 2,
+        CALLER_SHARE = 4, /* a caller holds at most this part of the bytes for bodies and answers: a quarter */
 };
 
-/* How far a request is. */
+/* The step that a request has reached. */
 enum http_request_step {
-        STEP_NONE,    /* none is under way */
-        STEP_HEADERS, /* they are there, and to be looked at */
-        STEP_VERDICT, /* waits for who he is */
-        STEP_BODY,    /* may go on */
-        STEP_AWAY,    /* another thread works on it */
-        STEP_ANSWER,  /* there is one */
+        STEP_NONE,    /* no request is under way */
+        STEP_HEADERS, /* the headers have arrived and are not checked yet */
+        STEP_VERDICT, /* the request waits for the API server's verdict on the caller */
+        STEP_BODY,    /* the request is allowed, and its body may come */
+        STEP_AWAY,    /* another thread works on the request */
+        STEP_ANSWER,  /* the answer is made */
         STEP_SENDING,
+};
+
+/* A client address that has connections. */
+struct client_address {
+        char text[SOCKET_ADDRESS_TEXT]; /* the key in addresses */
+        int connections;                /* all */
+        int open;                       /* those that are neither ended nor displaced */
+        size_t reviews_held;            /* its part of the listener's */
 };
 
 /* A connection, and the request on it. */
 struct http_request {
-        struct http_request *before, *after; /* among the idle or the busy, the longest there first */
+        TAILQ_ENTRY(http_request) link; /* in the list of idle or of busy connections, longest first */
         struct rest_listener *listener;
+        struct client_address *from;
         struct MHD_Connection *connection;
         int fd;
-        bool busy;         /* a request is under way, or some bytes of one */
-        bool ended;        /* closed by us, and MHD is to see it */
-        bool unread;       /* answered before all of the request was read */
-        struct mono since; /* busy or idle */
-        uint64_t bytes;    /* received, as seen while idle */
+        bool busy;         /* a request, or a part of one, is under way */
+        bool ended;        /* halflife shut the socket down, and MHD has not noticed yet */
+        bool displaced;    /* it ends with the answer under way, to make room for another connection */
+        bool unread;       /* the answer was made before all of the request was read */
+        struct mono since; /* when the connection became busy or idle */
+        uint64_t bytes;    /* received by the last sweep that found the connection idle; valid if bytes_known */
         bool bytes_known;
 
         enum http_request_step step;
         struct job *job;
-        bool lent; /* the job is the worker's now */
+        bool lent;              /* a worker has the job now */
+        struct turns *waits_at; /* where it waits for its turn; NULL: it waits for none */
+        TAILQ_ENTRY(http_request) turns_link;
+        size_t reviews_held; /* its part of the listener's */
         size_t body_max;
-        bool body_announced; /* by the headers */
+        bool body_announced; /* the headers announce a body */
+        size_t body_bytes;   /* its length; 1 where they do not say */
         bool admission;
         bool headers_only; /* MHD has not asked for the body yet */
         bool suspended;
-        bool by_name; /* he may not read all: is it this one? */
+        bool by_name; /* the caller may not read every Recommendation, so the question is about this one by name */
         struct auth_key key;
         struct auth_waiter waiter;
         enum auth_say say;
 };
 
-struct http_request_list {
-        struct http_request *first, *last;
+TAILQ_HEAD(http_request_list, http_request);
+
+/* A thread for slow work, and the requests that wait for it: turns.h. */
+struct turns {
+        struct worker *worker;
+        bool working;                      /* the thread has a job */
+        struct http_request_list waiting;  /* oldest first */
+        int waits;                         /* their number */
+        struct recent_count worked_lately; /* microseconds of the thread, by client */
 };
 
-struct message;
 struct rest_listener {
         struct rest_listener_options o;
         struct snapshot_ref *views;
         struct MHD_Daemon *daemon;
         struct certificate *certificate; /* NULL: without TLS */
         struct auth *auth;
-        struct worker *renderer; /* of manifests: seconds, where they are many */
-        struct worker *lister;   /* of what is long: milliseconds, and more to pack */
-        struct worker *admitter; /* of large AdmissionReviews */
+        struct turns renders;      /* of manifests, which takes seconds where they are many */
+        struct turns lists;        /* long answers, which take milliseconds, and more for compression */
+        struct turns reviews_read; /* large AdmissionReviews */
         struct gzip gzip;
         pthread_t thread;
         bool running;
-        bool ending; /* nobody is to wait any more: MHD cannot be stopped while a connection is suspended */
-        int wake;    /* written to by whoever leaves a message */
-        struct pollfd polled[2 + LINGERING_MAX]; /* MHD's descriptor, ours, and those drained */
+        bool ending; /* no request may wait any more: MHD cannot stop while a connection is suspended */
+        int wake;    /* an eventfd; a thread that posts a message writes to it */
+        struct pollfd polled[2 + LINGERING_MAX]; /* MHD's descriptor, wake, and the sockets of drain */
         struct lingering_close drain;
         struct now now;
         struct mono swept;
         struct http_request_list idle, busy;
+        struct map addresses; /* text -> struct client_address */
         int connections;
+        bool full; /* MHD had all connections that it may have, so it may not watch for new ones yet */
         struct job *spare;
         int spares;
-        size_t bodies_held, reviews_held; /* bytes reserved, of the two MAX above */
-        int admissions_waiting;           /* for an owner */
+        size_t bodies_held, reviews_held; /* bytes reserved, of BODIES_MAX and REVIEWS_MAX */
+        struct caller_shares shares;      /* of bodies_held */
+        int admissions_waiting;           /* admissions that wait for an owner */
         char *own_user;                   /* NULL: not known yet */
+        struct admission_paths paths;
         uint64_t tickets;
-        uint64_t id_base; /* of request ids, drawn at the start */
+        uint64_t id_base; /* where request ids start; random */
         char address[96];
 
-        pthread_mutex_t lock; /* of what follows: messages from other threads */
-        struct message *message, **message_end;
-        bool stopping;
-        _Atomic uint64_t answers[6], shed, late, reviews;
+        struct mailbox messages; /* from other threads; never closed */
+        atomic_bool stopping;    /* the thread is to end */
+        _Atomic uint64_t answers[6], shed, late, reviews, astray;
         _Atomic int64_t shown_connections;
 };
 
 /* connections.c */
 void connections_notify(void *listener, struct MHD_Connection *c, void **socket_context,
                         enum MHD_ConnectionNotificationCode what);
+bool connections_full(const struct rest_listener *d); /* MHD accepts no more */
 void connections_busy(struct http_request *v);
 void connections_idle(struct http_request *v);
-void connections_sweep(struct rest_listener *d); /* whoever took too long */
+void connections_sweep(struct rest_listener *d); /* ends requests and connections that took too long */
 
 /* request.c */
 void *http_request_begin(void *listener, const char *uri, struct MHD_Connection *c);
 enum MHD_Result http_request_handle(void *listener, struct MHD_Connection *c, const char *url, const char *method,
                                     const char *version, const char *upload, size_t *upload_size, void **state);
 void http_request_end(void *listener, struct MHD_Connection *c, void **state, enum MHD_RequestTerminationCode why);
-void http_request_judged(struct http_request *v, enum auth_say say); /* what auth says, after AUTH_SAYS_WAIT */
+void http_requests_judged(struct auth_waiter *w, enum auth_say say); /* all of the list, after AUTH_SAYS_WAIT */
 void http_request_recalled(struct http_request *v, struct learned_copy *copies, size_t count);
 void http_request_relayed(struct http_request *v, const struct server_relayed *r); /* copies */
 void http_request_worked(struct http_request *v);
-bool http_request_wants_owner(const struct http_request *v); /* and waits for him */
+bool http_request_wants_owner(const struct http_request *v); /* the request waits for an owner */
 void http_request_found_owner(struct http_request *v,
                               struct admission_owner *owner); /* NULL: not found, or not in time */
-void http_request_give_up(struct http_request *v, enum problem p, const char *why); /* of one that waits for others */
-void http_request_late(struct http_request *v);                                     /* 408, as far as it can be said */
+void http_request_give_up(struct http_request *v, enum problem p, const char *why); /* the request must be suspended */
+void http_request_late(struct http_request *v); /* answers 408, if nothing was sent yet */
 void job_recycle(struct rest_listener *d, struct job *j);
 
 #endif

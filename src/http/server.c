@@ -7,21 +7,17 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "http/connection_places.h"
 #include "http/listen_socket.h"
 #include "rest_listener.h"
 #include "snapshot/snapshot_ref.h"
 
-enum {
-        IDLE_SECONDS = 30,
-        ONE_ADDRESS_SHARE = 4,
-        CONNECTION_BYTES = 16 << 10,
-        LATE_INTERVALS = 3,
-        LATE_LEAST_MS = 10 * SECOND_MS
-};
+enum { IDLE_SECONDS = 30, CONNECTION_BYTES = 16 << 10, LATE_INTERVALS = 3, LATE_LEAST_MS = 10 * SECOND_MS };
 
 struct server {
-        struct MHD_Daemon *daemon;  /* NULL: only REST and admission */
-        struct rest_listener *rest; /* NULL: there is none */
+        struct MHD_Daemon *daemon; /* NULL: only REST and admission are served */
+        struct connection_places places;
+        struct rest_listener *rest; /* NULL: REST and admission are not served */
         struct snapshot_ref views;
         _Atomic int64_t turned_ns, interval_ms;
         char address[96];
@@ -114,7 +110,7 @@ static enum MHD_Result server_handle(void *arg, struct MHD_Connection *c, const 
 {
         static int seen;
         (void)version, (void)upload;
-        if (*state == NULL || *upload_size > 0) { /* nobody looks at a body, but it ends before there is an answer */
+        if (*state == NULL || *upload_size > 0) { /* a body is ignored, but must end before the answer */
                 *state = &seen;
                 *upload_size = 0;
                 return MHD_YES;
@@ -137,15 +133,15 @@ static int health_start(struct server *s, const struct server_options *o, struct
         if (fd < 0)
                 return err_wrap(err, "listen on '%s'", o->listen);
         socket_describe(fd, s->address, sizeof s->address);
-        unsigned most = (unsigned)o->connections_max, each = most < ONE_ADDRESS_SHARE ? 1 : most / ONE_ADDRESS_SHARE;
-        s->daemon = MHD_start_daemon(MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_ITC, 0, NULL, NULL, server_handle, s,
-                                     MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT, most,
-                                     MHD_OPTION_PER_IP_CONNECTION_LIMIT, each, MHD_OPTION_CONNECTION_TIMEOUT,
-                                     (unsigned)IDLE_SECONDS, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-                                     (size_t)CONNECTION_BYTES, MHD_OPTION_END);
+        connection_places_init(&s->places, o->connections_max);
+        s->daemon = MHD_start_daemon(
+                MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_ITC, 0, NULL, NULL, server_handle, s, MHD_OPTION_LISTEN_SOCKET,
+                fd, MHD_OPTION_CONNECTION_LIMIT, (unsigned)(o->connections_max + CONNECTION_PLACES_SPARE),
+                MHD_OPTION_NOTIFY_CONNECTION, connection_places_notify, &s->places, MHD_OPTION_CONNECTION_TIMEOUT,
+                (unsigned)IDLE_SECONDS, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_BYTES, MHD_OPTION_END);
         if (s->daemon)
                 return 0;
-        err_set(err, ERR_IO, "the HTTP server does not start: %m");
+        err_set(err, ERR_IO, "the HTTP server cannot start: %m");
         close(fd);
         return err->code;
 }
@@ -154,7 +150,7 @@ int server_start(const struct server_options *o, struct server **ret, struct err
 {
         struct server *s = MEM_NEW(struct server);
         pthread_mutex_init(&s->views.lock, NULL);
-        s->views.view = snapshot_new(); /* so that there always is one: empty, and not ready */
+        s->views.view = snapshot_new(); /* an empty view that is not ready, so that a view always exists */
         atomic_store(&s->interval_ms, o->interval_ms);
         atomic_store(&s->turned_ns, mono_read().ns);
         int rc = o->listen ? health_start(s, o, err) : 0;
@@ -179,6 +175,7 @@ void server_stop(struct server *s)
                 return;
         if (s->daemon)
                 MHD_stop_daemon(s->daemon);
+        connection_places_release(&s->places);
         rest_listener_close(s->rest);
         snapshot_drop(s->views.view);
         pthread_mutex_destroy(&s->views.lock);
@@ -195,7 +192,7 @@ const char *server_rest_address(const struct server *s)
 int server_set_certificate(struct server *s, const char *cert_pem, const char *key_pem, struct err *err)
 {
         if (!s->rest)
-                return err_set(err, ERR_INVALID, "there is no door to show a certificate at");
+                return err_set(err, ERR_INVALID, "REST and admission are not served, so no certificate is used");
         return rest_listener_set_certificate(s->rest, cert_pem, key_pem, err);
 }
 
@@ -203,6 +200,12 @@ void server_set_own_user(struct server *s, const char *user)
 {
         if (s->rest)
                 rest_listener_set_own_user(s->rest, user);
+}
+
+void server_set_admission_paths(struct server *s, const struct admission_paths *p)
+{
+        if (s->rest)
+                rest_listener_set_admission_paths(s->rest, p);
 }
 
 void server_reviewed(struct server *s, const struct auth_key *k, enum server_verdict v)

@@ -10,14 +10,14 @@
 enum { RETIRED_MS = MINUTE_MS }; /* longer than any handshake may take */
 
 struct pair {
-        struct pair *next; /* an older one */
+        struct pair *next; /* the pair before */
         gnutls_pcert_st chain[CERTIFICATE_CHAIN_MAX];
         unsigned count;
         gnutls_privkey_t key;
         struct mono retired;
 };
 
-struct stamp { /* tells one content of a file from another */
+struct stamp { /* differs whenever a file's content was replaced */
         struct timespec changed;
         ino_t inode;
         dev_t device;
@@ -28,14 +28,14 @@ struct stamps {
 };
 
 struct certificate {
-        pthread_mutex_t lock; /* of pair */
-        struct pair *pair;    /* the newest first */
+        pthread_mutex_t lock; /* protects the list of pairs */
+        struct pair *pair;    /* newest first */
         const char *cert_file, *key_file;
         struct stamps taken, refused;
-        bool told; /* that the refused ones are */
+        bool told; /* the pair in refused was already reported as CERTIFICATE_REFUSED */
 };
 
-static _Thread_local struct certificate *mine; /* GnuTLS hands no argument to who is asked for a certificate */
+static _Thread_local struct certificate *mine; /* GnuTLS passes no argument to the retrieve function */
 
 /* --- pairs --- */
 
@@ -53,7 +53,7 @@ static gnutls_datum_t certificate_datum_of(const char *text)
         return (gnutls_datum_t){(unsigned char *)(uintptr_t)text, (unsigned)strlen(text)};
 }
 
-/* Does the key belong to the certificate? */
+/* Whether the key belongs to the certificate. */
 static int check_pair(const gnutls_datum_t *cert, const gnutls_datum_t *key)
 {
         gnutls_certificate_credentials_t c;
@@ -82,7 +82,7 @@ static int pair_parse(const char *cert_pem, const char *key_pem, struct pair **r
                 rc = gnutls_privkey_import_x509_raw(p->key, &key, GNUTLS_X509_FMT_PEM, NULL, 0);
         if (rc < 0) {
                 pair_free(p);
-                return err_set(err, ERR_INVALID, "certificate and key cannot be used: %s", gnutls_strerror(rc));
+                return err_set(err, ERR_INVALID, "the certificate and its key cannot be used: %s", gnutls_strerror(rc));
         }
         *ret = p;
         return 0;
@@ -192,7 +192,7 @@ int certificate_retrieve(gnutls_session_t session, const gnutls_datum_t *req_ca,
         struct pair *p = mine->pair;
         pthread_mutex_unlock(&mine->lock);
         if (!p)
-                return -1; /* none was brought yet: the handshake fails */
+                return -1; /* no pair was set yet, so the handshake fails */
         *ret_chain = p->chain;
         *ret_count = p->count;
         *ret_key = p->key;

@@ -1,14 +1,15 @@
-/* A thread for what takes its time: one job after the other, from a bounded queue. */
+/* A thread for slow work: it does one job after the other, from a bounded queue. */
 #ifndef HALFLIFE_HTTP_WORKER_H
 #define HALFLIFE_HTTP_WORKER_H
 
 #include "job.h"
 
 struct worker;
-/* done is called on the worker's thread; the job is the receiver's. */
+/* Start the thread. For each finished job it calls done, on its own thread; done takes ownership of the job. */
 int worker_start(int queue_max, void (*done)(void *arg, struct job *j), void *arg, struct worker **ret,
                  struct err *err);
-bool worker_give(struct worker *w, struct job *j); /* false: the queue is full, the job still the caller's */
-void worker_stop(struct worker *w);                /* after the job at hand; the others are freed. NULL is fine */
+bool worker_give(struct worker *w,
+                 struct job *j);    /* takes the job; false: the queue is full, and the caller keeps the job */
+void worker_stop(struct worker *w); /* finishes the current job and frees the others; w may be NULL */
 
 #endif

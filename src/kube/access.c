@@ -12,9 +12,9 @@
 
 enum {
         FILES_EVERY_MS = MINUTE_MS,
-        /* At most: a plug-in that fails, or whose answer does not help, is not run in a circle. */
+        /* The least time between two runs of a plug-in, so that a failing one does not run without pause. */
         EXEC_EVERY_MS = 10 * SECOND_MS,
-        /* Before the credentials expire, or a fifth of their life. */
+        /* How long before expiry credentials are renewed; a fifth of their lifetime if that is shorter. */
         EXEC_EARLY_MS = MINUTE_MS,
 };
 
@@ -25,9 +25,9 @@ struct access {
         struct mono files_read;
         struct exec_run *run;
         struct exec_result from_exec;
-        struct mono exec_rests; /* not run again before; {0}: nothing but the first run was asked of it yet */
-        struct wall exec_due;   /* ms 0: only when forced */
-        struct err files_trouble, exec_trouble; /* why the last try failed; code 0: it did not */
+        struct mono exec_rests;                 /* no further run before this time; {0}: no limit yet */
+        struct wall exec_due;                   /* when to renew the plug-in's credentials; ms 0: only when forced */
+        struct err files_trouble, exec_trouble; /* why the last attempt failed; code 0: it succeeded */
 };
 
 /* --- loading --- */
@@ -45,14 +45,14 @@ static int load_config(const struct access_options *o, struct access_config *ret
                 return kubeconfig_load(usual, o->context, ret, err);
         if (o->context)
                 return err_set(err, ERR_NOTFOUND,
-                               "context '%s' is asked for, but there is no kubeconfig: not by option, not "
+                               "context '%s' was requested, but there is no kubeconfig: not by option, not "
                                "in KUBECONFIG, not at %s",
                                o->context, usual);
         if (host && host[0] && port && port[0])
                 return pod_config_load(POD_MOUNT, host, port, ret, err);
         return err_set(err, ERR_NOTFOUND,
-                       "no API server is known: no kubeconfig by option, in KUBECONFIG or at %s, and this is "
-                       "no pod",
+                       "no API server is known: there is no kubeconfig by option, in KUBECONFIG or at %s, and this is "
+                       "not a pod",
                        usual);
 }
 
@@ -105,7 +105,7 @@ static void access_adopt(struct access *a, struct exec_result *fresh, struct wal
         exec_result_release(&old);
 }
 
-/* One look at the plug-in under way: 1 while it runs. */
+/* Check the running plug-in once. Returns 1 while it runs, 0 when its credentials were adopted, < 0 when it failed. */
 static int exec_look(struct access *a, struct now now, struct err *err)
 {
         struct exec_result fresh = {0};
@@ -154,7 +154,7 @@ static int exec_first(struct access *a, struct err *err)
 
 /* --- files --- */
 
-/* All are tried; the first failure is told. */
+/* Read all credential files again, also after a failure; the first failure is kept for access_refresh to report. */
 static void files_refresh(struct access *a, struct now now, bool force)
 {
         if (!force && (now.mono.ns - a->files_read.ns) / 1000000 < FILES_EVERY_MS)
@@ -181,7 +181,7 @@ static void files_refresh(struct access *a, struct now now, bool force)
                 point_peer(a);
 }
 
-/* --- outside --- */
+/* --- public functions --- */
 
 int access_load(const struct access_options *o, struct access **ret, struct err *err)
 {
@@ -218,7 +218,7 @@ int access_refresh(struct access *a, struct now now, bool force, struct err *err
         files_refresh(a, now, force);
         exec_refresh(a, now, force);
         const struct err *trouble = a->files_trouble.code ? &a->files_trouble : &a->exec_trouble;
-        return trouble->code ? err_set(err, trouble->code, "%s", trouble->text) : 0;
+        return trouble->code ? err_copy(err, trouble) : 0;
 }
 
 bool access_busy(const struct access *a)

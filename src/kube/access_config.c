@@ -41,7 +41,7 @@ void access_config_release(struct access_config *c)
         *c = (struct access_config){0};
 }
 
-/* A token goes into a header line: what could break out of it is refused. White space around it is cut. */
+/* Check a token, which goes into a header line: refuse bytes that could end the line. White space around it is cut. */
 static int check_token(char *text, struct err *err)
 {
         size_t len = strlen(text), skip = strspn(text, " \t\r\n");
@@ -53,11 +53,11 @@ static int check_token(char *text, struct err *err)
                 return err_set(err, ERR_INVALID, "the token is empty");
         for (const char *p = text; *p; p++)
                 if (*p <= ' ' || *p >= 0x7f)
-                        return err_set(err, ERR_INVALID, "the token holds bytes that no token has");
+                        return err_set(err, ERR_INVALID, "the token holds bytes that are not allowed in a token");
         return 0;
 }
 
-/* Both ends of a block: a file that is just being written shows only one. */
+/* Check for both ends of a PEM block; a file that is still being written may lack the second. */
 static int check_pem(const char *text, struct err *err)
 {
         const char *begin = strstr(text, "-----BEGIN ");

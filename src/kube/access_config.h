@@ -1,5 +1,5 @@
 /*
- * Where an API server is and how to prove who we are, as files say it: from kubeconfig or from a pod's mounts.
+ * The API server's address and the credentials, read from kubeconfig files or from a pod's mounts.
  */
 #ifndef HALFLIFE_SRC_KUBE_ACCESS_CONFIG_H
 #define HALFLIFE_SRC_KUBE_ACCESS_CONFIG_H
@@ -9,25 +9,25 @@
 
 #include "base/err.h"
 
-/* A text given in place, or by a file that may change; both NULL: absent. */
+/* A text given inline, or by a file that may change; both NULL: absent. */
 struct access_text {
         char *text; /* as last read */
-        char *path; /* NULL: fixed */
+        char *path; /* the file; NULL: the text was given inline */
 };
 
-/* How to run a credential plug-in; strings are its own, arrays end with NULL. */
+/* How to run a credential plug-in. The struct owns its strings; arrays end with NULL. */
 struct exec_spec {
-        char *command; /* NULL: there is none */
+        char *command; /* NULL: there is no plug-in */
         char **argument, **environment;
         char *api_version;
         char *hint;      /* how to install it, or NULL */
-        json_t *cluster; /* what it is told of the cluster, or NULL */
+        json_t *cluster; /* the cluster's settings, passed to the plug-in; or NULL */
 };
 
 struct access_config {
-        char *source; /* for people */
-        char *ns;     /* NULL: none is named */
-        char *server; /* "https://host:port", no slash behind */
+        char *source; /* where all this is from, in words: see access_source */
+        char *ns;     /* namespace; NULL: none is named */
+        char *server; /* "https://host:port" without a slash at the end */
         char *server_name, *proxy_url;
         bool insecure, in_cluster;
         struct access_text ca, cert, key, token;
@@ -36,16 +36,19 @@ struct access_config {
 
 enum { CREDENTIAL_BYTES_MAX = 1 << 20 };
 
-/* list: paths with ':' between; context NULL: the current one. Files named in place are read. */
+/* Load kubeconfig files and the credential files that they name. list: paths separated by ':'; context NULL: the
+ * current context. */
 int kubeconfig_load(const char *list, const char *context, struct access_config *ret, struct err *err);
-/* dir: where the service account is mounted; host and port as KUBERNETES_SERVICE_HOST and _PORT tell them. */
+/* dir: where the service account is mounted; host and port: KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT. */
 int pod_config_load(const char *dir, const char *host, const char *port, struct access_config *ret, struct err *err);
 void access_config_release(struct access_config *c);
 
-/* Read a text's file again. 1: it changed, 0: as before, < 0: it stays as it was (PEM and tokens are looked at). */
+/* Read a text's file again, and check it as PEM or as a token. Returns 1 if it changed, 0 if not, < 0 on an error,
+ * which leaves the text unchanged. */
 enum credential { CREDENTIAL_PEM, CREDENTIAL_TOKEN };
 int access_text_read(struct access_text *t, enum credential what, struct err *err);
-/* Check and take over text; ERR_INVALID when it is no PEM, or no token an HTTP header could carry. */
+/* Check a text; white space around a token is cut in place. ERR_INVALID if it is not PEM, or not a token that an HTTP
+ * header can carry. */
 int credential_check(char *text, enum credential what, struct err *err);
 
 #endif

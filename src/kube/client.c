@@ -6,22 +6,23 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "answer_status.h"
 #include "base/buf.h"
+#include "base/list.h"
 #include "base/mem.h"
 #include "discover.h"
 #include "net/retry.h"
-#include "status.h"
 
 enum {
         TRIES_AGAIN_MAX = 10,
-        TRIES_AGAIN_READ = 2, /* of a list that is read as it comes: its owner backs off himself, and tells of it */
+        TRIES_AGAIN_READ = 2, /* for a streamed list, whose owner backs off and reports failures itself */
         BODY_MAX = 4 << 20,
         ERROR_BODY_MAX = 64 << 10,
         CALL_MS = 30 * SECOND_MS,
         LIST_MS = 5 * MINUTE_MS,
-        CREDENTIALS_EVERY_MS = 10 * SECOND_MS, /* how often they are asked whether something is due */
-        CREDENTIALS_BUSY_MS = 100,
-        CREDENTIALS_WAIT_MS = 35 * SECOND_MS, /* for a plug-in, after a 401 */
+        CREDENTIALS_EVERY_MS = 10 * SECOND_MS, /* between checks whether credentials are due for renewal */
+        CREDENTIALS_BUSY_MS = 100,             /* the same while a plug-in runs */
+        CREDENTIALS_WAIT_MS = 35 * SECOND_MS,  /* longest wait for a plug-in, after a 401 */
 };
 
 struct client {
@@ -30,16 +31,16 @@ struct client {
         struct http *http;
         struct client_options o;
         char *field_manager;
-        struct client_call *calls;
+        LIST_HEAD(, client_call) calls;
         struct loop_timer credentials;
-        struct mono refreshed;        /* when credentials were renewed by force last */
-        char complaint[ERR_TEXT_MAX]; /* about credentials, told once */
+        struct mono refreshed;        /* when credentials were last renewed by force */
+        char complaint[ERR_TEXT_MAX]; /* the last error about credentials, reported once */
         struct discovery *discovery;
 };
 
 struct client_call {
         struct client *client;
-        struct client_call *before, *after;
+        LIST_ENTRY(client_call) link;
         const char *verb;
         char id[9];
         char *path, *url, *content_type;
@@ -53,11 +54,11 @@ struct client_call {
         struct loop_timer again;
         struct retry back_off;
         int tries_again;
-        bool dropped;        /* to be given up, as all writes are */
-        bool renewed;        /* credentials, for this call, once */
-        bool fed;            /* a stream's reader has seen bytes: it cannot be begun anew */
-        struct mono started; /* this try */
-        unsigned revision;   /* of the peer, at this try */
+        bool dropped;        /* marked by client_drop_writes, and about to be given up */
+        bool renewed;        /* this call has renewed the credentials, which it does once */
+        bool fed;            /* the stream's reader has seen bytes, so the request cannot be repeated */
+        struct mono started; /* when this attempt began */
+        unsigned revision;   /* the peer's revision at this attempt */
         struct buf body;
 };
 
@@ -96,9 +97,7 @@ static void client_call_free(struct client_call *k)
 {
         struct client *c = k->client;
         loop_timer_stop(c->loop, &k->again);
-        *(k->before ? &k->before->after : &c->calls) = k->after;
-        if (k->after)
-                k->after->before = k->before;
+        LIST_REMOVE(k, link);
         mem_free(k->path);
         mem_free(k->url);
         mem_free(k->content_type);
@@ -170,7 +169,7 @@ static void call_try(void *arg)
         k->http = http_start(c->http, &r);
 }
 
-/* After a 401: until a plug-in, where there is one, has come to its end. */
+/* After a 401, repeat the call once the plug-in, if one runs, has ended. */
 static void client_on_renewed(void *arg)
 {
         struct client_call *k = arg;
@@ -184,7 +183,8 @@ static void client_on_renewed(void *arg)
         call_try(k);
 }
 
-/* Once a call. Credentials that another call had renewed since this one was sent are tried as they are. */
+/* Renew the credentials after a refusal, once per call, and repeat the call. If another call has renewed them since
+ * this one was sent, use those. */
 static bool client_renew(struct client_call *k, const struct client_answer *a)
 {
         struct client *c = k->client;
@@ -205,12 +205,12 @@ static bool client_renew(struct client_call *k, const struct client_answer *a)
 static bool may_try_again(const struct client_call *k, const struct client_answer *a)
 {
         if (k->r.stream || k->fed || k->tries_again >= (k->stream.data ? TRIES_AGAIN_READ : TRIES_AGAIN_MAX))
-                return false; /* watches have an owner who backs off for as long as it takes */
+                return false; /* a watch's owner backs off and retries itself */
         if (k->r.method != HTTP_GET)
                 return a->status == 429;
         if (a->status == 429 || a->status >= 500)
                 return a->retry_after_ms >= 0;
-        return a->err.code == ERR_RETRY && a->status < 300; /* no answer, or it was cut */
+        return a->err.code == ERR_RETRY && a->status < 300; /* there was no answer, or only part of one */
 }
 
 static bool try_again(struct client_call *k, const struct client_answer *a)
@@ -245,12 +245,13 @@ static void client_on_done(void *arg, const struct http_reply *reply)
         AUTO(mem_free) char *what = mem_printf("%s %s", http_method_name(k->r.method), k->path);
         bool json_patch = k->content_type && strcmp(k->content_type, "application/json-patch+json") == 0;
         answer_judge(&a, reply, buf_text(&k->body), what, json_patch);
-        if (a.err.code == ERR_TOOBIG && !k->stream.data && reply->status < 300)
+        if (a.err.code == ERR_TOOBIG && !a.unsent && !k->stream.data && reply->status < 300)
                 err_set(&a.err, ERR_TOOBIG, "%s: the answer is longer than %zu bytes", what, k->body.max);
         if (a.status == 401) {
                 struct err plain = a.err;
-                err_set(&a.err, ERR_DENIED, "%s; the server does not take the credentials of %s: have they expired?",
-                        plain.text, access_source(k->client->access));
+                err_set_http(&a.err, ERR_DENIED, a.status,
+                             "%s; the server refuses the credentials of %s: have they expired?", plain.text,
+                             access_source(k->client->access));
         }
         if (a.err.code && (client_renew(k, &a) || try_again(k, &a)))
                 return;
@@ -273,7 +274,7 @@ static const char *verb_of(enum http_method m, const char *content_type)
         case HTTP_DELETE:
                 return "delete";
         }
-        abort(); /* no method */
+        abort(); /* not a method */
 }
 
 static struct client_call *call_new(struct client *c, const char *path, const char *query, int64_t deadline_ms,
@@ -281,7 +282,7 @@ static struct client_call *call_new(struct client *c, const char *path, const ch
 {
         struct client_call *k = MEM_NEW(struct client_call);
         uint32_t random = 0;
-        (void)!getrandom(&random, sizeof random, 0); /* an id for reading along, nothing hangs on it */
+        (void)!getrandom(&random, sizeof random, 0); /* the id only helps to read logs, so a failure does no harm */
         snprintf(k->id, sizeof k->id, "%08x", random);
         k->client = c;
         k->path = mem_string(path);
@@ -290,10 +291,7 @@ static struct client_call *call_new(struct client *c, const char *path, const ch
         if (deadline_ms)
                 k->due.ns = now_of(c).mono.ns + deadline_ms * 1000000;
         buf_init(&k->body, body_max);
-        k->after = c->calls;
-        if (c->calls)
-                c->calls->before = k;
-        c->calls = k;
+        LIST_INSERT_HEAD(&c->calls, k, link);
         return k;
 }
 
@@ -304,8 +302,11 @@ struct client_call *client_start(struct client *c, const struct call *call, clie
         k->verb = verb_of(call->method, call->content_type);
         k->content_type = mem_string(call->content_type);
         k->r.method = call->method;
+        k->r.accept = call->accept;
+        k->r.gzip = call->gzip;
         k->r.body = (struct text){call->body.len ? mem_string_n(call->body.p, call->body.len) : NULL, call->body.len};
         k->r.urgent = call->urgent;
+        k->r.queue = call->queue;
         k->done = done;
         k->arg = arg;
         call_try(k);
@@ -338,18 +339,19 @@ void client_cancel(struct client *c, struct client_call *k)
 
 static struct client_call *first_dropped(const struct client *c)
 {
-        struct client_call *k = c->calls;
-        while (k && !k->dropped)
-                k = k->after;
+        struct client_call *k;
+        LIST_FOREACH (k, &c->calls, link)
+                if (k->dropped)
+                        break;
         return k;
 }
 
 void client_drop_writes(struct client *c, const char *why)
 {
         struct client_call *k;
-        for (k = c->calls; k; k = k->after)
+        LIST_FOREACH (k, &c->calls, link)
                 k->dropped = k->r.method != HTTP_GET && !k->r.urgent;
-        while ((k = first_dropped(c))) { /* an end may begin and cancel others */
+        while ((k = first_dropped(c))) { /* search again each time: a callback may start and cancel calls */
                 struct client_answer a = {.retry_after_ms = -1};
                 err_set(&a.err, ERR_RETRY, "%s %s: given up: %s", http_method_name(k->r.method), k->path, why);
                 k->dropped = false;
@@ -381,8 +383,8 @@ void client_free(struct client *c)
         if (!c)
                 return;
         discovery_free(c->discovery);
-        while (c->calls)
-                client_cancel(c, c->calls);
+        while (!LIST_EMPTY(&c->calls))
+                client_cancel(c, LIST_FIRST(&c->calls));
         http_free(c->http);
         loop_timer_stop(c->loop, &c->credentials);
         mem_free(c->field_manager);
@@ -409,7 +411,7 @@ void client_set_limits(struct client *c, double rate, int concurrency)
         http_set_limits(c->http, rate, concurrency);
 }
 
-/* --- waiting for one --- */
+/* --- waiting for an answer --- */
 
 struct waited {
         bool done;
@@ -437,5 +439,5 @@ int client_wait(struct client *c, const struct call *call, char **ret_body, size
         client_start(c, call, on_waited, &w);
         while (!w.done)
                 loop_turn(c->loop, -1);
-        return w.err.code ? err_set(err, w.err.code, "%s", w.err.text) : 0;
+        return w.err.code ? err_copy(err, &w.err) : 0;
 }

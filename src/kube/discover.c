@@ -1,322 +1,228 @@
+/*
+ * Which kinds the API server has. One answer of aggregated discovery names every kind, so the number of requests does
+ * not depend on how many kinds are looked up, nor on who names them.
+ */
 #include "discover.h"
 
-#include <assert.h>
+#include <stdio.h>
 #include <string.h>
 
+#include "base/list.h"
 #include "base/map.h"
 #include "base/mem.h"
-#include "base/yaml.h"
+#include "base/rate_limit.h"
+#include "discovery_index.h"
 
-enum {
-        FOUND_MS = 10 * MINUTE_MS,
-        ABSENT_MS = 30 * SECOND_MS,
-        KINDS_MAX = 1024,
-        VERSIONS_MAX = 16,
-        BODY_MAX = 16 << 20, /* of a group's resource list */
-};
+enum { FOUND_MS = 10 * MINUTE_MS, ABSENT_MS = 30 * SECOND_MS, BODY_MAX = 32 << 20 };
+
+/* The budget of requests for discovery: one every 5 s, and 4 at once. */
+#define REQUESTS_PER_SECOND 0.2
+#define REQUESTS_AT_ONCE    4
+
+static const char accept[] = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json";
 
 struct waiter {
-        struct waiter *next;
+        STAILQ_ENTRY(waiter) link;
+        struct api_resource kind; /* version and plural: as found */
         void (*done)(void *arg, const struct api_resource *r, const struct err *err);
         void *arg;
 };
 
-/* What is known of one (group, kind), and the question under way. */
-struct lookup {
+STAILQ_HEAD(waiters, waiter);
+
+/* One of the two lists of groups: /api has the core group, /apis all others. */
+struct group_list {
         struct discovery *in;
-        char *key;
-        struct api_resource found; /* plural "": the server has no such kind */
-        bool known;                /* found holds an answer, if an old one */
-        struct mono until;         /* how long it is taken for fresh */
-        struct waiter *waiter, **waiter_end;
+        const char *path;
+        struct discovery_index index;
+        uint64_t digest;     /* of the answer in the index; 0: there was no answer yet */
+        struct mono changed; /* when an answer last differed from the one before */
+        struct mono found,
+                absent; /* until when kinds found in the index, and kinds absent from it, are taken for fresh */
+        struct waiters ready, waiting; /* the index answers the former; the latter wait for the next answer */
         struct client_call *call;
-        char version[VERSIONS_MAX][32]; /* of the group, the preferred one first */
-        int versions, at;
-        struct loop_timer tell;
-        struct err err;
+        struct loop_timer tell, begin;
 };
 
 struct discovery {
         struct client *client;
-        struct map lookup; /* "group/kind" */
+        struct rate_limit budget;
+        struct group_list core, named;
 };
 
-/* --- the end of a question --- */
-
-static void discover_tell(void *arg)
+static struct mono discovery_now(const struct discovery *d)
 {
-        struct lookup *u = arg;
-        struct waiter *w = u->waiter;
-        struct err err = u->err;
-        if (err.code == 0 && u->found.plural[0] == '\0')
-                err_set(&err, ERR_NOTFOUND, "the API server has no kind '%s' in group '%s'", u->found.kind,
-                        u->found.group);
-        u->waiter = NULL;
-        u->waiter_end = &u->waiter;
-        const struct api_resource found = u->found; /* a waiter may ask again and have this entry evicted */
-        for (struct waiter *next; w; w = next) {
-                next = w->next;
-                w->done(w->arg, err.code ? NULL : &found, &err);
+        return loop_now(client_loop(d->client)).mono;
+}
+
+static struct group_list *group_list_of(struct discovery *d, const char *group)
+{
+        return *group ? &d->named : &d->core;
+}
+
+/* --- answers --- */
+
+/* failed: why the server was not asked anew; code 0: it was. A kind found in an old answer counts all the same. */
+static void waiter_tell(const struct group_list *g, struct waiter *w, const struct err *failed)
+{
+        struct err err = *failed;
+        bool found = discovery_index_find(&g->index, w->kind.group, w->kind.kind, &w->kind);
+        if (found)
+                err.code = 0;
+        else if (!err.code && discovery_index_is_stale(&g->index, w->kind.group))
+                err_set(&err, ERR_RETRY, "the API server of group '%s' does not answer", w->kind.group);
+        else if (!err.code)
+                err_set(&err, ERR_NOTFOUND, "the API server has no kind '%s' in group '%s'", w->kind.kind,
+                        w->kind.group);
+        w->done(w->arg, found ? &w->kind : NULL, &err);
+}
+
+static void waiters_tell(const struct group_list *g, struct waiters *all, const struct err *failed)
+{
+        struct waiters told = STAILQ_HEAD_INITIALIZER(told);
+        STAILQ_CONCAT(&told, all); /* a callback may ask again */
+        for (struct waiter *w; (w = STAILQ_FIRST(&told));) {
+                STAILQ_REMOVE_HEAD(&told, link);
+                waiter_tell(g, w, failed);
                 mem_free(w);
         }
 }
 
-static void discover_settle(struct lookup *u, int64_t fresh_ms)
+static void group_list_tell(void *arg)
 {
-        u->known = true;
-        u->err.code = 0;
-        u->until.ns = loop_now(client_loop(u->in->client)).mono.ns + fresh_ms * 1000000;
-        discover_tell(u);
-}
-
-static void settle_absent(struct lookup *u)
-{
-        u->found.plural[0] = '\0';
-        discover_settle(u, ABSENT_MS);
-}
-
-/* An old answer is better than none while the server is away. */
-static void settle_failed(struct lookup *u, const struct err *why)
-{
-        if (u->known && u->found.plural[0]) {
-                discover_settle(u, ABSENT_MS);
-                return;
-        }
-        u->err = *why;
-        discover_tell(u);
+        struct group_list *g = arg;
+        waiters_tell(g, &g->ready, &(struct err){0});
 }
 
 /* --- asking --- */
 
-static void discover_fit(char *out, size_t cap, const char *s)
+/* An answer equal to the last one is not read again. */
+static int group_list_read(struct group_list *g, const struct client_answer *a, struct err *err)
 {
-        size_t len = strnlen(s, cap - 1);
-        memcpy(out, s, len);
-        out[len] = '\0';
+        if (a->err.code)
+                return err_copy(err, &a->err);
+        uint64_t digest = digest_bytes(0, a->body.p, a->body.len);
+        struct err why = {0};
+        if (digest == g->digest)
+                return 0;
+        if (discovery_index_read(&g->index, a->body, &why) < 0)
+                return err_set(err, ERR_RETRY, "discovery by %s: %s", g->path, why.text);
+        g->digest = digest;
+        g->changed = discovery_now(g->in);
+        return 0;
 }
 
-static void discover_ask(struct lookup *u, const char *path, client_done *done)
+static void group_list_answered(void *arg, const struct client_answer *a)
 {
-        const struct call call = {.method = HTTP_GET, .path = path, .body_max = BODY_MAX};
-        u->call = client_start(u->in->client, &call, done, u);
-}
-
-static json_t *read_answer(struct lookup *u, const struct client_answer *a)
-{
-        json_error_t why;
-        json_t *doc = json_loadb(a->body.p, a->body.len, 0, &why);
-        if (!doc) {
-                struct err err;
-                err_set(&err, ERR_RETRY, "find kind '%s' in group '%s': the answer is no JSON: %s", u->found.kind,
-                        u->found.group, why.text);
-                settle_failed(u, &err);
+        struct group_list *g = arg;
+        struct err failed = {0};
+        int64_t now_ns = discovery_now(g->in).ns;
+        g->call = NULL;
+        if (group_list_read(g, a, &failed) == 0) {
+                g->found.ns = now_ns + FOUND_MS * INT64_C(1000000);
+                g->absent.ns = now_ns + ABSENT_MS * INT64_C(1000000);
+        } else {
+                g->found.ns = now_ns + ABSENT_MS * INT64_C(1000000);
         }
-        return doc;
+        waiters_tell(g, &g->waiting, &failed);
 }
 
-/* "deployments", not "deployments/scale". */
-static bool find_kind(const json_t *doc, struct lookup *u)
+static void group_list_begin(void *arg)
 {
-        size_t at;
-        json_t *r;
-        json_array_foreach(json_object_get(doc, "resources"), at, r)
-        {
-                const char *name = json_string_value(json_object_get(r, "name"));
-                const char *kind = json_string_value(json_object_get(r, "kind"));
-                if (!name || !kind || strchr(name, '/') || strcmp(kind, u->found.kind) != 0)
-                        continue;
-                if (!name[0] || strlen(name) >= sizeof u->found.plural)
-                        continue;
-                discover_fit(u->found.plural, sizeof u->found.plural, name);
-                discover_fit(u->found.version, sizeof u->found.version, u->version[u->at]);
-                u->found.namespaced = json_is_true(json_object_get(r, "namespaced"));
-                return true;
-        }
-        return false;
-}
-
-static void ask_version(struct lookup *u);
-
-static void on_version(void *arg, const struct client_answer *a)
-{
-        struct lookup *u = arg;
-        u->call = NULL;
-        if (a->err.code && a->err.code != ERR_NOTFOUND) {
-                settle_failed(u, &a->err);
+        struct group_list *g = arg;
+        struct client *c = g->in->client;
+        int64_t wait_ms = rate_limit_wait_ms(&g->in->budget, discovery_now(g->in));
+        if (wait_ms > 0) {
+                loop_timer_set(client_loop(c), &g->begin, wait_ms, group_list_begin, g);
                 return;
         }
-        if (a->err.code == 0) {
-                AUTO(json_decref) json_t *doc = read_answer(u, a);
-                if (!doc)
-                        return;
-                if (find_kind(doc, u)) {
-                        discover_settle(u, FOUND_MS);
-                        return;
-                }
-        }
-        u->at++;
-        ask_version(u);
+        rate_limit_take(&g->in->budget);
+        g->call = client_start(
+                c,
+                &(struct call){
+                        .method = HTTP_GET, .path = g->path, .accept = accept, .gzip = true, .body_max = BODY_MAX},
+                group_list_answered, g);
 }
 
-static void ask_version(struct lookup *u)
+static bool group_list_is_fresh(const struct group_list *g, const struct api_resource *kind)
 {
-        if (u->at == u->versions) {
-                settle_absent(u);
-                return;
-        }
-        AUTO(mem_free) char *path = path_of(u->found.group, u->version[u->at], NULL, NULL, NULL, NULL);
-        discover_ask(u, path, on_version);
+        struct api_resource found;
+        struct mono now = discovery_now(g->in);
+        return now.ns < g->absent.ns ||
+               (now.ns < g->found.ns && discovery_index_find(&g->index, kind->group, kind->kind, &found));
 }
 
-static void add_version(struct lookup *u, const char *version)
+int client_discover(struct client *c, const char *group, const char *kind,
+                    void (*done)(void *arg, const struct api_resource *r, const struct err *err), void *arg)
 {
-        if (!version || !version[0] || strlen(version) >= sizeof u->version[0] || u->versions == VERSIONS_MAX)
-                return;
-        for (int i = 0; i < u->versions; i++)
-                if (strcmp(u->version[i], version) == 0)
-                        return;
-        discover_fit(u->version[u->versions++], sizeof u->version[0], version);
+        struct group_list *g = group_list_of(client_discovery(c), group);
+        if (!kind[0] || strlen(kind) >= sizeof((struct api_resource *)0)->kind ||
+            strlen(group) >= sizeof((struct api_resource *)0)->group)
+                return ERR_INVALID;
+        struct waiter *w = MEM_NEW(struct waiter);
+        w->done = done;
+        w->arg = arg;
+        snprintf(w->kind.group, sizeof w->kind.group, "%s", group);
+        snprintf(w->kind.kind, sizeof w->kind.kind, "%s", kind);
+        bool fresh = group_list_is_fresh(g, &w->kind);
+        STAILQ_INSERT_TAIL(fresh ? &g->ready : &g->waiting, w, link);
+        if (fresh && !g->tell.place)
+                loop_timer_set(client_loop(c), &g->tell, 0, group_list_tell, g);
+        else if (!fresh && !g->call && !g->begin.place)
+                group_list_begin(g);
+        return 0;
 }
 
-static void on_group(void *arg, const struct client_answer *a)
+void client_undiscover(struct client *c, const char *group)
 {
-        struct lookup *u = arg;
-        u->call = NULL;
-        if (a->err.code == ERR_NOTFOUND) {
-                settle_absent(u);
-                return;
-        }
-        if (a->err.code) {
-                settle_failed(u, &a->err);
-                return;
-        }
-        AUTO(json_decref) json_t *doc = read_answer(u, a);
-        if (!doc)
-                return;
-        size_t at;
-        json_t *v;
-        add_version(u, json_string_value(json_object_get(json_object_get(doc, "preferredVersion"), "version")));
-        json_array_foreach(json_object_get(doc, "versions"), at, v)
-        {
-                add_version(u, json_string_value(json_object_get(v, "version")));
-        }
-        ask_version(u);
+        struct group_list *g = group_list_of(client_discovery(c), group);
+        g->found = g->absent = (struct mono){0};
 }
 
-static void discover_begin(struct lookup *u)
+bool client_discover_stands(const struct client *c, const char *group, struct mono asked)
 {
-        u->versions = u->at = 0;
-        if (u->found.group[0] == '\0') {
-                add_version(u, "v1");
-                ask_version(u);
-                return;
-        }
-        AUTO(mem_free) char *escaped = path_escape(u->found.group);
-        AUTO(mem_free) char *path = mem_printf("/apis/%s", escaped);
-        discover_ask(u, path, on_group);
+        struct discovery *d = client_discovery(c);
+        const struct group_list *g = group_list_of(d, group);
+        return g->changed.ns < asked.ns && discovery_now(d).ns < g->absent.ns;
 }
 
-/* --- the table --- */
+/* --- from start to stop --- */
 
-static bool discover_idle(const struct lookup *u)
+static void group_list_init(struct discovery *d, struct group_list *g, const char *path)
 {
-        return !u->waiter && !u->call && !u->tell.place;
+        *g = (struct group_list){.in = d, .path = path};
+        STAILQ_INIT(&g->ready);
+        STAILQ_INIT(&g->waiting);
 }
 
-static void lookup_free(struct lookup *u)
+static void group_list_release(struct group_list *g)
 {
-        struct client *c = u->in->client;
-        if (u->call)
-                client_cancel(c, u->call);
-        loop_timer_stop(client_loop(c), &u->tell);
-        for (struct waiter *w = u->waiter, *next; w; w = next) {
-                next = w->next;
+        struct client *c = g->in->client;
+        if (g->call)
+                client_cancel(c, g->call);
+        loop_timer_stop(client_loop(c), &g->tell);
+        loop_timer_stop(client_loop(c), &g->begin);
+        STAILQ_CONCAT(&g->waiting, &g->ready);
+        for (struct waiter *w; (w = STAILQ_FIRST(&g->waiting));) {
+                STAILQ_REMOVE_HEAD(&g->waiting, link);
                 mem_free(w);
         }
-        mem_free(u->key);
-        mem_free(u);
-}
-
-static void discover_evict(struct discovery *d, struct mono now)
-{
-        size_t at = 0;
-        struct text key;
-        void *value;
-        while (map_next(&d->lookup, &at, &key, &value)) {
-                struct lookup *u = value;
-                if (discover_idle(u) && u->until.ns < now.ns) {
-                        map_drop(&d->lookup, key);
-                        lookup_free(u);
-                }
-        }
-}
-
-static struct lookup *lookup_new(struct discovery *d, char *key, const char *group, const char *kind)
-{
-        struct lookup *u = MEM_NEW(struct lookup);
-        u->in = d;
-        u->key = key;
-        u->waiter_end = &u->waiter;
-        discover_fit(u->found.group, sizeof u->found.group, group);
-        discover_fit(u->found.kind, sizeof u->found.kind, kind);
-        map_put(&d->lookup, text_of(key), u);
-        return u;
+        discovery_index_release(&g->index);
 }
 
 struct discovery *discovery_new(struct client *c)
 {
         struct discovery *d = MEM_NEW(struct discovery);
         d->client = c;
+        rate_limit_init(&d->budget, REQUESTS_PER_SECOND, REQUESTS_AT_ONCE, discovery_now(d));
+        group_list_init(d, &d->core, "/api");
+        group_list_init(d, &d->named, "/apis");
         return d;
 }
 
 void discovery_free(struct discovery *d)
 {
-        size_t at = 0;
-        struct text key;
-        void *value;
-        while (map_next(&d->lookup, &at, &key, &value))
-                lookup_free(value);
-        map_release(&d->lookup);
+        group_list_release(&d->core);
+        group_list_release(&d->named);
         mem_free(d);
-}
-
-/* The old answer stands for as long as the server cannot be asked. */
-void client_undiscover(struct client *c, const char *group, const char *kind)
-{
-        AUTO(mem_free) char *key = mem_printf("%s/%s", group, kind);
-        struct lookup *u = map_get(&client_discovery(c)->lookup, text_of(key));
-        if (u)
-                u->until = (struct mono){0};
-}
-
-int client_discover(struct client *c, const char *group, const char *kind,
-                    void (*done)(void *arg, const struct api_resource *r, const struct err *err), void *arg)
-{
-        struct discovery *d = client_discovery(c);
-        struct mono now = loop_now(client_loop(c)).mono;
-        if (!kind[0] || strlen(kind) >= sizeof((struct api_resource *)0)->kind ||
-            strlen(group) >= sizeof((struct api_resource *)0)->group)
-                return ERR_INVALID;
-        AUTO(mem_free) char *key = mem_printf("%s/%s", group, kind);
-        struct lookup *u = map_get(&d->lookup, text_of(key));
-        if (!u && d->lookup.count >= KINDS_MAX)
-                discover_evict(d, now);
-        if (!u && d->lookup.count >= KINDS_MAX)
-                return ERR_TOOBIG;
-        if (!u)
-                u = lookup_new(d, STEAL(&key), group, kind);
-
-        struct waiter *w = MEM_NEW(struct waiter);
-        w->done = done;
-        w->arg = arg;
-        *u->waiter_end = w;
-        u->waiter_end = &w->next;
-        if (u->call || u->tell.place)
-                return 0;
-        if (u->known && now.ns < u->until.ns)
-                loop_timer_set(client_loop(c), &u->tell, 0, discover_tell, u);
-        else
-                discover_begin(u);
-        return 0;
 }

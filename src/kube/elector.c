@@ -25,7 +25,7 @@ static int64_t elector_elapsed_ms(struct mono since, struct mono now)
         return (now.ns - since.ns) / 1000000;
 }
 
-/* --- what is known --- */
+/* --- the Lease as last seen --- */
 
 static const json_t *elector_spec_of(const struct elector *e)
 {
@@ -43,7 +43,8 @@ static bool is_mine(const struct elector *e)
         return strcmp(elector_holder(e), e->identity) == 0;
 }
 
-/* Judged by our own clock only: from when the record was first seen as it is, for as long as it says. */
+/* Is the Lease held and not expired? Clocks of other machines do not matter: the duration counts on this process's
+ * clock from when the present spec was first seen. */
 static bool elector_is_valid(const struct elector *e, struct mono now)
 {
         int64_t seconds = json_integer_value(json_object_get(elector_spec_of(e), "leaseDurationSeconds"));
@@ -66,7 +67,7 @@ bool elector_expire(struct elector *e, struct mono now)
         return true;
 }
 
-/* Take in a record; false when the text is none. A spec unlike the last one begins its time anew. */
+/* Take in a Lease; false if the text is not one. A changed spec restarts the time until expiry. */
 static bool elector_observe(struct elector *e, struct text body, struct mono now)
 {
         json_t *lease = json_loadb(body.p, body.len, JSON_REJECT_DUPLICATES, NULL);
@@ -81,7 +82,7 @@ static bool elector_observe(struct elector *e, struct text body, struct mono now
         return true;
 }
 
-/* --- asking --- */
+/* --- requests --- */
 
 static char *elector_dump(json_t *lease)
 {
@@ -133,8 +134,8 @@ static void write_note(const struct elector *e, json_t *lease)
         json_object_set_new(notes, e->note_key, json_string(e->note));
 }
 
-/* The record as read, with what a holder writes; the version in it makes the server refuse it when somebody was
- * faster. */
+/* The Lease as read, with a holder's changes. It keeps its resourceVersion, so the server refuses it if another process
+ * wrote first. */
 static char *next_record(const struct elector *e, const char *holder, int seconds, const char *time)
 {
         json_t *lease = json_deep_copy(e->lease), *spec = json_object_get(lease, "spec");
@@ -176,7 +177,7 @@ char *elector_resign(struct elector *e, struct now now)
 
 /* --- answers --- */
 
-/* Candidates spread over [2 s, 4.4 s). */
+/* A random wait in [2 s, 4.4 s), so that candidates do not all write at once. */
 static int64_t candidate_wait_ms(void)
 {
         uint16_t bits = 0;
@@ -221,7 +222,7 @@ static enum elector_change after_get(struct elector *e, int code, struct text bo
         return ELECTOR_SAME;
 }
 
-/* Counted from when the request was sent: nobody can have seen its effect earlier. */
+/* Count the renewal from when the request was sent, since no other process can have seen the change earlier. */
 static enum elector_change after_success(struct elector *e, struct mono now, int64_t *ret_wait_ms)
 {
         bool was = e->leading;
@@ -238,7 +239,7 @@ static enum elector_change after_write(struct elector *e, int code, struct text 
         if (code == 0 && elector_observe(e, body, now) && is_mine(e))
                 return after_success(e, now, ret_wait_ms);
         bool look = e->optimistic && (code == ERR_STALE || code == ERR_CONFLICT || code == ERR_NOTFOUND);
-        /* A renewal that was not refused may be tried as it is; anything else begins with a look. */
+        /* A renewal that got no answer may be repeated as it is; in all other cases read the Lease first. */
         bool keep = e->optimistic && code == ERR_RETRY;
         ask_again(e, keep ? ELECTOR_PUT : ELECTOR_GET, ret_wait_ms);
         e->optimistic = keep;

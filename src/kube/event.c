@@ -6,35 +6,36 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/utf8.h"
+#include "kube/known_resource.h"
 
 #define CONTROLLER "halflife.dev/controller"
 
 enum {
-        KINDS_MAX = 1000, /* remembered */
-        WRITES_MAX = 25,  /* under way */
+        KINDS_MAX = 1000, /* different events remembered */
+        WRITES_MAX = 25,  /* concurrent writes */
         NOTE_MAX = 1024,
         NAME_MAX_BYTES = 253,
-        IDLE_MS = 6 * MINUTE_MS,     /* a series is over */
-        REFRESH_MS = 30 * MINUTE_MS, /* a long one is written again */
+        IDLE_MS = 6 * MINUTE_MS,     /* a series is over after this long without the event */
+        REFRESH_MS = 30 * MINUTE_MS, /* how often the count of a long series is written */
 };
 
-/* One kind of event: the same object, reason and note. */
+/* An event and its repetitions: the same object, reason, action and note. */
 struct entry {
         struct event_source *source;
         char *key;
-        char *path;               /* of the Event written */
-        int64_t count, written;   /* seen; as the server knows it */
-        struct now last;          /* seen last */
-        struct mono refreshed;    /* written last */
-        struct client_call *call; /* NULL: nothing under way */
-        int64_t sending;          /* the count in it */
+        char *path;               /* path of the Event object */
+        int64_t count, written;   /* times emitted, and the count that the server has */
+        struct now last;          /* when the event was last emitted */
+        struct mono refreshed;    /* when it was last written */
+        struct client_call *call; /* the current write; NULL: none */
+        int64_t sending;          /* the count in the current write */
 };
 
 struct event_source {
         struct client *client;
         char *instance;
         struct map entries;
-        int writes; /* under way */
+        int writes; /* writes in progress */
         uint64_t dropped, named;
 };
 
@@ -93,7 +94,7 @@ static void entry_written(void *arg, const struct client_answer *a)
         e->source->writes--;
         if (a->err.code) {
                 e->source->dropped++;
-                entry_free(e); /* refused, or collected meanwhile: the next one is a first one again */
+                entry_free(e); /* refused, or the server has deleted the Event: the next one starts a new Event */
                 return;
         }
         e->written = e->sending;
@@ -101,7 +102,7 @@ static void entry_written(void *arg, const struct client_answer *a)
                 write_series(e);
 }
 
-/* body is taken over. */
+/* Send a write; takes ownership of body. */
 static void entry_send(struct entry *e, enum http_method method, const char *path, const char *type, json_t *body)
 {
         struct event_source *s = e->source;
@@ -136,7 +137,7 @@ static void write_series(struct entry *e)
         entry_send(e, HTTP_PATCH, e->path, "application/merge-patch+json", body);
 }
 
-/* "<object>.<hex nanoseconds>", unique among ours and short enough for a name. */
+/* "<object>.<hex nanoseconds>", unique among halflife's Events, with the object's name cut to fit. */
 static char *event_name(struct event_source *s, const struct event *e, struct now now)
 {
         uint64_t nanos = (uint64_t)now.wall.ms * 1000000 + s->named++ % 1000000;
@@ -164,14 +165,14 @@ static void write_first(struct entry *entry, const struct event *e, struct now n
         struct event_source *s = entry->source;
         const char *ns = e->ns && *e->ns ? e->ns : "default";
         AUTO(mem_free) char *name = event_name(s, e, now);
-        AUTO(mem_free) char *collection = path_of("events.k8s.io", "v1", ns, "events", NULL, NULL);
+        AUTO(mem_free) char *collection = known_resource_path(KNOWN_NEW_EVENTS, ns, NULL, NULL);
         json_t *body = event_body(s, e, ns, name, now);
         if (!body) { /* a note that is not UTF-8 */
                 s->dropped++;
                 entry_free(entry);
                 return;
         }
-        entry->path = path_of("events.k8s.io", "v1", ns, "events", name, NULL);
+        entry->path = known_resource_path(KNOWN_NEW_EVENTS, ns, name, NULL);
         entry_send(entry, HTTP_POST, collection, NULL, body);
 }
 
@@ -212,7 +213,7 @@ void event_emit(struct event_source *s, const struct event *e, struct now now)
         struct entry *entry = map_get(&s->entries, text_of(key));
         if (entry && event_elapsed_ms(entry->last.mono, now.mono) > IDLE_MS) {
                 event_tick(s, now);
-                entry = map_get(&s->entries, text_of(key)); /* its last count may be on its way */
+                entry = map_get(&s->entries, text_of(key)); /* kept if its last count is still being written */
         }
         if (entry) {
                 emit_again(entry, now);

@@ -20,7 +20,7 @@ struct exec_run {
         const struct exec_spec *spec;
         pid_t pid; /* 0: has been waited for */
         int status;
-        int fd[OUTPUTS]; /* -1: at its end */
+        int fd[OUTPUTS]; /* -1: closed */
         struct buf said[OUTPUTS];
         bool too_much;
         struct mono started;
@@ -59,8 +59,8 @@ static bool same_variable(const char *a, const char *b)
         return strncmp(a, b, len) == 0 && b[len] == '=';
 }
 
-/* Ours, the plug-in's own, then what of this process's they do not replace. The array is the caller's, its strings are
- * not. */
+/* The plug-in's environment: info, the variables from kubeconfig, then this process's variables that these do not
+ * replace. The caller frees the array, not its strings. */
 static char **make_environment(const struct exec_spec *x, char *info)
 {
         size_t ours = 1, all = 0, kept;
@@ -93,7 +93,8 @@ static char **make_arguments(const struct exec_spec *x)
         return argv;
 }
 
-/* A group of its own to kill whole, and the signals as any program expects them: the loop blocks some. */
+/* Start the plug-in in its own process group, so that all its processes can be killed. Reset signal masks and handlers,
+ * since the loop blocks some signals. */
 static int exec_spawn(struct exec_run *run, int to[OUTPUTS], char **argv, char **env)
 {
         posix_spawn_file_actions_t files;
@@ -178,9 +179,9 @@ void exec_free(struct exec_run *run)
         mem_free(run);
 }
 
-/* --- what it says --- */
+/* --- output --- */
 
-/* Too much on stdout ends it; of stderr the beginning is kept. */
+/* Read the available output. Too much on stdout is an error; for stderr only the beginning is kept. */
 static void exec_drain(struct exec_run *run, int i)
 {
         char chunk[4096];
@@ -224,7 +225,7 @@ static int exec_read_status(const json_t *status, struct exec_result *r, struct 
                 return err_set(err, ERR_INVALID, "status has neither a token nor a certificate with its key");
         const char *expires = json_string_value(json_object_get(status, "expirationTimestamp"));
         if (expires && wall_parse(expires, strlen(expires), &r->expires) < 0)
-                return err_set(err, ERR_INVALID, "status.expirationTimestamp '%s' is no time", expires);
+                return err_set(err, ERR_INVALID, "status.expirationTimestamp '%s' is not a time", expires);
         return 0;
 }
 
@@ -235,11 +236,11 @@ static int read_credential(const struct exec_run *run, struct exec_result *ret, 
         AUTO(json_decref)
         json_t *doc = json_loadb(run->said[OUT].data ? run->said[OUT].data : "", run->said[OUT].len, 0, &why);
         if (!doc)
-                return err_set(err, ERR_INVALID, "its output is no JSON: %s", why.text);
+                return err_set(err, ERR_INVALID, "its output is not JSON: %s", why.text);
         const char *version = json_string_value(json_object_get(doc, "apiVersion"));
         if (!version || strcmp(version, run->spec->api_version) != 0)
-                return err_set(err, ERR_INVALID, "it speaks '%s', the kubeconfig asks for '%s'", version ? version : "",
-                               run->spec->api_version);
+                return err_set(err, ERR_INVALID, "its apiVersion is '%s', but the kubeconfig asks for '%s'",
+                               version ? version : "", run->spec->api_version);
         int rc = exec_read_status(json_object_get(doc, "status"), &r, err);
         if (rc < 0) {
                 exec_result_release(&r);
@@ -249,7 +250,7 @@ static int read_credential(const struct exec_run *run, struct exec_result *ret, 
         return 0;
 }
 
-/* What it wrote to stderr, on one line. */
+/* Set err from the plug-in's exit status and its stderr, on one line. */
 static void exec_complain(struct exec_run *run, struct err *err)
 {
         for (size_t i = 0; i < run->said[ERROR].len; i++)
@@ -278,7 +279,7 @@ int exec_poll(struct exec_run *run, struct mono now, struct exec_result *ret, st
                         rc = err->code;
                 }
         } else if (now.ns - run->started.ns > EXEC_MS_MAX * INT64_C(1000000)) {
-                rc = err_set(err, ERR_RETRY, "no end after %d s", EXEC_MS_MAX / SECOND_MS);
+                rc = err_set(err, ERR_RETRY, "it did not end within %d s", EXEC_MS_MAX / SECOND_MS);
         }
         if (run->too_much)
                 rc = err_set(err, ERR_TOOBIG, "it wrote more than %d bytes", OUT_BYTES_MAX);

@@ -1,6 +1,6 @@
 /*
- * Credential plug-ins: a program that prints an ExecCredential. It runs beside the loop, in a process group of its own,
- * without a terminal; its output is bounded and so is its time.
+ * Credential plug-ins: programs that print an ExecCredential. A plug-in runs beside the loop in its own process group,
+ * without a terminal, and with a bounded time and output.
  */
 #ifndef HALFLIFE_SRC_KUBE_EXEC_H
 #define HALFLIFE_SRC_KUBE_EXEC_H
@@ -11,16 +11,17 @@
 enum { EXEC_MS_MAX = 30 * SECOND_MS };
 
 struct exec_result {
-        char *token, *cert, *key; /* NULL: absent; the caller's */
+        char *token, *cert, *key; /* NULL: absent; freed by exec_result_release */
         struct wall expires;      /* ms 0: never */
 };
 void exec_result_release(struct exec_result *r);
 
 struct exec_run;
 struct exec_run *exec_start(const struct exec_spec *x, struct mono now, struct err *err);
-/* 1: it runs still; 0: done, *ret filled; < 0: it failed (the text holds what it said). Does not wait. */
+/* Check a plug-in without waiting. Returns 1 while it runs, 0 when it has succeeded and *ret is filled, < 0 when it has
+ * failed; err then quotes its stderr. */
 int exec_poll(struct exec_run *run, struct mono now, struct exec_result *ret, struct err *err);
-void exec_pause(struct exec_run *run); /* wait a moment for it, for callers without a loop */
-void exec_free(struct exec_run *run);  /* kills it if it runs still; NULL is fine */
+void exec_pause(struct exec_run *run); /* wait a moment for output, for callers without a loop */
+void exec_free(struct exec_run *run);  /* kills the plug-in if it is still running; NULL is fine */
 
 #endif

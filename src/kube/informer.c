@@ -1,5 +1,5 @@
 /*
- * The reflector on the wire: one streamed request at a time, a timer between them.
+ * The I/O of the reflector: one streamed request at a time, with a timer between requests.
  */
 #include "kube/informer.h"
 
@@ -9,13 +9,13 @@ enum {
         QUERY_MAX = 64 << 10,
         LIST_SILENCE_MS = 60000,
         STEADY_MS = 1500,
-        WATCH_MS = 11 * MINUTE_MS, /* the server ends it after ten at most; where it does not, we do */
-        WATCH_SILENCE_MS = 90000,  /* bookmarks come each minute: longer without a byte is a dead connection */
+        WATCH_MS = 11 * MINUTE_MS, /* a watch's deadline, in case the server does not end it after ten minutes */
+        WATCH_SILENCE_MS = 90000,  /* bookmarks come each minute, so the connection is dead after this long silence */
 };
 
 struct informer {
         struct client *client;
-        struct client_call *call; /* NULL: none under way */
+        struct client_call *call; /* NULL: no request is in progress */
         struct loop_timer again, steady;
         struct reflector reflector;
         char *path, *selector;
@@ -29,7 +29,7 @@ static void informer_steady(void *arg)
         reflector_steady(&in->reflector);
 }
 
-/* An event may be long in coming: a watch that was taken and not ended at once works. */
+/* A watch that the server accepted and did not end at once works, even if the first event takes long. */
 static void informer_head(void *arg, struct wall date)
 {
         struct informer *in = arg;

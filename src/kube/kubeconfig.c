@@ -17,10 +17,10 @@ struct config_file {
 struct config_set {
         struct config_file file[FILES_MAX];
         int files;
-        const char *list; /* as it was given */
+        const char *list; /* the paths as given */
 };
 
-/* An entry of a section and the file that holds it, against which its paths are read. */
+/* An entry of a section, and the file that holds it; relative paths in the entry start at the file's folder. */
 struct entry {
         const json_t *value;
         const char *section, *name, *path;
@@ -50,12 +50,12 @@ static int kubeconfig_read_one(struct config_set *set, const char *path, struct 
                 return 0;
         if (!json_is_object(doc))
                 return err_set(err, ERR_INVALID,
-                               "read kubeconfig '%s': it is no mapping with clusters, users and contexts", path);
+                               "read kubeconfig '%s': it is not a mapping with clusters, users and contexts", path);
         set->file[set->files++] = (struct config_file){.path = mem_string(path), .doc = STEAL(&doc)};
         return 0;
 }
 
-/* Of several files those that are not there are passed over, as kubectl does. */
+/* Read all files. If there are several, skip missing ones, as kubectl does. */
 static int kubeconfig_read_all(struct config_set *set, const char *list, struct err *err)
 {
         bool several = strchr(list, ':') != NULL;
@@ -73,13 +73,14 @@ static int kubeconfig_read_all(struct config_set *set, const char *list, struct 
                         return rc;
         }
         if (set->files == 0)
-                return err_set(err, ERR_NOTFOUND, "none of the kubeconfig files %s is there or holds anything", list);
+                return err_set(err, ERR_NOTFOUND, "the kubeconfig files %s are all missing or empty", list);
         return 0;
 }
 
 /* --- sections --- */
 
-/* Find the entry of a name in the first file that has it. ERR_NOTFOUND; ERR_INVALID: twice in that file. */
+/* Find a named entry in the first file that has it. ERR_NOTFOUND: no file has it. ERR_INVALID: that file has it twice.
+ */
 static int find_entry(const struct config_set *set, const char *section, const char *member, const char *name,
                       struct entry *ret, struct err *err)
 {
@@ -93,7 +94,7 @@ static int find_entry(const struct config_set *set, const char *section, const c
                         if (!its || strcmp(its, name) != 0)
                                 continue;
                         if (found++)
-                                return err_set(err, ERR_INVALID, "'%s' stands twice in %s of %s", name, section,
+                                return err_set(err, ERR_INVALID, "'%s' appears twice in %s of %s", name, section,
                                                set->file[i].path);
                         *ret = (struct entry){json_object_get(item, member), section, name, set->file[i].path};
                 }
@@ -103,7 +104,7 @@ static int find_entry(const struct config_set *set, const char *section, const c
         return ERR_NOTFOUND;
 }
 
-/* "a, b" of all files, in their order; what is too much for one line is left out. */
+/* The names of all files' entries as "a, b", or "none"; names beyond NAMES_SHOWN bytes are left out. */
 static char *names_of(const struct config_set *set, const char *section)
 {
         struct buf b;
@@ -130,11 +131,11 @@ static int need_entry(const struct config_set *set, const char *section, const c
                 return err_set(err, ERR_NOTFOUND, "%s '%s' is not in %s; it has: %s", member, name, set->list, names);
         }
         if (rc == 0 && !json_is_object(ret->value))
-                return err_set(err, ERR_INVALID, "%s '%s' in %s says nothing", member, name, ret->path);
+                return err_set(err, ERR_INVALID, "%s '%s' in %s is empty", member, name, ret->path);
         return rc;
 }
 
-/* A text member; absent, null and "" leave *ret NULL. */
+/* Read a member that is a text. If it is absent, null or "", *ret stays as it is. */
 static int text_member(const struct entry *e, const json_t *of, const char *key, char **ret, struct err *err)
 {
         const json_t *value = json_object_get(of, key);
@@ -168,7 +169,7 @@ static int base64_digit(char c)
         return at ? (int)(at - digits) : -1;
 }
 
-/* NULL when it is not base64; line breaks are passed over. */
+/* Decode base64, ignoring line breaks; NULL if s is not base64. */
 static char *base64_decode(const char *s)
 {
         char *out = mem_new(strlen(s) / 4 * 3 + 4);
@@ -191,7 +192,7 @@ static char *base64_decode(const char *s)
         return NULL;
 }
 
-/* A path, against the folder of the file that names it. */
+/* Resolve a path relative to the folder of the file that names it. Takes ownership of path. */
 static char *path_from(const char *file, char *path)
 {
         const char *slash = strrchr(file, '/');
@@ -202,7 +203,7 @@ static char *path_from(const char *file, char *path)
         return ret;
 }
 
-/* KEY-data wins over KEY, a path. */
+/* Read a PEM text: KEY-data holds it inline and takes precedence over KEY, which is a path. */
 static int pem_member(const struct entry *e, const char *key, struct access_text *ret, struct err *err)
 {
         AUTO(mem_free) char *data_key = mem_printf("%s-data", key);
@@ -225,7 +226,7 @@ static int pem_member(const struct entry *e, const char *key, struct access_text
         return rc < 0 ? err_wrap(err, "%s of '%s' in %s", key, e->name, e->path) : 0;
 }
 
-/* The file's token beats the one in place, which stands in while there is no file. */
+/* Read a user's token. tokenFile takes precedence; the inline token is used as long as that file cannot be read. */
 static int token_member(const struct entry *e, struct access_text *ret, struct err *err)
 {
         int rc = text_member(e, e->value, "token", &ret->text, err);
@@ -279,7 +280,7 @@ static int read_cluster(const struct entry *e, struct access_config *c, struct e
         return rc;
 }
 
-/* Ways to prove oneself that would be passed over in silence: better said. */
+/* Refuse authentication methods that halflife does not support, instead of ignoring them silently. */
 static int kubeconfig_refuse_unknown(const struct entry *e, struct err *err)
 {
         static const struct {
@@ -357,8 +358,8 @@ static int read_exec(const struct entry *e, const struct entry *cluster, struct 
                                x->command ? "apiVersion" : "command");
         if (mode && strcmp(mode, "Always") == 0)
                 return err_set(err, ERR_INVALID,
-                               "exec of user '%s' in %s wants a terminal (interactiveMode Always), which "
-                               "halflife has not",
+                               "exec of user '%s' in %s needs a terminal (interactiveMode Always), which "
+                               "halflife does not have",
                                e->name, e->path);
         if (strchr(x->command, '/'))
                 x->command = path_from(e->path, x->command);

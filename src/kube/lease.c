@@ -1,19 +1,21 @@
 /*
- * The elector on the wire: one urgent request at a time, a timer between them, and one for the end of the time held.
+ * The I/O of the elector: one urgent request at a time, a timer between requests, and a timer for the end of
+ * leadership.
  */
 #include "kube/lease.h"
 
 #include "base/mem.h"
 #include "elector.h"
+#include "kube/known_resource.h"
 
 struct lease {
         struct client *client;
         struct lease_options options;
         char *ns, *name, *identity, *path, *collection;
         struct elector elector;
-        struct client_call *call; /* NULL: none under way */
+        struct client_call *call; /* NULL: no request is in progress */
         struct loop_timer again, expiry;
-        struct err why; /* the last try that failed; code 0: none since a success */
+        struct err why; /* the last failure; code 0: none since a success */
         bool releasing;
         void (*released)(void *arg);
         void *released_arg;
@@ -21,21 +23,21 @@ struct lease {
 
 static void lease_ask(void *arg);
 
-/* --- what is told --- */
+/* --- reports to the owner --- */
 
 static void tell_lost(struct lease *l, const char *what)
 {
-        struct err why = {0};
+        struct err why = l->why;
         if (l->why.code)
-                err_set(&why, l->why.code, "lease '%s/%s': %s: %.300s", l->ns, l->name, what, l->why.text);
+                err_wrap(&why, "lease '%s/%s': %s", l->ns, l->name, what);
         else
                 err_set(&why, ERR_RETRY, "lease '%s/%s': %s", l->ns, l->name, what);
         loop_timer_stop(client_loop(l->client), &l->expiry);
         l->options.lost(l->options.arg, &why);
 }
 
-/* Once for each kind of failure, until a try succeeds. Another's faster write is nothing wrong, nor is a Lease that is
- * not there yet; one that cannot be made is, its namespace is missing. */
+/* Report each kind of failure once, until a request succeeds. A conflict with another process is expected, and so is a
+ * Lease that does not exist yet. A 404 when creating it is not: its namespace is missing. */
 static void lease_tell_trouble(struct lease *l, const struct err *err)
 {
         bool missing = err->code == ERR_NOTFOUND && l->elector.under_way != ELECTOR_POST;
@@ -59,7 +61,7 @@ static void check_expiry(void *arg)
                                RENEW_MS - (now.ns - l->elector.renewed.ns) / 1000000, check_expiry, l);
 }
 
-/* --- giving it up --- */
+/* --- giving the Lease up --- */
 
 static void finish_release(void *arg)
 {
@@ -73,7 +75,7 @@ static void finish_release(void *arg)
 static void lease_resigned(void *arg, const struct client_answer *a)
 {
         struct lease *l = arg;
-        (void)a; /* refused or lost on the way: it runs out by itself */
+        (void)a; /* if the request failed, the Lease expires by itself */
         l->call = NULL;
         finish_release(l);
 }
@@ -89,7 +91,7 @@ static void lease_resign(struct lease *l)
                 loop_timer_set(client_loop(l->client), &l->again, 0, finish_release, l);
 }
 
-/* --- asking --- */
+/* --- requests --- */
 
 static void look_at_note(struct lease *l)
 {
@@ -118,7 +120,7 @@ static void lease_answered(void *arg, const struct client_answer *a)
         else
                 l->why.code = 0;
         if (change == ELECTOR_LOST)
-                tell_lost(l, "another took it");
+                tell_lost(l, "another process took it");
         check_expiry(l);
         if (change == ELECTOR_GAINED)
                 l->options.gained(l->options.arg);
@@ -152,8 +154,8 @@ struct lease *lease_new(struct client *c, const struct lease_options *o)
         l->ns = mem_string(o->ns);
         l->name = mem_string(o->name);
         l->identity = mem_string(o->identity);
-        l->path = path_of("coordination.k8s.io", "v1", o->ns, "leases", o->name, NULL);
-        l->collection = path_of("coordination.k8s.io", "v1", o->ns, "leases", NULL, NULL);
+        l->path = known_resource_path(KNOWN_LEASES, o->ns, o->name, NULL);
+        l->collection = known_resource_path(KNOWN_LEASES, o->ns, NULL, NULL);
         elector_init(&l->elector, l->ns, l->name, l->identity);
         l->elector.note_key = o->note;
         lease_ask(l);
@@ -178,7 +180,7 @@ void lease_release(struct lease *l, void (*done)(void *arg), void *arg)
         l->released_arg = arg;
         loop_timer_stop(loop, &l->again);
         loop_timer_stop(loop, &l->expiry);
-        if (!l->call) /* else after its answer, which tells the version to write on */
+        if (!l->call) /* else when the answer arrives, which has the version that the write needs */
                 lease_resign(l);
 }
 

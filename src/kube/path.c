@@ -30,7 +30,7 @@ static void add_part(struct buf *b, const char *part)
         if (!part)
                 return;
         AUTO(mem_free) char *escaped = path_escape(part);
-        (void)buf_printf(b, "/%s", escaped); /* a path too long for the buffer is one the server refuses as well */
+        (void)buf_printf(b, "/%s", escaped); /* a path that does not fit would be refused by the server as well */
 }
 
 char *path_of(const char *group, const char *version, const char *ns, const char *plural, const char *name,

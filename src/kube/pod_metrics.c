@@ -1,13 +1,14 @@
 #include "kube/pod_metrics.h"
 
 #include "base/mem.h"
+#include "kube/known_resource.h"
 #include "net/stream.h"
 
 struct metrics_poll {
         struct client *client;
         struct client_call *call;
         struct stream stream;
-        struct arena arena; /* of one item */
+        struct arena arena; /* reset for each item */
         struct metrics_result result;
         void (*each)(void *arg, const struct pod_metrics_view *m, struct wall date);
         void (*done)(void *arg, const struct metrics_result *r);
@@ -55,7 +56,7 @@ static void poll_done(void *arg, const struct client_answer *a, bool whole)
         if (r->err.code == 0)
                 r->err = a->err;
         if (r->err.code == 0 && !whole)
-                err_set(&r->err, ERR_RETRY, "the answer was cut");
+                err_set(&r->err, ERR_RETRY, "the answer is incomplete");
         r->whole = r->err.code == 0 && stream_end(&p->stream, &r->err) == 0;
         if (r->err.code)
                 err_wrap(&r->err, "read usage from metrics.k8s.io");
@@ -73,7 +74,7 @@ struct metrics_poll *metrics_poll(struct client *c, const char *ns, int64_t dead
         p->done = done;
         p->arg = arg;
         stream_init(&p->stream, STREAM_LIST, STREAM_ITEM_MAX, STREAM_LIST_MAX, poll_item, p);
-        AUTO(mem_free) char *path = path_of("metrics.k8s.io", "v1beta1", ns, "pods", NULL, NULL);
+        AUTO(mem_free) char *path = known_resource_path(KNOWN_POD_METRICS, ns, NULL, NULL);
         const struct client_stream_request r = {.path = path,
                                                 .deadline_ms = deadline_ms,
                                                 .head = poll_head,

@@ -9,40 +9,40 @@ enum {
         VERSION_MAX = 1 << 10, /* bytes of a resourceVersion */
         PAGE_MAX = 16 << 10,   /* bytes of a continue token */
         PAGE_SIZE = 500,
-        PAGES_MAX = 1 << 14,     /* of one list, 8 million objects: a server that always has one more is broken */
+        PAGES_MAX = 1 << 14,     /* for 8 million objects; a list with more pages means a broken server */
         WATCH_LEAST_S = 300,     /* a watch asks for 300 to 600 s */
         SHORT_MS = 1000,         /* a watch that ends sooner, without an event, has failed */
-        STEADY_MS = 10000,       /* a request that lived so long starts the back-off anew */
-        OBJECT_MS = 120000,      /* bytes that make no whole object for so long are none of an API server */
-        RELIST_APART_MS = 60000, /* expired again so soon: wait before the list */
+        STEADY_MS = 10000,       /* after a request that lasted this long the back-off starts again */
+        OBJECT_MS = 120000,      /* bytes that make no complete object for so long are not from an API server */
+        RELIST_APART_MS = 60000, /* if a version expires again within this time, wait before the list */
 };
 
-/* What a request came to. */
+/* How a request ended. */
 enum saw {
-        SAW_END,     /* its proper end */
-        SAW_SHORT,   /* of a watch, at once and without an event */
-        SAW_CUT,     /* no answer, silence, or a body that broke off */
-        SAW_BUSY,    /* 429 or 5xx, or an ERROR event of these codes */
+        SAW_END,     /* regularly */
+        SAW_SHORT,   /* a watch ended within SHORT_MS and without an event */
+        SAW_CUT,     /* no answer, silence, or an incomplete body */
+        SAW_BUSY,    /* 429 or 5xx, or an ERROR event with such a code */
         SAW_EXPIRED, /* 410 */
-        SAW_FUTURE,  /* 504: a version that the server has not reached */
-        SAW_REFUSED, /* 400 or 422: does not know what was asked */
-        SAW_ABSENT,  /* 404: no such kind, now */
+        SAW_FUTURE,  /* 504: the server has not reached the version yet */
+        SAW_REFUSED, /* 400 or 422: the server does not know the parameters */
+        SAW_ABSENT,  /* 404: the server does not have the kind at present */
         SAW_DENIED,  /* 401, 403 */
-        SAW_BROKEN,  /* anything else: not a list, no version, over a bound */
+        SAW_BROKEN,  /* anything else: not a list, no version, a bound exceeded */
         SAW_COUNT
 };
 
 /* What to do next. */
 enum step {
-        STEP_ADVANCE,    /* the next page; after the last: sweep, then watch */
-        STEP_WATCH,      /* watch on from the last version, at once */
-        STEP_AGAIN,      /* wait, then the same request again */
-        STEP_LIST,       /* list afresh, at once unless that was just done */
-        STEP_WAIT_LIST,  /* wait, then list afresh */
-        STEP_PAGES,      /* list afresh, at once, in pages until a list is whole */
-        STEP_WAIT_PAGES, /* wait, then the same */
-        STEP_ONLY_PAGES, /* remember that there is no watch-list; list at once */
-        STEP_RESTART,    /* a page expired: from the first one, then unpaged */
+        STEP_ADVANCE,    /* get the next page; after the last one sweep, then watch */
+        STEP_WATCH,      /* continue the watch from the last version at once */
+        STEP_AGAIN,      /* wait, then repeat the request */
+        STEP_LIST,       /* start a new list, at once unless the last one began just now */
+        STEP_WAIT_LIST,  /* wait, then start a new list */
+        STEP_PAGES,      /* start a new list at once, in pages until a list is complete */
+        STEP_WAIT_PAGES, /* wait, then do the same as STEP_PAGES */
+        STEP_ONLY_PAGES, /* remember that the server has no watch-list; start a new list at once */
+        STEP_RESTART,    /* a page expired: list from the first page again; the next time without pages */
 };
 
 /* clang-format off */
@@ -61,7 +61,7 @@ static const enum step next[SAW_COUNT][REFLECTOR_STATES] = {
 };
 /* clang-format on */
 
-/* --- what is asked --- */
+/* --- requests --- */
 
 static void list_afresh(struct reflector *r)
 {
@@ -99,7 +99,7 @@ void reflector_release(struct reflector *r)
         arena_release(&r->arena);
 }
 
-/* Spread, so that all watches of a start do not end together. */
+/* A random duration, so that watches which started together do not end together. */
 static int watch_seconds(void)
 {
         uint16_t bits = 0;
@@ -153,7 +153,7 @@ bool reflector_begin(struct reflector *r, struct mono now, struct buf *ret_query
         return watch;
 }
 
-/* --- what comes --- */
+/* --- answers --- */
 
 static void tell_well(struct reflector *r)
 {
@@ -199,7 +199,7 @@ static int reflector_broken(struct reflector *r, const char *why)
         return err_set(&r->why, ERR_INVALID, "%s", why);
 }
 
-/* An ERROR event's Status says what an HTTP status would have said. */
+/* The Status in an ERROR event means the same as an HTTP status of that code. */
 static int take_error(struct reflector *r, const struct watch_event *e)
 {
         bool future = e->code == 504 && memmem(e->text.p, e->text.len, "Too large resource version", 26);
@@ -212,9 +212,9 @@ static int take_error(struct reflector *r, const struct watch_event *e)
                    : r->saw == SAW_DENIED ? ERR_DENIED
                    : r->saw == SAW_BROKEN ? ERR_INVALID
                                           : ERR_RETRY;
-        return err_set(&r->why, code, "the watch ended with error %lld %.*s: %.*s", (long long)e->code,
-                       (int)(e->reason.len < 64 ? e->reason.len : 64), e->reason.p,
-                       (int)(e->text.len < 256 ? e->text.len : 256), e->text.p);
+        return err_set_http(&r->why, code, (int)e->code, "the watch ended with error %lld %.*s: %.*s",
+                            (long long)e->code, (int)(e->reason.len < 64 ? e->reason.len : 64), e->reason.p,
+                            (int)(e->text.len < 256 ? e->text.len : 256), e->text.p);
 }
 
 static int take_bookmark(struct reflector *r, const struct watch_event *e)
@@ -250,7 +250,7 @@ static int reflector_take_event(void *arg, struct text value)
                 reflector_upsert(r, e.object);
         else if (e.type == WATCH_DELETED)
                 r->owner.remove(r->owner.arg, e.object);
-        /* Initial events come in no order: the first version to go on from is that of their end. */
+        /* Initial events are unordered, so only the bookmark at their end has a version to continue from. */
         if (r->state == WATCHING && e.version.len > 0) {
                 buf_reset(&r->version);
                 buf_add(&r->version, e.version.p, e.version.len);
@@ -271,20 +271,21 @@ int reflector_data(struct reflector *r, const char *p, size_t len, struct mono n
         int rc = stream_feed(&r->stream, p, len, &why);
         if (rc < 0 && r->saw < 0) {
                 r->saw = SAW_BROKEN;
-                err_set(&r->why, rc, "after %llu objects: %.400s", (unsigned long long)r->values, why.text);
+                r->why = why;
+                err_wrap(&r->why, "after %llu objects", (unsigned long long)r->values);
         }
         if (r->values + r->stats.refused != before)
                 r->took = now;
         else if (rc == 0 && (now.ns - r->took.ns) / 1000000 > OBJECT_MS) {
                 r->saw = SAW_CUT;
-                rc = err_set(&r->why, ERR_RETRY, "bytes come, but no whole object within %d s", OBJECT_MS / 1000);
+                rc = err_set(&r->why, ERR_RETRY, "bytes arrive, but no complete object within %d s", OBJECT_MS / 1000);
         }
         return rc;
 }
 
-/* --- how it ends --- */
+/* --- the end of a request --- */
 
-/* What the answer itself says, when no event did. */
+/* How a request ended, by its answer; for requests that no event has ended. */
 static enum saw saw_of_answer(const struct reflector *r, const struct client_answer *a, bool whole, struct mono now)
 {
         bool at_once = (now.ns - r->begun.ns) / 1000000 < SHORT_MS && r->values == 0;
@@ -305,7 +306,7 @@ static enum saw saw_of_answer(const struct reflector *r, const struct client_ans
         return a->err.code == ERR_RETRY ? SAW_BUSY : SAW_BROKEN;
 }
 
-/* A page came to its end: keep what it says of the list. */
+/* Take in the metadata of a complete page: the list's version and the continue token. */
 static enum saw reflector_read_page(struct reflector *r)
 {
         struct list_view list;
@@ -313,7 +314,7 @@ static enum saw reflector_read_page(struct reflector *r)
         int rc = stream_end(&r->stream, &r->why);
         if (rc < 0)
                 return rc == ERR_INVALID ? SAW_BROKEN : SAW_CUT;
-        r->list_left = r->stream.left > 0 ? r->stream.left : 1; /* 0 would be no bound */
+        r->list_left = r->stream.left > 0 ? r->stream.left : 1; /* 0 would mean unlimited */
         if (decode_list(stream_envelope(&r->stream), &r->arena, &list, &r->why) < 0)
                 return SAW_BROKEN;
         if (r->listed.len == 0 &&
@@ -348,8 +349,9 @@ static enum saw reflector_judge(struct reflector *r, const struct client_answer 
         return saw;
 }
 
-/* One line for the owner: at once for what somebody has to look at, and for a server that was never reached; at the
- * second time in a row for what may pass by itself, unless there is trouble already. */
+/* Report a failure to the owner. A failure that may pass by itself is reported only the second time in a row, and not
+ * if another is reported already; if the server was never reached, at once. Other failures are reported at once, each
+ * kind once. */
 static void reflector_tell_trouble(struct reflector *r, const struct client_answer *a, enum saw saw)
 {
         static const char *const names[REFLECTOR_STATES] = {"list", "list", "watch"};
@@ -376,7 +378,7 @@ static int64_t wait_of(struct reflector *r, const struct client_answer *a, enum 
         return retry_delay_ms(&r->retry, now, a->retry_after_ms > 0 ? a->retry_after_ms : 0);
 }
 
-/* Expired versions are nothing unusual, unless a fresh list expires as well. */
+/* The wait before a new list. Expired versions are normal and need no wait, unless a new list expires as well. */
 static int64_t wait_to_relist(struct reflector *r, const struct client_answer *a, enum saw saw, struct mono now)
 {
         bool again = r->relisted.ns != 0 && (now.ns - r->relisted.ns) / 1000000 < RELIST_APART_MS;
@@ -400,7 +402,7 @@ int64_t reflector_end(struct reflector *r, const struct client_answer *a, bool w
                 break;
         case STEP_AGAIN:
                 wait = wait_of(r, a, saw, now);
-                /* What a broken first page handed over may be gone by the next: only a token continues one list. */
+                /* Without a continue token this is another list: objects of the failed try may be gone by then. */
                 if (r->state != WATCHING && r->page.len == 0)
                         list_afresh(r);
                 break;

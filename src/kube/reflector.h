@@ -1,6 +1,6 @@
 /*
- * The state machine of list and watch, without any I/O: it says what to ask next, takes the bytes and the ending of
- * each answer, and tells its owner what came of it. The informer puts it on the wire; tests drive it byte by byte.
+ * The state machine of list and watch, without I/O. It gives the next request, takes the bytes and the end of each
+ * answer, and passes objects and failures to its owner. The informer does the I/O; tests drive it byte by byte.
  *
  *     reflector_begin -> reflector_data … -> reflector_end -> wait -> reflector_begin -> …
  */
@@ -13,54 +13,55 @@
 #include "objects/decode.h"
 
 enum reflector_state {
-        WATCH_LISTING, /* a watch whose initial events are not over */
-        PAGING,        /* a list in pages, or whole */
+        WATCH_LISTING, /* a watch-list: a watch that still sends its initial events */
+        PAGING,        /* a list, in pages or in one answer */
         WATCHING,
         REFLECTOR_STATES
 };
 
 struct reflector {
-        const char *path, *selector; /* the informer's */
+        const char *path, *selector; /* owned by the informer */
         struct informer_owner owner;
         struct informer_stats stats;
 
         enum reflector_state state;
-        uint32_t epoch;       /* of the list under way or done last */
-        struct buf version;   /* to watch on from */
+        uint32_t epoch;       /* of the current list, or of the last one */
+        struct buf version;   /* resourceVersion to continue the watch from */
         struct buf page;      /* PAGING: the continue token; empty: the first page */
-        struct buf listed;    /* PAGING: the version of the first page */
-        int pages;            /* PAGING: read of this list */
-        int64_t list_left;    /* PAGING: bytes that may still come, over all pages */
-        int expired_pages;    /* of this list; twice: unpaged */
-        bool no_watch_list;   /* the server has none: remembered */
-        bool pages_this_time; /* until a list is whole */
-        struct mono relisted; /* when a list was begun because a version had expired; ns 0: never */
+        struct buf listed;    /* PAGING: the resourceVersion of the first page */
+        int pages;            /* PAGING: pages read of this list */
+        int64_t list_left;    /* PAGING: bytes that may still arrive, over all pages */
+        int expired_pages;    /* how often a page of this list expired; after two the list is not paged */
+        bool no_watch_list;   /* the server does not support watch-lists */
+        bool pages_this_time; /* use pages until a list is complete */
+        struct mono relisted; /* when a list was last begun because a version had expired; ns 0: never */
         struct retry retry;
-        unsigned failures; /* in a row */
-        int trouble;       /* the code told last; 0: all is well */
+        unsigned failures; /* consecutive failures */
+        int trouble;       /* code of the failure last reported to the owner; 0: none, or recovered */
 
-        /* of the request under way */
+        /* of the current request */
         struct stream stream;
-        struct arena arena; /* of one event */
+        struct arena arena; /* reset for each event */
         struct mono begun;
-        struct mono took; /* an event or item last, readable or not */
-        uint64_t values;  /* events and items taken */
-        int saw;          /* what an event said before the body ended; -1: nothing yet */
+        struct mono took; /* when the last event or item arrived, readable or not */
+        uint64_t values;  /* events and items so far */
+        int saw;          /* result by an event, before the body ended; -1: none yet */
         struct err why;
 };
 
 void reflector_init(struct reflector *r, const char *path, const char *selector, const struct informer_owner *owner);
 void reflector_release(struct reflector *r);
-/* With no request under way: what is known is old, the next request lists afresh; not synced until that is whole. */
+/* Make the next request a new list; synced is false until that is complete. Only while no request is in progress. */
 void reflector_relist(struct reflector *r);
 
-/* What to ask: the query (escaped) into ret_query, an empty buffer; true when it is a watch. */
+/* Begin a request: append its percent-encoded query to ret_query, an empty buffer. True if it is a watch. */
 bool reflector_begin(struct reflector *r, struct mono now, struct buf *ret_query);
-/* Bytes of a 2xx answer. < 0: end the request; so do bytes that make no whole object for two minutes. */
+/* Take in bytes of a 2xx response. Returns < 0 if the caller must end the request, also if the bytes of two minutes
+ * make no complete object. */
 int reflector_data(struct reflector *r, const char *p, size_t len, struct mono now);
-/* The request under way was taken by the server a while ago. */
+/* Report that the server accepted the current request a while ago. A watch then counts as working without an event. */
 void reflector_steady(struct reflector *r);
-/* How it ended: answer as client_stream gives it. Returns how long to wait before the next reflector_begin, in ms. */
+/* End a request, with the answer from client_stream. Returns the wait before the next reflector_begin, in ms. */
 int64_t reflector_end(struct reflector *r, const struct client_answer *a, bool whole, struct mono now);
 
 #endif

@@ -31,6 +31,11 @@ static void review_finish(struct review *r, enum review_verdict v, const struct 
         review_free(r);
 }
 
+static void review_fail(struct review *r, const struct client_answer *a)
+{
+        review_finish(r, a->unsent ? REVIEW_BUSY : REVIEW_UNANSWERED, &a->err);
+}
+
 static void finish_odd(struct review *r, const char *what)
 {
         struct err err = {0};
@@ -38,7 +43,7 @@ static void finish_odd(struct review *r, const char *what)
         review_finish(r, REVIEW_UNANSWERED, &err);
 }
 
-/* Takes the body; what it holds is wiped. */
+/* Send a review; takes ownership of body, and wipes its text, which may hold a token. */
 static void review_ask(struct review *r, const char *path, json_t *body, client_done *done)
 {
         char *text = json_dumps(body, JSON_COMPACT);
@@ -46,6 +51,7 @@ static void review_ask(struct review *r, const char *path, json_t *body, client_
                             .path = path,
                             .body = text_of(text),
                             .deadline_ms = REVIEW_MS,
+                            .queue = HTTP_FOR_CLIENTS,
                             .body_max = ANSWER_MAX};
         r->call = client_start(r->client, &call, done, r);
         explicit_bzero(text, call.body.len);
@@ -53,13 +59,13 @@ static void review_ask(struct review *r, const char *path, json_t *body, client_
         json_decref(body);
 }
 
-/* --- may he? --- */
+/* --- SubjectAccessReview: may the user? --- */
 
 static void on_access(void *arg, const struct client_answer *a)
 {
         struct review *r = arg;
         if (a->err.code) {
-                review_finish(r, REVIEW_UNANSWERED, &a->err);
+                review_fail(r, a);
                 return;
         }
         AUTO(json_decref) json_t *body = json_loadb(a->body.p, a->body.len, 0, NULL);
@@ -102,9 +108,10 @@ static void ask_access(struct review *r, const json_t *user)
                    on_access);
 }
 
-/* --- who is it? --- */
+/* --- TokenReview: who is the user? --- */
 
-/* A server that knows nothing of audiences names none, and its token may be anybody's. */
+/* Is the token for the wanted audience? A server without support for audiences names none; its tokens are refused, as
+ * they may be for anybody. */
 static bool for_us(const struct review *r, const json_t *status)
 {
         size_t i;
@@ -124,7 +131,7 @@ static void on_token(void *arg, const struct client_answer *a)
 {
         struct review *r = arg;
         if (a->err.code) {
-                review_finish(r, REVIEW_UNANSWERED, &a->err);
+                review_fail(r, a);
                 return;
         }
         AUTO(json_decref) json_t *body = json_loadb(a->body.p, a->body.len, 0, NULL);
@@ -169,7 +176,7 @@ void review_cancel(struct review *r)
         review_free(r);
 }
 
-/* --- who are we? --- */
+/* --- SelfSubjectReview: which user is halflife? --- */
 
 static void on_self(void *arg, const struct client_answer *a)
 {

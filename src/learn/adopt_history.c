@@ -1,14 +1,14 @@
 /*
- * A history goes on under another name: who learns moves it, because he alone owns what was learned, and stores it and
- * the end of the old one in one transaction. Asked for by an annotation on the new Recommendation
- * (annotation_commands.c).
+ * Adopting moves the histories of a target whose workload is gone to another target, for instance after a rename. Only
+ * the halflife that learns does it, because it alone owns the histories. It stores the new histories and the end of the
+ * old ones in one transaction. An annotation on the new Recommendation asks for it (annotation_command_run.c).
  */
 #include <stdio.h>
 #include <string.h>
 
 #include "learner_private.h"
 
-/* --- may it? --- */
+/* --- checks --- */
 
 static struct target *find_old(struct learner *learner, const struct target *t, const char *recommendation)
 {
@@ -30,61 +30,56 @@ static bool same_half_lives(const struct history *a, const struct history *b)
 static int adopt_check(const struct target *t, const struct target *old, const char *name, struct err *err)
 {
         if (!old || !old->histories)
-                return err_set(err, ERR_NOTFOUND, "nothing was learned as '%.253s'", name);
+                return err_set(err, ERR_NOTFOUND,
+                               "there is no history of '%.253s': nothing was learned under that name", name);
         if (old == t)
-                return err_set(err, ERR_INVALID, "it cannot adopt itself");
+                return err_set(err, ERR_INVALID, "a workload cannot adopt itself");
         if (t->dimension || old->dimension)
-                return err_set(err, ERR_INVALID, "only what was learned of workloads is adopted, by workloads");
+                return err_set(err, ERR_INVALID, "only workloads can adopt, and only histories of workloads");
         if (old->workload || old->pods || old->busy)
-                return err_set(err, ERR_INVALID, "'%.253s' still has its workload: both would learn of what one uses",
-                               name);
+                return err_set(err, ERR_INVALID, "'%.253s' still has its workload, which keeps its histories", name);
         for (const struct history *h = old->histories; h; h = h->next) {
                 const struct history *n = history_find(t, h->container);
                 if (n && !same_half_lives(n, h))
                         return err_set(err, ERR_INVALID, "container '%.253s': half-lives differ", h->container);
                 if (n && !usage_mergeable(&n->usage, &h->usage))
                         return err_set(err, ERR_INVALID,
-                                       "container '%.253s': together they weigh more than a history can", h->container);
+                                       "container '%.253s': the histories together exceed the weight that one history "
+                                       "can hold",
+                                       h->container);
         }
         return 0;
 }
 
-/* --- doing --- */
+/* --- moving the histories --- */
 
 static void adopt_take(struct learner *learner, struct target *t, struct history *h)
 {
-        struct history *n = history_find(t, h->container), **last = &t->histories;
+        struct history *n = history_find(t, h->container);
         struct usage_room room;
-        if (n) {
-                while (usage_merge(&n->usage, &h->usage, &room) == ERR_NOSPACE) /* they are mergeable */
-                        ingest_lend(&n->usage, &room);
-                n->dirty = true;
-                history_free(learner->cache, h);
+        if (!n) {
+                history_attach(t, h);
                 return;
         }
-        while (*last)
-                last = &(*last)->next;
-        h->next = NULL;
-        h->target = t;
-        h->dirty = true;
-        *last = h;
+        while (usage_merge(history_usage(n), &h->usage, &room) ==
+               ERR_NOSPACE) /* the only error: adopt_check asked usage_mergeable */
+                ingest_lend(history_usage(n), &room);
+        history_learned(n);
+        history_free(learner->cache, h);
 }
 
-/* What is left of the old one goes as after its retention time, its Recommendation with it. */
+/* Move the histories to t. The old target and its Recommendation are then deleted, as if its retention had ended. */
 static int adopt_target(struct learner *learner, struct target *t, struct target *old)
 {
         int containers = 0;
-        for (struct history *h; (h = old->histories); containers++) {
-                old->histories = h->next;
-                mem_free(h->watermark); /* of pods that are gone */
-                h->watermark = NULL;
-                h->watermarks = 0;
+        for (struct history *h; (h = history_detach(old)); containers++)
                 adopt_take(learner, t, h);
-        }
         imported_inherit(learner->cache, t, old);
+        limit_harms_inherit(learner->cache, t, old);
+        target_record_changed(t);
         target_set_gone(old, 1);
         checkpointer_adopted(learner->checkpointer, t, old);
-        nudge(learner->leadership);
+        schedule_pass(learner->leadership);
         return containers;
 }
 
@@ -97,7 +92,7 @@ char *adopt_judge(struct learner *learner, struct target *t, const char *name)
                 return mem_printf("refused: %s", err.text);
         }
         char *done = mem_printf("%s: %d containers", name, adopt_target(learner, t, old));
-        log_info("a history goes on under another name", KV("namespace", t->ns), KV("kind", t->kind),
+        log_info("a workload adopted the histories of another", KV("namespace", t->ns), KV("kind", t->kind),
                  KV("name", t->name), KV("adopted", done));
         report_event(learner->report, t, false, "Adopted", done);
         return done;

@@ -1,7 +1,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/podname.h"
+#include "core/pod_owner_name.h"
 #include "learner_private.h"
 #include "net/retry.h"
 
@@ -10,17 +10,25 @@ enum {
         DEADLINE_MS = 2 * MINUTE_MS,
         REFUSED_LEAST_MS = 5 * MINUTE_MS,
         REFUSED_MOST_MS = 6 * HOUR_MS,
-        POINTS_MOST = 200000 /* of an answer: what the loop takes in at once */
+        POINTS_MOST = 200000,    /* points in one answer, so that reading it does not keep the loop too long */
+        BEGINNINGS_MOST = 100000 /* series of a namespace; all points of further ones count */
 };
 
-/* What was learned aside of one container of a target. */
+/* The separate history that the back-fill of one container of a target builds. */
 struct filling {
         struct usage usage;
         double cpu_weight;
         const char *container; /* interned */
-        char *container_key;   /* behind the target's key */
+        int64_t edge_ms;       /* start of the first slice that was read for it */
         size_t target_len;
         char key[]; /* "ns/group/Kind/name/container" */
+};
+
+/* When the container of a series began, for all slices: a series that was there before a gap does not begin after it.
+ */
+struct beginning {
+        int64_t at_ms; /* 0: not known yet; 1: before the first slice */
+        char key[];    /* "pod/container" */
 };
 
 struct backfill {
@@ -30,28 +38,32 @@ struct backfill {
         int64_t history_ms, step_ms;
         struct backfill_counters count;
 
-        /* the namespace at hand */
+        /* the namespace under way */
         const char *ns;         /* interned; NULL: none */
-        struct wall from, to;   /* of the slice asked for next, and of all */
-        int64_t slice_ms;       /* how much is asked for at once */
+        struct wall from, to;   /* start of the next slice; end of the last slice */
+        struct wall first;      /* start of the first slice */
+        struct wall began;      /* when the first slice was asked for */
+        int64_t slice_ms;       /* length of the next slice */
         struct map filling;     /* key -> struct filling */
-        struct target **asking; /* its targets, while an answer is taken in */
+        struct map beginning;   /* key -> struct beginning, where the profile ignores a container's first minutes */
+        struct target **asking; /* the namespace's targets that need a back-fill, only while an answer is read */
         size_t askings;
         struct retry retry;
-        struct loop_timer timer; /* the back-off */
-        bool told;               /* that it fails; the log says so once */
-        bool refused_lately;     /* a namespace was refused, and nothing was answered since */
+        struct loop_timer timer; /* for the back-off */
+        bool told;               /* the log has reported that queries fail, and reports it once only */
+        bool stale_refused;      /* Prometheus refused a namespace and has answered no query since */
 };
 
-/* --- whose a series is --- */
+/* --- the owner of a series --- */
 
-/* Each workload is asked for once, also one that is new: it may have been there under this name before. */
+/* Whether a target of namespace ns needs a back-fill. Each workload gets one, also a new workload, because a workload
+ * of this name may have existed before. */
 static bool asks_for(const struct target *t, const char *ns)
 {
         return t->dimension == DIMENSION_WORKLOAD && t->ns == ns && t->workload && t->profile && !t->backfilled;
 }
 
-/* Those of other namespaces are walked past once an answer, and not for each of its series. */
+/* Collect the namespace's targets once for each answer, so that each series does not walk all targets. */
 static void gather_asking(struct backfill *b)
 {
         struct target *t;
@@ -73,7 +85,7 @@ static void forget_asking(struct backfill *b)
         b->askings = 0;
 }
 
-/* The only target whose pods may be named so; NULL: none is, or several are. */
+/* The target whose controller would give a pod this name; NULL: no target, or several. */
 static struct target *target_by_name(const struct backfill *b, struct text pod)
 {
         struct target *found = NULL;
@@ -112,7 +124,7 @@ static const char *backfill_container_of(const struct target *t, struct text nam
         return NULL;
 }
 
-static struct filling *filling_of(struct backfill *b, struct target *t, const char *container)
+static struct filling *filling_of(struct backfill *b, const struct target *t, const char *container)
 {
         AUTO(mem_free) char *key = mem_printf("%s/%s", t->key, container);
         struct filling *f = map_get(&b->filling, text_of(key));
@@ -134,31 +146,83 @@ static void filling_free(struct backfill *b, struct filling *f)
 {
         for (int r = 0; r < RESOURCES; r++)
                 mem_free(f->usage.of[r].w);
+        mem_free(f->usage.starts);
         intern_drop(b->learner->cache->names, f->container);
         mem_free(f);
 }
 
-/* --- folding --- */
+/* --- adding points --- */
 
-/* Where a series goes, and until when: from there on it was learned live. */
+/* The history that takes the points of a series. */
 struct course {
-        struct filling *filling; /* NULL: nowhere */
-        int64_t until_ms;
+        struct filling *filling; /* NULL: the series is ignored */
+        const struct resource_policy *policy;
+        struct beginning *beginning; /* NULL: every point counts */
+        int64_t until_ms;            /* later points are ignored, because that time was learned live */
         struct sample_watermark watermark;
 };
 
+/* When the container of a pod that is still there began; 0: there is no such container. */
+static int64_t began_of(const struct backfill *b, const struct prometheus_series *s)
+{
+        AUTO(mem_free) char *key = mem_printf("%s/%.*s", b->ns, TEXT_ARG(s->pod));
+        const struct pod *p = map_get(&b->learner->cache->pods, text_of(key));
+        for (int i = 0; p && i < p->containers; i++)
+                if (text_is(s->container, p->container[i].name))
+                        return pod_container_began_ms(p, &p->container[i]);
+        return 0;
+}
+
+/* The beginning of a series; NULL: too many are known already. */
+static struct beginning *beginning_of(struct backfill *b, const struct prometheus_series *s)
+{
+        AUTO(mem_free) char *key = mem_printf("%.*s/%.*s", TEXT_ARG(s->pod), TEXT_ARG(s->container));
+        struct beginning *begun = map_get(&b->beginning, text_of(key));
+        int64_t now_ms = began_of(b, s);
+        if (!begun && b->beginning.count == BEGINNINGS_MOST)
+                return NULL;
+        if (!begun) {
+                size_t len = strlen(key);
+                begun = mem_new(sizeof *begun + len + 1);
+                memcpy(begun->key, key, len + 1);
+                map_put(&b->beginning, (struct text){begun->key, len}, begun);
+        }
+        if (now_ms > 0)
+                begun->at_ms = now_ms;
+        return begun;
+}
+
 static void course_find(struct backfill *b, const struct prometheus_series *s, struct course *ret)
 {
-        struct target *t = backfill_target_of(b, s->pod);
+        const struct target *t = backfill_target_of(b, s->pod);
         const char *container = t ? backfill_container_of(t, s->container) : NULL;
         *ret = (struct course){.until_ms = INT64_MAX};
         b->count.strangers += !container;
         if (!container)
                 return;
         const struct history *h = history_find(t, container);
-        if (h && h->usage.first_ms)
-                ret->until_ms = h->usage.first_ms;
+        if (h && history_live_since(h) > 0)
+                ret->until_ms = history_live_since(h);
         ret->filling = filling_of(b, t, container);
+        bool ignore;
+        ret->policy = profile_spec_container(t->profile->spec, text_of(container), &ignore);
+        if (ret->policy[CPU].ignore_first_ms == 0 && ret->policy[MEMORY].ignore_first_ms == 0)
+                return;
+        ret->beginning = beginning_of(b, s);
+        if (ret->filling->edge_ms == 0) /* of a workload that came meanwhile, the slices before were not read */
+                ret->filling->edge_ms = t->workload->created_ms < b->began.ms ? b->first.ms : b->from.ms;
+}
+
+/* A series does not say when its container began. Of a pod that is gone, it began with the first point, if that is not
+ * where the first slice begins. Else the point belongs to a container that ran before, and counts. */
+static void judge_point(const struct backfill *b, const struct course *course, struct sample *s)
+{
+        struct beginning *begun = course->beginning;
+        if (!begun)
+                return;
+        if (begun->at_ms == 0)
+                begun->at_ms = s->at.ms - course->filling->edge_ms > 2 * b->step_ms ? s->at.ms : 1;
+        ingest_judge_start(&course->filling->usage, course->policy, begun->at_ms, s);
 }
 
 static void backfill_fold(struct backfill *b, struct course *course, const struct prometheus_point *p,
@@ -174,6 +238,7 @@ static void backfill_fold(struct backfill *b, struct course *course, const struc
                            .value = {p->value[CPU], p->value[MEMORY]},
                            .cpu_weight = f->cpu_weight,
                            .step_s = (double)b->step_ms / 1e3};
+        judge_point(b, course, &s);
         while (usage_add(&f->usage, &course->watermark, &s, latest, &verdict, &room) == ERR_NOSPACE)
                 ingest_lend(&f->usage, &room);
         b->count.points += verdict == SAMPLE_ACCEPTED;
@@ -192,24 +257,27 @@ static void fold_all(struct backfill *b, const struct prometheus_answer *a)
         mem_free(course);
 }
 
-/* --- joining --- */
+/* --- joining with the live histories --- */
 
 static void backfill_join(struct backfill *b, struct filling *f)
 {
-        struct cache *w = b->learner->cache;
+        const struct cache *w = b->learner->cache;
         struct target *t = map_get(&w->targets, (struct text){f->key, f->target_len});
         struct usage_room room;
         bool ignore;
         int rc;
-        if (!t || !asks_for(t, b->ns) || f->usage.samples == 0)
+        if (!t || !asks_for(t, b->ns) || (f->usage.samples == 0 && !f->usage.starts))
                 return;
         const struct resource_policy *policy = profile_spec_container(t->profile->spec, text_of(f->container), &ignore);
         struct history *h = history_get(t, f->container, policy);
-        usage_adopt(&f->usage, policy); /* the profile may have changed meanwhile */
-        usage_adopt(&h->usage, policy);
-        while ((rc = usage_merge(&h->usage, &f->usage, &room)) == ERR_NOSPACE)
-                ingest_lend(&h->usage, &room);
-        h->dirty |= rc == 0;
+        usage_adopt(&f->usage, policy); /* the profile may have changed during the back-fill */
+        usage_adopt(history_usage(h), policy);
+        while ((rc = usage_merge(history_usage(h), &f->usage, &room)) == ERR_NOSPACE)
+                ingest_lend(history_usage(h), &room);
+        if (rc == 0)
+                history_learned(h);
+        if (rc == 0 && f->usage.starts)
+                target_record_changed(t);
 }
 
 static void backfill_forget(struct backfill *b)
@@ -219,6 +287,11 @@ static void backfill_forget(struct backfill *b)
                 filling_free(b, f);
         map_release(&b->filling);
         b->filling = (struct map){0};
+        struct beginning *begun;
+        for (size_t at = 0; (begun = map_each(&b->beginning, &at));)
+                mem_free(begun);
+        map_release(&b->beginning);
+        b->beginning = (struct map){0};
         intern_drop(b->learner->cache->names, b->ns);
         b->ns = NULL;
 }
@@ -236,16 +309,16 @@ static void backfill_finish(struct backfill *b)
                         target_set_backfilled(t);
                         joined++;
                 }
-        ns_get(learner->cache, text_of(b->ns))->refusal = (struct backfill_refusal){0};
+        ns_backfilled(ns_get(learner->cache, text_of(b->ns)));
         checkpointer_namespace(learner->checkpointer, b->ns);
         b->count.targets += joined;
-        log_info("histories from before were loaded from Prometheus", KV("namespace", b->ns), KV_INT("targets", joined),
-                 KV_INT("containers", b->filling.count));
+        log_info("back-filled the histories of a namespace from Prometheus", KV("namespace", b->ns),
+                 KV_INT("targets", joined), KV_INT("containers", b->filling.count));
         backfill_forget(b);
-        nudge(learner->leadership);
+        schedule_pass(learner->leadership);
 }
 
-/* --- asking --- */
+/* --- queries --- */
 
 static void backfill_ask(struct backfill *b);
 
@@ -254,31 +327,33 @@ static void backfill_again(void *arg)
         backfill_ask(arg);
 }
 
-/* Waiting mends these, or somebody who gives other credentials; asking for another namespace does not. */
+/* Errors that all namespaces would meet: Prometheus does not answer, or denies access. So retry the same namespace. */
 static bool is_everybodys(int code)
 {
         return code == ERR_RETRY || code == ERR_DENIED;
 }
 
-/* Where all are refused, the log tells of the first; of the others once something was answered in between. */
+/* Put a refused namespace off. If Prometheus refuses all namespaces, only the first is logged; any answer in between
+ * ends this. */
 static void backfill_put_off(struct backfill *b, const struct err *why)
 {
-        struct backfill_refusal *r = &ns_get(b->learner->cache, text_of(b->ns))->refusal;
+        struct ns *ns = ns_get(b->learner->cache, text_of(b->ns));
+        const struct backfill_refusal *r = &ns->refusal;
         int64_t wait_ms = REFUSED_LEAST_MS;
         for (int i = 0; i < r->times && wait_ms < REFUSED_MOST_MS; i++)
                 wait_ms *= 2;
         wait_ms = wait_ms < REFUSED_MOST_MS ? wait_ms : REFUSED_MOST_MS;
-        r->times++;
-        r->until.ns = loop_now(b->learner->loop).mono.ns + wait_ms * 1000000;
-        if (!r->told && !b->refused_lately) {
-                log_warn("Prometheus refuses to tell this namespace's histories from before; the others go on, and it "
-                         "is asked again later",
+        ns_backfill_refused(ns, (struct mono){loop_now(b->learner->loop).mono.ns + wait_ms * 1000000});
+        if (!r->told && !b->stale_refused) {
+                log_warn("Prometheus refuses the back-fill query of this namespace; other namespaces go on, and this "
+                         "one "
+                         "is tried again later",
                          KV("namespace", b->ns), KV("error", why->text));
-                r->told = true;
+                ns_backfill_refusal_told(ns);
         }
-        b->refused_lately = true;
+        b->stale_refused = true;
         backfill_forget(b);
-        nudge(b->learner->leadership);
+        schedule_pass(b->learner->leadership);
 }
 
 static void backfill_failed(struct backfill *b, const struct prometheus_answer *a)
@@ -298,7 +373,7 @@ static void backfill_failed(struct backfill *b, const struct prometheus_answer *
         int64_t wait_ms =
                 retry_delay_ms(&b->retry, loop_now(learner->loop).mono, a->retry_after_ms > 0 ? a->retry_after_ms : 0);
         if (!b->told)
-                log_warn("histories from before cannot be loaded yet; will try again", KV("namespace", b->ns),
+                log_warn("cannot back-fill histories from Prometheus yet; will try again", KV("namespace", b->ns),
                          KV("error", a->err.text));
         b->told = true;
         loop_timer_set(learner->loop, &b->timer, wait_ms, backfill_again, b);
@@ -314,7 +389,7 @@ static void backfill_answered(void *arg, const struct prometheus_answer *a)
         }
         if (b->told)
                 log_info("Prometheus answers again", KV("namespace", b->ns));
-        b->told = b->refused_lately = false;
+        b->told = b->stale_refused = false;
         retry_reset(&b->retry);
         b->count.slices++;
         fold_all(b, a);
@@ -339,7 +414,7 @@ static void backfill_ask(struct backfill *b)
         b->fetch = prometheus_fetch(b->prometheus, &s, backfill_answered, b);
 }
 
-/* As much time at once as makes about half of the points that an answer may hold, by the pods that run now. */
+/* A length of slice whose answer has about half of POINTS_MOST, estimated from the pods that run now. */
 static int64_t slice_for(const struct backfill *b, int64_t containers)
 {
         int64_t points = POINTS_MOST / 2 / RESOURCES / (containers > 0 ? containers : 1);
@@ -350,7 +425,7 @@ static int64_t slice_for(const struct backfill *b, int64_t containers)
 static void backfill_begin(struct backfill *b, const char *ns)
 {
         struct learner *learner = b->learner;
-        struct target *t;
+        const struct target *t;
         int64_t containers = 0, now_ms = clock_skew_earlier(learner->skew);
         for (size_t at = 0; (t = map_each(&learner->cache->targets, &at));)
                 if (asks_for(t, ns))
@@ -358,6 +433,8 @@ static void backfill_begin(struct backfill *b, const char *ns)
         b->ns = intern_keep(ns);
         b->from.ms = (now_ms - b->history_ms) / b->step_ms * b->step_ms;
         b->to.ms = now_ms / b->step_ms * b->step_ms;
+        b->first = b->from;
+        b->began.ms = now_ms;
         b->slice_ms = slice_for(b, containers);
         backfill_ask(b);
 }
@@ -365,14 +442,14 @@ static void backfill_begin(struct backfill *b, const char *ns)
 static bool is_put_off(const struct backfill *b, const char *ns)
 {
         struct learner *learner = b->learner;
-        return ns_get(learner->cache, text_of(ns))->refusal.until.ns > loop_now(learner->loop).mono.ns;
+        return ns_find(learner->cache, ns)->refusal.until.ns > loop_now(learner->loop).mono.ns;
 }
 
 void backfill_tick(struct backfill *b)
 {
         struct learner *learner = b->learner;
-        const char *later = NULL; /* of many targets in one namespace the first is looked up */
-        struct target *t;
+        const char *later = NULL; /* last namespace found to be put off, so that its other targets need no look-up */
+        const struct target *t;
         if (b->ns || leadership_stops(learner->leadership))
                 return;
         for (size_t at = 0; (t = map_each(&learner->cache->targets, &at));) {
@@ -386,7 +463,7 @@ void backfill_tick(struct backfill *b)
         }
 }
 
-/* --- outside --- */
+/* --- interface --- */
 
 struct backfill *backfill_new(struct learner *learner, struct prometheus *p, int64_t history_ms, int64_t step_ms)
 {

@@ -1,8 +1,10 @@
 /*
- * Histories from elsewhere (another halflife's export, a VPA's checkpoints) are joined with those of a target: by who
- * learns, because he alone owns what was learned. They come as lines of store/transfer.h in an annotation on its
- * Recommendation (annotation_commands.c). Each line is joined whole or not at all, and remembered with the target by
- * whose samples it holds, in the same transaction as the history; so that the same one never counts twice.
+ * An import joins histories of another halflife's export or of a VPA's checkpoints with those of a target. Only the
+ * halflife that learns does it, because it alone owns the histories. The imported histories are lines as in
+ * store/transfer.h, in an annotation on the target's Recommendation (annotation_command_run.c).
+ *
+ * Each line is joined whole or not at all. The target remembers the identity of each joined history, stored in the same
+ * transaction, so that no history counts twice.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +14,7 @@
 #include "learner_private.h"
 #include "store/transfer.h"
 
-/* --- whose samples --- */
+/* --- identities of histories --- */
 
 static struct store_key import_key_of(const struct target *t, const char *container)
 {
@@ -32,7 +34,7 @@ int import_sources(const struct history *h, uint64_t ret[static TRANSFER_SOURCES
         return count;
 }
 
-/* --- may it? --- */
+/* --- checks --- */
 
 static const struct resource_policy *import_policy_of(const struct target *t, const char *container)
 {
@@ -46,7 +48,7 @@ static bool is_container(const struct target *t, const char *container)
         for (int i = 0; wl && i < wl->containers; i++)
                 if (wl->container[i].name == container && wl->container[i].role != ROLE_INIT)
                         return true;
-        return history_find(t, container) != NULL; /* as of one that only pods have */
+        return history_find(t, container) != NULL; /* a container that only pods have, not the template */
 }
 
 static int check_half_lives(const struct usage *u, const struct resource_policy *policy, struct err *err)
@@ -57,7 +59,7 @@ static int check_half_lives(const struct usage *u, const struct resource_policy 
                         return err_set(
                                 err, ERR_INVALID,
                                 "its half-life of %s is %s, and here %s: set resources.%s.halfLife to %s, import, "
-                                "and set it back; what was learned is rescaled then",
+                                "and set it back; halflife then rescales the histories",
                                 resource_name(r), duration_print(u->of[r].half_life_ms, theirs),
                                 duration_print(policy[r].half_life_ms, ours), resource_name(r), theirs);
         return 0;
@@ -72,32 +74,35 @@ static int import_check(struct learner *learner, const struct target *t, const c
         if (!is_container(t, container))
                 return err_set(err, ERR_NOTFOUND, "the workload has no container of that name");
         if (row->usage.samples == 0)
-                return err_set(err, ERR_INVALID, "it holds nothing");
+                return err_set(err, ERR_INVALID, "the history has no samples");
+        if (row->usage.of[CPU].sum && !target_is_sum(t))
+                return err_set(err, ERR_INVALID, "the history is of a whole namespace, and not of a container");
         if (!usage_may_join(&row->usage, (struct wall){clock_skew_later(learner->skew)}))
                 return err_set(err, ERR_INVALID,
-                               "it tells of a time that has not come, or counts more than there can be: is one of the "
-                               "clocks wrong?");
+                               "the history reaches into the future, or its counts are too high to be true: is a clock "
+                               "wrong?");
         if (t->imported && t->imported->count + row->sources >= IMPORTED_MOST)
-                return err_set(err, ERR_TOOBIG, "%d histories were imported into this workload: no more are kept apart",
+                return err_set(err, ERR_TOOBIG, "the workload has %d imported histories already and can take no more",
                                t->imported->count);
         return check_half_lives(&row->usage, policy, err);
 }
 
-/* --- doing --- */
+/* --- joining --- */
 
 static bool import_is_known(const struct target *t, const char *container, const struct transfer_row *row)
 {
         const struct history *h = history_find(t, container);
         const struct store_key key = import_key_of(t, container);
         if (!h || h->usage.samples == 0)
-                return false; /* what was remembered of one that is lost does not keep it away */
+                return false; /* the history was lost since: importing its sources again is right */
         for (int i = 0; i < row->sources; i++)
                 if (imported_has(t, container, row->source[i]) || row->source[i] == transfer_source(&key, &h->usage))
                         return true;
         return false;
 }
 
-/* What it is itself is remembered too: joined, it begins earlier, and is known by another first sample. */
+/* Join a line with the container's history. The history's own identity is remembered too: it comes from the first
+ * sample, which may be an earlier one after the join. */
 static int import_join(struct target *t, const char *container, struct transfer_row *row, struct err *err)
 {
         const struct resource_policy *policy = import_policy_of(t, container);
@@ -106,23 +111,26 @@ static int import_join(struct target *t, const char *container, struct transfer_
         struct usage_room room;
         uint64_t itself = h->usage.samples > 0 ? transfer_source(&key, &h->usage) : row->source[0];
         int rc;
-        usage_adopt(&h->usage, policy);
+        usage_adopt(history_usage(h), policy);
+        if (target_is_sum(t))
+                usage_make_sum(&row->usage);
         usage_rewindow(&row->usage, h->usage.window_ms);
-        while ((rc = usage_merge(&h->usage, &row->usage, &room)) == ERR_NOSPACE)
-                ingest_lend(&h->usage, &room);
+        while ((rc = usage_merge(history_usage(h), &row->usage, &room)) == ERR_NOSPACE)
+                ingest_lend(history_usage(h), &room);
         if (rc < 0)
-                return err_set(err, rc, "together they weigh more than a history can");
+                return err_set(err, rc, "the histories together exceed the weight that one history can hold");
         imported_add(t, container, itself);
         for (int i = 0; i < row->sources; i++)
                 imported_add(t, container, row->source[i]);
-        h->dirty = t->apply_state_dirty = true;
+        history_learned(h);
+        target_record_changed(t);
         return 0;
 }
 
 struct importing {
         struct learner *learner;
         struct target *target;
-        json_t *containers; /* what became of each */
+        json_t *containers; /* result for each container or line: "joined", "known" or "refused: …" */
         int joined;
 };
 
@@ -149,10 +157,10 @@ static void refuse_line(struct importing *m, int number, const char *words)
 static void take_line(struct importing *m, struct text line, int number)
 {
         char scratch[TRANSFER_LINE_MAX];
-        double room[2 * HISTOGRAM_BUCKETS];
+        struct usage_memory memory;
         struct transfer_row row;
         struct err err = {0};
-        if (transfer_parse(line, scratch, &row, room, &err) < 0) {
+        if (transfer_parse(line, scratch, &row, &memory, &err) < 0) {
                 refuse_line(m, number, err.text);
                 return;
         }
@@ -184,16 +192,19 @@ char *import_judge(struct learner *learner, struct target *t, const char *lines)
                 at += len + (at[len] == '\n');
         }
         if (*at)
-                refuse_line(&m, number, "no more than 256 are read at once: ask for this one and those behind it anew");
+                refuse_line(
+                        &m, number,
+                        "at most 256 lines are imported at once: import this line and the following ones separately");
         char *done = answer_of(&m, lines);
         json_decref(m.containers);
         if (m.joined > 0) {
-                AUTO(mem_free) char *said = mem_printf("%d histories from elsewhere were joined", m.joined);
-                log_info("histories from elsewhere were joined", KV("namespace", t->ns), KV("kind", t->kind),
+                AUTO(mem_free)
+                char *said = mem_printf("%d imported histories were joined with what halflife has learned", m.joined);
+                log_info("imported histories were joined", KV("namespace", t->ns), KV("kind", t->kind),
                          KV("name", t->name), KV_INT("containers", m.joined));
                 report_event(learner->report, t, false, "Imported", said);
                 checkpointer_target(learner->checkpointer, t);
-                nudge(learner->leadership);
+                schedule_pass(learner->leadership);
         }
         return done;
 }

@@ -1,21 +1,26 @@
 /*
- * Usage: one list of PodMetrics for the cluster where the profiles ask for most of it, a list for each namespace where
- * they ask for little; each item folded as it comes.
+ * Polling usage. If the workloads with profiles are few, each of their namespaces is polled by a list of its own; else
+ * one list covers the cluster. Each measurement is added to its histories as soon as it arrives.
  */
 #include <stdio.h>
 #include <string.h>
 
 #include "learner_private.h"
 
-/* --- folding --- */
+/* --- adding samples --- */
 
-/* Room grows by a quarter and at least four buckets: what is learned spreads slowly. */
+/* Room grows by a quarter plus four buckets: histograms spread slowly, and more room would waste memory. */
 void ingest_lend(struct usage *u, const struct usage_room *room)
 {
+        if (room->starts) {
+                u->starts = MEM_NEW(struct usage_starts);
+                return;
+        }
+        struct histogram *h = &u->of[room->resource];
         int cap = room->cap + room->cap / 4 + 4;
-        if (cap > HISTOGRAM_BUCKETS)
-                cap = HISTOGRAM_BUCKETS;
-        mem_free(histogram_lend(&u->of[room->resource], mem_new_array((size_t)cap, sizeof(double)), cap));
+        if (cap > histogram_buckets(h))
+                cap = histogram_buckets(h);
+        mem_free(histogram_lend(h, mem_new_array((size_t)cap, sizeof(double)), cap));
 }
 
 enum sample_verdict ingest_put(struct learner *learner, struct history *h, struct sample_watermark *watermark,
@@ -24,10 +29,13 @@ enum sample_verdict ingest_put(struct learner *learner, struct history *h, struc
         struct wall now = loop_now(learner->loop).wall, latest = learner->date.ms > now.ms ? learner->date : now;
         enum sample_verdict verdict;
         struct usage_room room;
-        while (usage_add(&h->usage, watermark, s, latest, &verdict, &room) == ERR_NOSPACE)
-                ingest_lend(&h->usage, &room);
-        if (verdict == SAMPLE_ACCEPTED || verdict == SAMPLE_NO_MEMORY)
-                h->dirty = true;
+        while (usage_add(history_usage(h), watermark, s, latest, &verdict, &room) == ERR_NOSPACE)
+                ingest_lend(history_usage(h), &room);
+        if (verdict != SAMPLE_ACCEPTED && verdict != SAMPLE_NO_MEMORY)
+                return verdict;
+        history_learned(h);
+        if (s->starts[CPU] || (s->starts[MEMORY] && verdict == SAMPLE_ACCEPTED)) /* no memory: only CPU was taken */
+                history_start_sampled(h, s->at);
         return verdict;
 }
 
@@ -39,29 +47,58 @@ struct history *ingest_history(struct learner *learner, const struct pod *p, str
                 return NULL;
         if (pc->history)
                 return pc->history;
-        pod_history(pc, history_get(t, pc->name, profile_spec_container(t->profile->spec, text_of(pc->name), &ignore)));
-        if (pc->history->cpu_weight == 0) /* the first sample weighs as all others, also after a restart */
-                pc->history->cpu_weight = plan_cpu_weight(learner->cache, t, pc);
+        const struct resource_policy *policy = profile_spec_container(t->profile->spec, text_of(pc->name), &ignore);
+        pod_history(pc, history_get(t, pc->name, policy));
+        history_ignore_first(pc->history, policy); /* the first sample may come before the first decision */
+        if (pc->history->cpu_weight ==
+            0) /* no decision has set the weight yet: the first sample must weigh like the next ones */
+                history_set_cpu_weight(pc->history, plan_cpu_weight(learner->cache, t, pc));
         return pc->history;
 }
 
-/* A Job of a CronJob seen with a sample for the first time is one more run. */
+/* Count another run of a CronJob when the first sample of one of its Jobs is taken. */
 static void count_run(struct history *h, const struct pod *p)
 {
         const struct workload *run = p->owner;
-        if (!run || !run->owner || !(run->owner->kind->flags & KIND_BY_RUNS) || run->created_ms <= h->usage.last_run_ms)
-                return;
-        h->usage.last_run_ms = run->created_ms;
-        h->usage.runs++;
+        if (run && run->owner && (run->owner->kind->flags & KIND_BY_RUNS) && run->created_ms > h->usage.last_run_ms)
+                history_ran(h, run->created_ms);
+}
+
+/* What the target makes of the samples that count, in cores or bytes; 0: nothing is known yet. */
+static double ingest_steady(const struct usage *u, enum resource r, const struct resource_policy *policy)
+{
+        double percentile;
+        return usage_percentile(u, r, policy[r].percentile, &percentile) == 0 ? percentile * policy[r].multiplier / 1000
+                                                                              : 0;
+}
+
+void ingest_judge_start(const struct usage *u, const struct resource_policy policy[static RESOURCES], int64_t began_ms,
+                        struct sample *s)
+{
+        s->age_ms = s->at.ms - began_ms;
+        for (enum resource r = CPU; r < RESOURCES; r++) {
+                s->starts[r] = s->has[r] && s->age_ms >= 0 && s->age_ms < policy[r].ignore_first_ms;
+                s->steady[r] = s->starts[r] ? ingest_steady(u, r, policy) : 0;
+        }
+}
+
+static void judge_start_of(const struct pod *p, const struct pod_container *pc, const struct history *h,
+                           struct sample *s)
+{
+        const struct profile *profile = h->target->profile;
+        bool ignore;
+        if (profile)
+                ingest_judge_start(&h->usage, profile_spec_container(profile->spec, text_of(h->container), &ignore),
+                                   pod_container_began_ms(p, pc), s);
 }
 
 static void ingest_fold_container(struct learner *learner, struct pod *p, struct pod_container *pc, struct wall at,
                                   const struct pod_metrics_container_view *v)
 {
-        struct history *h = pc->history; /* nearly always: the target, which is far off in memory, is not asked */
+        struct history *h = pc->history; /* nearly always set: reading the target would cost a cache miss */
         if (!h)
                 h = ingest_history(learner, p, pc);
-        if (!h) { /* its profile went */
+        if (!h) { /* the target has no profile any more */
                 pod_sampled(pc, at, v);
                 return;
         }
@@ -71,7 +108,9 @@ static void ingest_fold_container(struct learner *learner, struct pod *p, struct
                 .value = {(double)v->cpu_nano / 1e9, (double)v->memory_bytes},
                 .cpu_weight = h->cpu_weight,
         };
-        enum sample_verdict verdict = ingest_put(learner, h, &pc->watermark, &s);
+        if (h->ignores_first)
+                judge_start_of(p, pc, h, &s);
+        enum sample_verdict verdict = ingest_put(learner, h, pod_watermark(pc), &s);
         learner->count.samples[verdict]++;
         if (verdict != SAMPLE_ACCEPTED && verdict != SAMPLE_NO_MEMORY)
                 return;
@@ -113,20 +152,20 @@ static void ingest_source_went(struct learner *learner, const struct metrics_res
 {
         char error[256];
         learner->count.polls_failed++;
-        snprintf(error, sizeof error, "%.200s%s", r->err.text, r->absent ? "; is metrics-server installed?" : "");
+        snprintf(error, sizeof error, "%.200s%s", r->err.text, r->absent ? learner->source->if_absent : "");
         report_usage_away(learner->report, error, &r->err);
 }
 
-/* Coverage is measured in minutes: a container that runs without samples makes its history less certain. */
+/* Count this minute as one in which each history's containers ran. Minutes without a sample then lower the coverage. */
 void ingest_running(struct learner *learner)
 {
         struct wall now = {
-                clock_skew_earlier(learner->skew)}; /* as samples are dated; one far ahead would stop the count */
+                clock_skew_earlier(learner->skew)}; /* the earlier clock: a time far ahead would stop the count */
         for (size_t i = 0; i < learner->cache->ordered; i++) {
-                struct pod *p = learner->cache->order[i];
+                const struct pod *p = learner->cache->order[i];
                 for (int k = 0; p->running && p->target && k < p->containers; k++)
                         if (p->container[k].history)
-                                usage_running(&p->container[k].history->usage, now);
+                                usage_running(history_usage(p->container[k].history), now);
         }
 }
 
@@ -140,7 +179,6 @@ static void ingest_polled_all(struct learner *learner)
 static void ingest_polled(void *arg, const struct metrics_result *r)
 {
         struct learner *learner = arg;
-        learner->poll = NULL;
         learner->count.unread_items += (uint64_t)r->refused;
         if (r->err.code == 0 && learner->poll_left > 0) {
                 poll_next(learner);
@@ -163,19 +201,16 @@ static void poll_next(struct learner *learner)
         int64_t left_ms = (learner->poll_until.ns - loop_now(learner->loop).mono.ns) / 1000000;
         left_ms = left_ms > 1 ? left_ms : 1;
         learner->cursor = 0;
-        if (learner->options.usage_from_prometheus)
-                scrape_poll(learner, ns, left_ms, ingest_polled);
-        else
-                learner->poll = metrics_poll(learner->client, ns, left_ms, ingest_fold, ingest_polled, learner);
+        learner->source->poll(learner->source, ns, left_ms, (struct usage_sink){ingest_fold, ingest_polled, learner});
 }
 
 /*
- * Namespaces that hold targets, where they are few and hold less than a quarter of all pods; else none: one list for
- * all. *ret_any: there is a target at all.
+ * Choose the namespaces to poll one by one: those with targets, if they are at most PER_NAMESPACE_POLLS and have less
+ * than a quarter of all pods. Returns their number; 0: poll the whole cluster. *ret_any: some target needs usage.
  */
 static size_t choose_namespaces(struct learner *learner, bool *ret_any)
 {
-        struct target *t;
+        const struct target *t;
         int64_t pods = 0;
         size_t count = 0;
         *ret_any = false;
@@ -194,7 +229,7 @@ static size_t choose_namespaces(struct learner *learner, bool *ret_any)
         return (size_t)pods * 4 < learner->cache->ordered ? count : 0;
 }
 
-/* Usage that comes late keeps deciding waiting: no longer than a cycle, and 30 s. */
+/* The deadline of a cycle's polls, because decisions wait for them: an interval, but 5 s to 30 s. */
 static int64_t poll_ms(const struct learner *learner)
 {
         enum { LEAST_MS = 5 * SECOND_MS, MOST_MS = 30 * SECOND_MS };

@@ -1,18 +1,21 @@
 /*
- * Containers that the kubelet itself killed: because a probe or a hook failed, for a resize that restarts, a sidecar
- * whose pod is done. Their status does not tell, the pod's Events do. They are asked for where the answer makes a
- * difference (oom.c), which is rare: watched, they would be many, for every container that stops has one.
+ * Finds out whether the kubelet itself killed a container: after a failed probe or hook, for a resize that restarts, or
+ * because a sidecar's pod has finished. A container's status does not show this, but the pod's Events do.
+ *
+ * The Events are requested only where they could change the cause of a kill (oom_kills.c), which is rare. A watch would
+ * deliver far too many, because each container that stops has such an Event.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/yaml.h"
+#include "kube/known_resource.h"
 #include "learner_private.h"
 
-/* A kubelet notes a process' end within a second or two of what it says of it elsewhere. */
+/* SLACK_MS: the time of an Event may differ by a second or two from the end of the process in the status. */
 enum { EVENTS_BYTES = 256 << 10, EVENTS_MOST = 50, SLACK_MS = 5 * SECOND_MS };
 
-/* "spec.containers{app}", "spec.initContainers{app}" */
+/* Whether an Event's field path, such as "spec.containers{app}" or "spec.initContainers{app}", names the container. */
 static bool probe_is_of(struct text field, const char *container)
 {
         size_t len = strlen(container);
@@ -20,7 +23,7 @@ static bool probe_is_of(struct text field, const char *container)
                memcmp(field.p + field.len - len - 1, container, len) == 0;
 }
 
-/* A pod that was made again has the name of the one before. */
+/* The UID decides: a recreated pod has the name of the pod before. */
 static bool is_of_pod(const struct event_view *e, const struct pod *p)
 {
         uint8_t uid[UID_BYTES];
@@ -28,13 +31,14 @@ static bool is_of_pod(const struct event_view *e, const struct pod *p)
         return text_is(e->kind, "Pod") && memcmp(uid, p->uid, UID_BYTES) == 0;
 }
 
-/* The earlier of a time and the start of a process, where that is not before the other's end. */
+/* The earlier of ms and began_ms. A process that began before end_ms is not the next one, so ms stays. */
 static int64_t earlier_start(int64_t ms, int64_t began_ms, int64_t end_ms)
 {
         return began_ms >= end_ms && began_ms < ms ? began_ms : ms;
 }
 
-/* Until when what the kubelet says is of this process: the next is not there yet. Times are told in whole seconds. */
+/* The latest time of an Event that is about the process that ended by k: SLACK_MS after its end, but before the next
+ * process begins. Kubernetes gives these times in whole seconds. */
 static int64_t said_until(const struct pod_container *pc, const struct pod_kill *k)
 {
         int64_t next_ms = earlier_start(INT64_MAX, (int64_t)pod_ended(pc).began_s * SECOND_MS, k->at_ms);
@@ -46,7 +50,7 @@ static int64_t said_until(const struct pod_container *pc, const struct pod_kill 
         return next_ms > k->at_ms ? next_ms - 1 : k->at_ms;
 }
 
-/* Did it end the very process? */
+/* Mark the kill that a Killing Event of this time is about, if any. */
 static void take_killing(struct pod_container *pc, int64_t at_ms)
 {
         for (int i = 0; pc->kills && i < pc->kills->count; i++) {
@@ -87,8 +91,8 @@ static void probe_told(void *arg, const struct client_answer *answer)
                 pod_kills_answered(p);
                 oom_probe_told(learner, p);
         }
-        if (learner->cache->kills) /* others wait for a place */
-                nudge(learner->leadership);
+        if (learner->cache->kills) /* other pods wait for a free question */
+                schedule_pass(learner->leadership);
 }
 
 bool probe_ask(struct learner *learner, struct pod *p)
@@ -100,13 +104,13 @@ bool probe_ask(struct learner *learner, struct pod *p)
                 return false;
         *q = (struct probe_question){.learner = learner, .pod = mem_string(pod_key(p))};
         memcpy(q->uid, p->uid, UID_BYTES);
-        AUTO(mem_free) char *path = path_of("", "v1", p->ns, "events", NULL, NULL);
+        AUTO(mem_free) char *path = known_resource_path(KNOWN_EVENTS, p->ns, NULL, NULL);
         AUTO(mem_free)
         char *fields = mem_printf("involvedObject.name=%s,involvedObject.kind=Pod,reason=Killing", p->name);
         AUTO(mem_free) char *escaped = path_escape(fields);
         AUTO(mem_free) char *query = mem_printf("limit=%d&fieldSelector=%s", EVENTS_MOST, escaped);
         struct call call = {.method = HTTP_GET, .path = path, .query = query, .body_max = EVENTS_BYTES};
-        pod_kills_asked(p); /* by what was said until now: not those that come meanwhile */
+        pod_kills_asked(p); /* the answer covers the kills known by now, not later ones */
         client_start(learner->client, &call, probe_told, q);
         return true;
 }

@@ -1,4 +1,5 @@
 #include "learner_private.h"
+#include "throttling.h"
 
 struct learner *learner_new(const struct learner_options *o)
 {
@@ -18,33 +19,48 @@ struct learner *learner_new(const struct learner_options *o)
         return learner;
 }
 
+static struct usage_source *learner_source(const struct learner *learner)
+{
+        switch (learner->options.usage_from) {
+        case USAGE_FROM_METRICS_SERVER:
+                return metrics_source_new(learner->client);
+        case USAGE_FROM_PROMETHEUS:
+                return prometheus_source_new(learner->prometheus, learner->loop, learner->cache, learner->live);
+        }
+        return NULL;
+}
+
 int learner_connect(struct learner *learner, struct err *err)
 {
         const struct learner_options *o = &learner->options;
-        if (o->usage_from_prometheus && !o->prometheus->url)
-                return err_set(err, ERR_INVALID, "usage-source is prometheus, and no prometheus-url says where it is");
-        if (!o->prometheus->url)
-                return 0;
-        int rc = prometheus_new(learner->loop, o->prometheus, &learner->prometheus, err);
-        if (rc == 0 && o->history_ms > 0)
+        if (o->usage_from == USAGE_FROM_PROMETHEUS && !o->prometheus->url)
+                return err_set(err, ERR_INVALID, "usage-source is prometheus, but prometheus-url is not set");
+        int rc = o->prometheus->url ? prometheus_new(learner->loop, o->prometheus, &learner->prometheus, err) : 0;
+        if (rc < 0)
+                return rc;
+        if (learner->prometheus && o->history_ms > 0)
                 learner->backfill = backfill_new(learner, learner->prometheus, o->history_ms, o->step_ms);
-        return rc;
+        if (o->usage_from == USAGE_FROM_PROMETHEUS)
+                learner->throttling = throttling_new(learner);
+        learner->source = learner_source(learner);
+        return 0;
 }
 
 void learner_stop(struct learner *learner)
 {
-        if (learner->poll)
-                metrics_cancel(learner->poll);
-        learner->poll = NULL;
-        scrape_stop(learner);
+        if (learner->source)
+                learner->source->stop(learner->source);
+        throttling_stop(learner->throttling);
 }
 
 void learner_free(struct learner *learner)
 {
         if (!learner)
                 return;
-        scrape_stop(learner);
+        if (learner->source)
+                learner->source->free(learner->source);
         backfill_free(learner->backfill);
+        throttling_free(learner->throttling);
         prometheus_free(learner->prometheus);
         probes_release(learner);
         mem_free(learner->poll_ns);
@@ -55,6 +71,12 @@ void learner_backfill(struct learner *learner)
 {
         if (learner->backfill)
                 backfill_tick(learner->backfill);
+}
+
+void learner_throttling(struct learner *learner)
+{
+        if (learner->throttling)
+                throttling_tick(learner->throttling, loop_now(learner->loop).mono);
 }
 
 const struct learner_counts *learner_counts(const struct learner *learner)

@@ -3,14 +3,15 @@
 
 #include "base/log.h"
 #include "learn/learner.h"
+#include "usage_source.h"
 
 enum { PER_NAMESPACE_POLLS = 16 };
 
-/* Whether the kubelet had containers of a pod killed (killing_events.c). */
+/* A request for a pod's Events, to learn whether the kubelet itself killed containers of the pod (killing_events.c). */
 enum { PROBE_QUESTIONS = 16 };
 struct probe_question {
         struct learner *learner;
-        char *pod; /* its key; NULL: the place is free */
+        char *pod; /* the pod's key; NULL: this place is free */
         uint8_t uid[UID_BYTES];
 };
 
@@ -25,56 +26,60 @@ struct learner {
         struct report *report;
         struct safety *safety;
         struct learner_options options;
-        struct prometheus *prometheus; /* NULL: none is known */
-        struct backfill *backfill;     /* NULL: nothing is asked of before */
-        struct scrape *scrape;         /* usage being asked of Prometheus */
-        struct metrics_poll *poll;
-        const char **poll_ns; /* namespaces still to be polled; NULL: one list for all */
-        size_t poll_left;
-        size_t cursor;
-        struct wall date;       /* the answer's Date header */
-        struct mono poll_until; /* all polls of a cycle end by then */
-        bool synced;            /* everything was listed once */
+        struct prometheus *prometheus; /* NULL: none was configured */
+        struct backfill *backfill;     /* NULL: there is no back-fill */
+        struct throttling *throttling; /* NULL: Prometheus is not the usage source */
+        struct usage_source *source;   /* NULL before learner_connect */
+        const char **poll_ns;          /* namespaces to poll one by one; NULL: one list for the whole cluster */
+        size_t poll_left;              /* namespaces of poll_ns that are still to be polled */
+        size_t cursor;                 /* where pod_at continues in the ordered pods */
+        struct wall date;              /* Date header of the last answer of this cycle; 0: no answer yet */
+        struct mono poll_until;        /* deadline for all polls of a cycle */
+        bool synced;                   /* everything was listed once */
         struct probe_question question[PROBE_QUESTIONS];
+        int command_answers;   /* of annotation commands, being written */
+        size_t command_at;     /* the place in cache.published of the next one to look at */
+        uint64_t command_pass; /* number of the pass */
+        bool commands_await;   /* commands were not run, because as many answers as may be were being written */
         struct learner_counts count;
 };
 
 /* ingest.c */
-/* The history of a pod's container, made when unknown; NULL: the pod has no target, or that has no profile any more. */
+/* The history of a pod's container, created if there is none. NULL: the pod has no target, or its target no profile. */
 struct history *ingest_history(struct learner *learner, const struct pod *p, struct pod_container *pc);
-/* Fold a sample, lending what it wants room for; the history is dirty where it was accepted. */
+/* Add a sample to a history, with more room for its buckets where it needs them. A history that took the sample is
+ * marked for the next checkpoint. */
 enum sample_verdict ingest_put(struct learner *learner, struct history *h, struct sample_watermark *watermark,
                                const struct sample *s);
-void ingest_running(struct learner *learner);                     /* minutes with a running pod */
-void ingest_lend(struct usage *u, const struct usage_room *room); /* more room for what it learned */
+/* Find out which values of a sample are of its container's start, by the profile's ignoreFirst. A sample from before
+ * began_ms is of an earlier process, whose start is not known: it counts. */
+void ingest_judge_start(const struct usage *u, const struct resource_policy policy[static RESOURCES], int64_t began_ms,
+                        struct sample *s);
+void ingest_running(struct learner *learner);                     /* count a minute in which a pod ran */
+void ingest_lend(struct usage *u, const struct usage_room *room); /* give a histogram the room for buckets it needs */
 
-/* dimension_usage.c: the same for pods and namespaces that are targets themselves */
-void dimension_fold(struct learner *learner, struct pod *p, const struct pod_metrics_view *m); /* the pod has more */
-/* All of a poll is folded: the namespaces' sums, and minutes that ran. */
+/* pod_namespace_usage.c: the same for pods and namespaces that are targets themselves */
+void dimension_fold(struct learner *learner, struct pod *p, const struct pod_metrics_view *m); /* p->more is set */
+/* After a whole poll: add the sums of namespaces to their histories, and count the minutes in which pods ran. */
 void dimension_polled(struct learner *learner);
-/* A kill counts in the history of the pod as well. False: it has none. */
+/* Count a kill in the history of the pod as a target of its own. False: the pod is no target. */
 bool dimension_kill(struct learner *learner, const struct pod *p, const struct pod_container *pc,
                     const struct oom_kill *k);
-/* Stores the number of a kill that was not believed. */
+/* Store the restart count of a kill that was not believed, so that it is not judged again after a restart. */
 void dimension_disbelieve(struct learner *learner, const struct pod *p, const struct pod_container *pc);
 
-/* prometheus_source.c: the same from Prometheus; calls done with the learner at the end */
-void scrape_poll(struct learner *learner, const char *ns, int64_t deadline_ms,
-                 void (*done)(void *arg, const struct metrics_result *r));
-void scrape_stop(struct learner *learner);
-
-/* killing_events.c: what the kubelet had killed of p is asked for; false: too many questions are under way.
- * oom_probe_told once it is known, or cannot be. */
+/* killing_events.c: ask the API server for Events about containers of p that the kubelet itself killed.
+ * oom_probe_told is called at the end, also after an error. False: PROBE_QUESTIONS requests are under way already. */
 bool probe_ask(struct learner *learner, struct pod *p);
 void oom_probe_told(struct learner *learner, struct pod *p);
 void probes_release(struct learner *learner);
 
-/* raise.c */
-/* A sample was accepted of a container whose history raises; its target has a profile. */
+/* raise_samples.c */
+/* Consider raising a pod after a sample of one of its containers. Needs a history with originals and a profile. */
 void raise_see(const struct history *h, struct pod *p, int container, const struct pod_metrics_container_view *v,
                struct wall at);
 
-/* adopt_history.c, import_history.c: do what is asked of a target; the answer, the caller's. */
+/* adopt_history.c, import_history.c: run an annotation command on a target. Returns the answer; the caller frees it. */
 char *adopt_judge(struct learner *learner, struct target *t, const char *recommendation);
 char *import_judge(struct learner *learner, struct target *t, const char *lines);
 

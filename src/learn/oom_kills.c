@@ -1,11 +1,11 @@
 /*
- * Out-of-memory kills, and evictions for memory as a second witness: counted once per (pod UID, container, restart
- * count), stored at once, kept beside the histogram.
+ * Out-of-memory kills, including evictions for memory. A kill counts once per pod UID, container and restart count. It
+ * is stored at once, beside the histogram of its container.
  */
 #include "cache/pod_namespace_targets.h"
 #include "learner_private.h"
 
-/* Did the kubelet end the whole pod? */
+/* Whether the kubelet stopped or evicted the pod as a whole. */
 static bool is_kubelets(const struct pod *p)
 {
         bool stopped = p->stopped;
@@ -14,14 +14,14 @@ static bool is_kubelets(const struct pod *p)
         return stopped;
 }
 
-/* How old a sample may be to tell of a moment: two cycles, and no less than usage itself takes to come. */
+/* How old a sample may be to stand for the usage at a kill: two intervals, but at least the minute that usage lags. */
 static int64_t oom_fresh_ms(const struct learner *learner)
 {
         int64_t ms = 2 * learner->live->interval_ms;
         return ms > MINUTE_MS ? ms : MINUTE_MS;
 }
 
-/* That a pod is being deleted or was evicted tells of its last process: what ended before was started again. */
+/* The facts in the pod's status. Deletion and eviction concern only the latest process: earlier ones were restarted. */
 static struct kill_facts facts_by_status(const struct cache *w, const struct pod *p, const struct pod_container *pc,
                                          const struct pod_kill *k)
 {
@@ -46,11 +46,11 @@ static void add_known(struct kill_facts *f, const struct kill_known *known)
         f->others = known->others;
 }
 
-/* What is asked of all pods of the node is asked only where it makes a difference. */
+/* All facts about a kill. Usage is summed over the node's pods only if the cause is unknown without it. */
 static struct kill_facts oom_facts_of(const struct learner *learner, const struct pod *p,
                                       const struct pod_container *pc, struct pod_kill *k)
 {
-        if (!k->at_ms) /* it does not tell: as it is seen */
+        if (!k->at_ms) /* the status has no time of the kill: use the time when it was seen */
                 pod_kill_date(k, clock_skew_later(learner->skew));
         const struct wall at = {k->at_ms};
         struct kill_facts f = facts_by_status(learner->cache, p, pc, k);
@@ -74,7 +74,7 @@ static struct kill_facts oom_facts_of(const struct learner *learner, const struc
         return f;
 }
 
-/* Would it be another matter if the kubelet had killed it by itself? */
+/* Whether the kill's cause would be another if the kubelet itself had killed the container. */
 static bool depends_on_probe(const struct learner *learner, const struct pod *p, const struct pod_container *pc,
                              struct pod_kill *k)
 {
@@ -87,8 +87,9 @@ static bool depends_on_probe(const struct learner *learner, const struct pod *p,
 }
 
 /*
- * The store knows of a kill for the retention time, a pod tells of its last one for as long as it runs. One that old is
- * known where a sample of the container came after it: who took that in had seen the pod's status too.
+ * Whether a kill older than the retention time was counted before. The store forgets a kill after the retention time,
+ * but a pod's status shows its last kill as long as the pod runs. A sample taken after the kill proves that halflife
+ * saw the status, and thus the kill.
  */
 static bool counted_long_ago(const struct learner *learner, const struct pod_container *pc, int64_t at_ms)
 {
@@ -96,27 +97,28 @@ static bool counted_long_ago(const struct learner *learner, const struct pod_con
                pc->watermark.last_ms > at_ms;
 }
 
-/* By the node's clock. What that says of times to come would be held until they are past. */
+/* The time of a kill by the node's clock, but not in the future: such a kill would be held until that time is past. */
 static struct wall oom_time_of(const struct learner *learner, const struct pod_kill *k)
 {
         int64_t later_ms = clock_skew_later(learner->skew);
         return (struct wall){k->at_ms < later_ms ? k->at_ms : later_ms};
 }
 
-static void learn_kill(struct learner *learner, struct history *h, struct pod *p, struct pod_container *pc,
+static void learn_kill(struct learner *learner, struct history *h, const struct pod *p, const struct pod_container *pc,
                        const struct oom_kill *k)
 {
         bool ignore;
         const struct resource_policy *policy =
                 profile_spec_container(h->target->profile->spec, text_of(pc->name), &ignore);
-        usage_oom(&h->usage, &policy[MEMORY], k->at, (double)pc->last_memory, k->limit);
-        h->dirty = true;
+        usage_oom(history_usage(h), &policy[MEMORY], k->at, (double)pc->last_memory, k->limit);
+        history_learned(h);
         target_killed(learner->cache, h->target, k);
         guard_killed(learner->safety, h->target, p, k);
         checkpointer_kill(learner->checkpointer, h, p, pc, usage_kill_hold(&h->usage, &policy[MEMORY], k->at));
 }
 
-/* Its number is stored like that of a kill: the next start has no more the samples and Events that spoke against it. */
+/* Discard a kill that is not believed. Its restart count is stored like a real kill's, because after a restart halflife
+ * lacks the samples and Events that spoke against it. */
 static void oom_disbelieve(struct learner *learner, struct history *h, const struct pod *p,
                            const struct pod_container *pc, int64_t exit_code)
 {
@@ -126,20 +128,20 @@ static void oom_disbelieve(struct learner *learner, struct history *h, const str
         if (h)
                 checkpointer_kill(learner->checkpointer, h, p, pc, 0);
         dimension_disbelieve(learner, p, pc);
-        log_debug("reported as OOMKilled, and ended otherwise: not counted", KV("namespace", p->ns), KV("pod", p->name),
-                  KV("container", pc->name), KV_INT("exit_code", exit_code));
+        log_debug("reported as OOMKilled but ended for another reason: not counted", KV("namespace", p->ns),
+                  KV("pod", p->name), KV("container", pc->name), KV_INT("exit_code", exit_code));
 }
 
-/* Ends between the kill that was counted before and this one, of which no status told: they were of the same kind. */
+/* Restarts between the last counted kill and this one that no status showed; they are taken for kills as well. */
 static int64_t untold_before(const struct pod_container *pc, const struct pod_kill *k)
 {
         int64_t counted = pod_ended(pc).kills_counted;
         return counted > 0 && counted >= k->told_before ? k->number - counted - 1 : 0;
 }
 
-static void count_kill(struct learner *learner, struct pod *p, struct pod_container *pc, struct pod_kill *told)
+static void count_kill(struct learner *learner, const struct pod *p, struct pod_container *pc, struct pod_kill *told)
 {
-        if (told->number <= pod_ended(pc).kills_counted) /* the store knew of it */
+        if (told->number <= pod_ended(pc).kills_counted) /* counted before; the store knows */
                 return;
         const struct kill_facts f = oom_facts_of(learner, p, pc, told);
         const enum kill_cause cause = kill_judge(&f);
@@ -169,7 +171,7 @@ static void count_kill(struct learner *learner, struct pod *p, struct pod_contai
                  KV_INT("restarts", told->number), KV("cause", kill_cause_name(k.cause)));
 }
 
-/* A kill of a pod that goes cannot wait for an answer. */
+/* Whether a kill waits for the pod's Events. A pod that is gone is judged without them. */
 static bool is_awaited(const struct learner *learner, const struct pod *p, const struct pod_container *pc,
                        struct pod_kill *k)
 {
@@ -177,8 +179,8 @@ static bool is_awaited(const struct learner *learner, const struct pod *p, const
                (k->asked || depends_on_probe(learner, p, pc, k));
 }
 
-/* Kills are counted in the order of their numbers: one whose answer is awaited holds up those after it. */
-static void count_container(struct learner *learner, struct pod *p, struct pod_container *pc)
+/* Count a container's kills in the order of restart counts. A kill that waits for Events also holds up later ones. */
+static void count_container(struct learner *learner, const struct pod *p, struct pod_container *pc)
 {
         int counted = 0;
         for (; pc->kills && counted < pc->kills->count; counted++) {
@@ -190,7 +192,7 @@ static void count_container(struct learner *learner, struct pod *p, struct pod_c
         pod_kills_forget(pc, counted);
 }
 
-/* Those of a pod that nothing is learned of wait until something is. */
+/* Count a pod's kills. Kills of a pod without target wait until it has one. */
 static void oom_count_pod(struct learner *learner, struct pod *p)
 {
         bool learned = p->target || (p->more && p->more->single);
@@ -198,7 +200,7 @@ static void oom_count_pod(struct learner *learner, struct pod *p)
                 count_container(learner, p, &p->container[i]);
         if (!pod_tells_of_kill(p))
                 return;
-        learner->cache->kills = true; /* also where there was no place for one more question */
+        cache_set_kills(learner->cache); /* try again at the next settle, also if all questions are in use */
         if (learned && !p->probes_asked)
                 pod_set_probes_asked(p, probe_ask(learner, p));
 }
@@ -210,13 +212,11 @@ void oom_probe_told(struct learner *learner, struct pod *p)
         checkpointer_kills(learner->checkpointer);
 }
 
-/* After a settle: the pods that are there, and those that vanished since (a deleted pod's last object may be the only
- * witness). */
+/* Also counts kills of pods removed since the last settle, as a deleted pod's last object may alone show the kill. */
 void oom_count(struct learner *learner)
 {
-        if (!learner->cache->kills)
+        if (!cache_take_kills(learner->cache))
                 return;
-        learner->cache->kills = false;
         for (size_t i = 0; i < learner->cache->ordered; i++)
                 oom_count_pod(learner, learner->cache->order[i]);
         for (size_t i = 0; i < learner->cache->droppeds; i++)
@@ -229,11 +229,10 @@ void oom_begin(struct learner *learner)
         learner->synced = true;
 }
 
-/* One that nobody has linked yet, or whose kills the store may know of, waits for the next settle. */
+/* A pod waits for the next settle until it is linked to its target and the store was asked for its counted kills. */
 void oom_seen_now(struct learner *learner)
 {
-        struct pod *p = learner->cache->killed;
-        learner->cache->killed = NULL;
+        struct pod *p = cache_take_killed(learner->cache);
         if (!p || !p->stored || !learner->synced)
                 return;
         oom_count_pod(learner, p);

@@ -1,20 +1,26 @@
 /*
- * Usage from Prometheus as it is now, for who has no metrics-server: each cycle the newest value of each container, as
- * if a list of PodMetrics had come.
+ * Live usage from Prometheus, for clusters without metrics-server. In each cycle it delivers the newest value of each
+ * container in the form of PodMetrics.
  */
-#include "learner_private.h"
+#include "base/mem.h"
+#include "cache/pod.h"
+#include "usage_source.h"
 
-struct scrape {
-        struct learner *learner;
-        const char *ns; /* NULL: all */
-        void (*done)(void *arg, const struct metrics_result *r);
-        struct prometheus_fetch *fetch;
+struct prometheus_source {
+        struct usage_source source;
+        struct prometheus *prometheus;
+        struct loop *loop;
+        const struct cache *cache;
+        const struct live_settings *live;
+        struct prometheus_fetch *fetch; /* NULL: no poll is under way */
+        const char *ns;                 /* NULL: all namespaces */
+        struct usage_sink to;
 };
 
 static void to_container(const struct prometheus_point *p, struct text name, struct pod_metrics_container_view *ret)
 {
         *ret = (struct pod_metrics_container_view){.name = name};
-        /* What is beyond any machine is the watermark's to refuse, and must fit until then. */
+        /* Absurd values are discarded later, when the sample is judged; here they only must not overflow. */
         double nano = p->value[CPU] * 1e9, bytes = p->value[MEMORY];
         ret->has[CPU] = p->has[CPU];
         ret->has[MEMORY] = p->has[MEMORY];
@@ -27,8 +33,8 @@ static bool same_pod(const struct prometheus_series *a, const struct prometheus_
         return text_equal(a->ns, b->ns) && text_equal(a->pod, b->pod);
 }
 
-/* Points of one time are in the order of namespaces and names, as the metrics API lists them. */
-static int64_t scrape_fold(struct learner *learner, const struct prometheus_answer *a)
+/* Group the points by pod: at one time, Prometheus answers are ordered by namespace and name, like the metrics API. */
+static int64_t prometheus_source_deliver(const struct prometheus_source *s, const struct prometheus_answer *a)
 {
         struct pod_metrics_view *view = MEM_NEW(struct pod_metrics_view);
         int64_t pods = 0;
@@ -42,62 +48,79 @@ static int64_t scrape_fold(struct learner *learner, const struct prometheus_answ
                         if (view->containers < VIEW_CONTAINERS)
                                 to_container(&a->point[i], a->series[a->point[i].series].container,
                                              &view->container[view->containers++]);
-                ingest_fold(learner, view, a->date);
+                s->to.each(s->to.arg, view, a->date);
         }
         mem_free(view);
         return pods;
 }
 
-static bool anything_runs(const struct learner *learner, const char *ns)
+static bool anything_runs(const struct cache *cache, const char *ns)
 {
-        for (size_t i = 0; i < learner->cache->ordered; i++) {
-                const struct pod *p = learner->cache->order[i];
+        for (size_t i = 0; i < cache->ordered; i++) {
+                const struct pod *p = cache->order[i];
                 if (p->running && p->target && (!ns || p->ns == ns))
                         return true;
         }
         return false;
 }
 
-static void scrape_answered(void *arg, const struct prometheus_answer *a)
+static void prometheus_source_done(void *arg, const struct prometheus_answer *a)
 {
-        struct scrape *r = arg;
-        struct learner *learner = r->learner;
+        struct prometheus_source *s = arg;
         struct metrics_result result = {.refused = (int64_t)a->refused, .date = a->date, .err = a->err};
-        learner->scrape = NULL;
+        s->fetch = NULL;
         if (a->err.code == 0)
-                result.pods = scrape_fold(learner, a);
-        if (a->err.code == 0 && a->points == 0 && anything_runs(learner, r->ns))
+                result.pods = prometheus_source_deliver(s, a);
+        if (a->err.code == 0 && a->points == 0 && anything_runs(s->cache, s->ns))
                 err_set(&result.err, ERR_NOTFOUND,
-                        "usage from Prometheus: it has no container's usage of the last minutes: are "
-                        "--prometheus-names "
+                        "Prometheus has no usage of any container in the last minutes: are --prometheus-names "
                         "and --prometheus-matchers right?");
         result.whole = result.err.code == 0;
-        r->done(learner, &result);
-        mem_free(r);
+        s->to.done(s->to.arg, &result);
 }
 
-void scrape_poll(struct learner *learner, const char *ns, int64_t deadline_ms,
-                 void (*done)(void *arg, const struct metrics_result *r))
+static void prometheus_source_poll(struct usage_source *source, const char *ns, int64_t deadline_ms,
+                                   struct usage_sink to)
 {
-        int64_t seconds = (learner->live->interval_ms + SECOND_MS - 1) / SECOND_MS;
-        struct wall now = {whole_second(loop_now(learner->loop).wall.ms)};
-        struct scrape *r = MEM_NEW(struct scrape);
-        struct prometheus_slice s = {.ns = ns,
-                                     .from = now,
-                                     .to = now,
-                                     .step_ms = seconds * SECOND_MS,
-                                     .deadline_ms = deadline_ms,
-                                     .points_most = SIZE_MAX};
-        *r = (struct scrape){.learner = learner, .ns = ns, .done = done};
-        learner->scrape = r;
-        r->fetch = prometheus_fetch(learner->prometheus, &s, scrape_answered, r);
+        struct prometheus_source *s = (struct prometheus_source *)source;
+        int64_t seconds = (s->live->interval_ms + SECOND_MS - 1) / SECOND_MS;
+        struct wall now = {whole_second(loop_now(s->loop).wall.ms)};
+        const struct prometheus_slice slice = {.ns = ns,
+                                               .from = now,
+                                               .to = now,
+                                               .step_ms = seconds * SECOND_MS,
+                                               .deadline_ms = deadline_ms,
+                                               .points_most = SIZE_MAX};
+        s->ns = ns;
+        s->to = to;
+        s->fetch = prometheus_fetch(s->prometheus, &slice, prometheus_source_done, s);
 }
 
-void scrape_stop(struct learner *learner)
+static void prometheus_source_stop(struct usage_source *source)
 {
-        if (!learner->scrape)
-                return;
-        prometheus_cancel(learner->scrape->fetch);
-        mem_free(learner->scrape);
-        learner->scrape = NULL;
+        struct prometheus_source *s = (struct prometheus_source *)source;
+        if (s->fetch)
+                prometheus_cancel(s->fetch);
+        s->fetch = NULL;
+}
+
+static void prometheus_source_free(struct usage_source *source)
+{
+        prometheus_source_stop(source);
+        mem_free(source);
+}
+
+struct usage_source *prometheus_source_new(struct prometheus *p, struct loop *l, const struct cache *cache,
+                                           const struct live_settings *live)
+{
+        struct prometheus_source *s = MEM_NEW(struct prometheus_source);
+        *s = (struct prometheus_source){.source = {.if_absent = "",
+                                                   .poll = prometheus_source_poll,
+                                                   .stop = prometheus_source_stop,
+                                                   .free = prometheus_source_free},
+                                        .prometheus = p,
+                                        .loop = l,
+                                        .cache = cache,
+                                        .live = live};
+        return &s->source;
 }

@@ -9,7 +9,7 @@ enum { LISTS_NESTED_MAX = 8, DIRECTIVES_MAX = 1000 };
 
 /* --- arrays --- */
 
-/* Room for one more. */
+/* Make room for one more element. */
 static void *doc_grown(void *array, size_t count, size_t *cap, size_t size)
 {
         if (count < *cap)
@@ -61,9 +61,9 @@ int fail_at(const struct doc *d, uint32_t node, struct err *err, const char *fmt
 
 /* --- objects --- */
 
-/* What an item of a list has from it. */
+/* What an object inherits from the document or the list around it. */
 struct around {
-        struct text api_version, kind; /* of its items, where the list tells */
+        struct text api_version, kind; /* for items that have neither; empty if the list implies none */
         const char *refused;
         bool templated;
         int depth;
@@ -86,7 +86,7 @@ static const char *doc_refusal(struct doc *d, const struct err *err)
         return arena_text(&d->arena, text_of(err->text));
 }
 
-/* The text of a member; what cannot be told makes the object one that is not edited. */
+/* The text of a member. If it is ambiguous, the object cannot be edited. */
 static struct text doc_identity(struct doc *d, struct doc_object *o, uint32_t mapping, struct text key)
 {
         struct err err = {0};
@@ -135,8 +135,8 @@ static const char *why_not_edited(struct doc *d, uint32_t node, const char *what
 static int add_objects(struct doc *d, uint32_t root, struct around around, struct err *err);
 
 /*
- * The items of an object that is a list, which is then none itself. A list behind an alias stays one object that is not
- * edited: aliases of lists of aliases would make more of them than anybody can count.
+ * If an object is a list, replace it by its items. A list behind an alias stays one object that cannot be edited, since
+ * aliases of lists of aliases would multiply into too many objects.
  */
 static int add_items(struct doc *d, struct doc_object *o, int depth, struct err *err)
 {
@@ -192,7 +192,7 @@ static int add_document(struct doc *d, uint32_t root, uint32_t templated, struct
 
 /* --- reading --- */
 
-/* What was added before a part, to go back to. */
+/* The counts before a part was read, to undo a failed attempt. */
 struct before {
         size_t nodes, values, objects;
 };
@@ -209,7 +209,7 @@ static void go_back(struct doc *d, struct before to)
         d->objects = to.objects;
 }
 
-/* Line breaks that YAML knows and no editor shows: what is on whose line could not be told. */
+/* Line breaks in YAML that editors and line_end do not treat as such, so lines here would not be YAML's lines. */
 static bool holds_odd_break(const char *text, const struct part *part)
 {
         static const char *const odd[] = {"\xc2\x85", "\xe2\x80\xa8", "\xe2\x80\xa9"};
@@ -232,7 +232,7 @@ static void refuse_odd_breaks(struct doc *d, const struct part *part, size_t fir
                 d->object[i].is.refused = refused;
 }
 
-/* As JSON if it looks so, then as YAML; of two errors the one that came further. */
+/* Try JSON if the part looks like it, then YAML. If both fail, return the error further into the text. */
 static int read_part(struct doc *d, const struct part *part, struct err *err)
 {
         struct before before = before_of(d);
@@ -246,7 +246,7 @@ static int read_part(struct doc *d, const struct part *part, struct err *err)
                 }
                 go_back(d, before);
         }
-        if (part->directives > DIRECTIVES_MAX) /* libyaml compares each with all before */
+        if (part->directives > DIRECTIVES_MAX) /* libyaml compares each with all earlier ones, in quadratic time */
                 return err_set(err, ERR_INVALID, "line %u, column 1: more than %d lines begin with %%", part->line,
                                DIRECTIVES_MAX);
         int rc = yaml_load(d, part, add_document, &yaml_at, err);
@@ -257,7 +257,7 @@ static int read_part(struct doc *d, const struct part *part, struct err *err)
         return rc;
 }
 
-/* A part that nobody can read yet: why is the error it gave. */
+/* Add a template that cannot be parsed as an object without a root. *err holds the parse error, and is cleared. */
 static int add_templated(struct doc *d, const struct part *part, struct err *err)
 {
         char *why AUTO(mem_free) = mem_printf("%s; it is templated text: render it first", err->text);
@@ -331,7 +331,7 @@ const struct doc_object *doc_object(const struct doc *d, size_t i)
 
 /* --- writing --- */
 
-/* What is put in where something goes comes before that: at its place, in the order it was made. */
+/* Splices by place; at the same place insertions come before the removal, in the order of their creation. */
 static int splice_order(const void *a, const void *b)
 {
         const struct splice *x = a, *y = b;

@@ -6,7 +6,7 @@
 
 enum { STEP_USUAL = 2 };
 
-static int edit_value(struct edit *e, struct spot in, uint32_t key, uint32_t value, struct change_set set,
+static int edit_value(struct edit *e, struct insertion_point in, uint32_t key, uint32_t value, struct change_set set,
                       size_t depth);
 
 /* --- sets of changes --- */
@@ -18,7 +18,7 @@ struct change_set set_new(struct edit *e, size_t most)
 
 static bool same_step(const struct doc_change *a, const struct doc_change *b, size_t depth)
 {
-        assert(a->steps > depth && b->steps > depth); /* else one path is the beginning of another */
+        assert(a->steps > depth && b->steps > depth); /* the contract: no path is the beginning of another */
         const struct doc_step *x = &a->path[depth], *y = &b->path[depth];
         if (!x->key.p || !y->key.p)
                 return !x->key.p && !y->key.p && x->item == y->item;
@@ -37,7 +37,7 @@ struct change_set set_group(struct edit *e, struct change_set set, size_t i, siz
         return group;
 }
 
-/* What is to be set; to remove from what does not exist is nothing. */
+/* The changes that set a value. Removals from an absent mapping have nothing to do. */
 static struct change_set set_without_removals(struct edit *e, struct change_set set)
 {
         struct change_set rest = set_new(e, set.count);
@@ -54,7 +54,7 @@ static bool is_last(struct change_set set, size_t depth)
         return last;
 }
 
-/* Below here everything is new: no items can be named. */
+/* Everything below a new mapping is new too, so paths there may hold keys but no items. */
 static int only_keys(struct edit *e, uint32_t at, struct change_set set, size_t depth)
 {
         for (size_t i = 0; i < set.count; i++)
@@ -80,7 +80,7 @@ static int check_value(struct edit *e, uint32_t key, uint32_t value)
         return 0;
 }
 
-/* A member that is not there may come from a merge. */
+/* Refuse a member that is absent from a mapping with a merge key, which may provide it. */
 static int check_absent(struct edit *e, uint32_t mapping, struct text key)
 {
         uint32_t merge = merge_find(e->d, mapping);
@@ -88,26 +88,27 @@ static int check_absent(struct edit *e, uint32_t mapping, struct text key)
                      : 0;
 }
 
-/* What aliases refer to cannot go. */
+/* Refuse to remove a member with an anchor that an alias refers to. */
 static int check_removed(struct edit *e, uint32_t key)
 {
         uint32_t end = node_next(e->d, node_next(e->d, key));
         for (uint32_t at = key; at < end; at++)
                 if (e->d->node[at].flags & NODE_SHARED)
-                        return fail_at(e->d, at, e->err, "an anchor that an alias refers to would go");
+                        return fail_at(e->d, at, e->err, "an anchor that an alias refers to would be removed");
         return 0;
 }
 
 /* --- the walk --- */
 
-/* What becomes of a mapping's members. */
-struct fate {
+/* The changes to a mapping's own members: those to add and the keys of those to remove. */
+struct member_edit {
         struct change_set fresh;
-        uint32_t *gone; /* keys */
+        uint32_t *gone; /* key nodes, in the order of the changes */
         size_t gone_count;
 };
 
-static int edit_member(struct edit *e, struct spot at, struct change_set group, size_t depth, struct fate *fate)
+static int edit_member(struct edit *e, struct insertion_point at, struct change_set group, size_t depth,
+                       struct member_edit *member_edit)
 {
         const struct doc_step *step = &group.item[0]->path[depth];
         if (!step->key.p)
@@ -120,35 +121,35 @@ static int edit_member(struct edit *e, struct spot at, struct change_set group, 
                 rc = check_absent(e, at.mapping, step->key);
                 struct change_set fresh = set_without_removals(e, group);
                 for (size_t i = 0; i < fresh.count; i++)
-                        fate->fresh.item[fate->fresh.count++] = fresh.item[i];
+                        member_edit->fresh.item[member_edit->fresh.count++] = fresh.item[i];
                 return rc < 0 ? rc : only_keys(e, at.mapping, fresh, depth);
         }
         if (is_last(group, depth + 1) && group.item[0]->form == DOC_REMOVE) {
-                fate->gone[fate->gone_count++] = key;
+                member_edit->gone[member_edit->gone_count++] = key;
                 return check_removed(e, key);
         }
         return edit_value(e, at, key, node_next(e->d, key), group, depth + 1);
 }
 
-static bool is_gone(const struct fate *fate, uint32_t key)
+static bool is_gone(const struct member_edit *member_edit, uint32_t key)
 {
-        for (size_t i = 0; i < fate->gone_count; i++)
-                if (fate->gone[i] == key)
+        for (size_t i = 0; i < member_edit->gone_count; i++)
+                if (member_edit->gone[i] == key)
                         return true;
         return false;
 }
 
-/* The last member that stays. */
-static uint32_t last_kept(const struct doc *d, uint32_t mapping, const struct fate *fate)
+/* The key of the last member that stays, or DOC_NONE. */
+static uint32_t last_kept(const struct doc *d, uint32_t mapping, const struct member_edit *member_edit)
 {
         uint32_t last = DOC_NONE;
         for (uint32_t at = mapping + 1; at < d->node[mapping].skip; at = node_next(d, node_next(d, at)))
-                if (!is_gone(fate, at))
+                if (!is_gone(member_edit, at))
                         last = at;
         return last;
 }
 
-/* "[a: 1]" is a sequence of a mapping that has no braces to put more in. */
+/* Is this a flow mapping without braces, as in "[a: 1]"? It cannot take more members. */
 static bool edit_is_pair(const struct doc *d, uint32_t mapping)
 {
         const struct node *n = &d->node[mapping];
@@ -156,36 +157,39 @@ static bool edit_is_pair(const struct doc *d, uint32_t mapping)
                (d->text[n->begin] != '{' || d->node[mapping + 1].begin == n->begin);
 }
 
-static int finish_mapping(struct edit *e, struct spot at, uint32_t owner, size_t depth, struct fate *fate)
+static int finish_mapping(struct edit *e, struct insertion_point at, uint32_t owner, size_t depth,
+                          struct member_edit *member_edit)
 {
-        uint32_t last = last_kept(e->d, at.mapping, fate);
+        uint32_t last = last_kept(e->d, at.mapping, member_edit);
         int rc = 0;
-        if ((fate->fresh.count || fate->gone_count) && edit_is_pair(e->d, at.mapping))
-                return fail_at(e->d, at.mapping, e->err, "a mapping without braces is not edited");
-        if (fate->fresh.count && last == DOC_NONE)
+        if ((member_edit->fresh.count || member_edit->gone_count) && edit_is_pair(e->d, at.mapping))
+                return fail_at(e->d, at.mapping, e->err,
+                               "a pair in a list, without braces of its own, cannot be edited: write {KEY: VALUE}");
+        if (member_edit->fresh.count && last == DOC_NONE)
                 return fail_at(e->d, at.mapping, e->err, "all members would be removed and others added");
-        if (fate->gone_count)
-                rc = remove_members(e, at.mapping, owner, fate->gone, fate->gone_count);
-        if (rc == 0 && fate->fresh.count)
-                rc = insert_members(e, at, last, fate->fresh, depth);
+        if (member_edit->gone_count)
+                rc = remove_members(e, at.mapping, owner, member_edit->gone, member_edit->gone_count);
+        if (rc == 0 && member_edit->fresh.count)
+                rc = insert_members(e, at, last, member_edit->fresh, depth);
         return rc;
 }
 
-static int edit_mapping(struct edit *e, struct spot at, uint32_t owner, struct change_set set, size_t depth)
+static int edit_mapping(struct edit *e, struct insertion_point at, uint32_t owner, struct change_set set, size_t depth)
 {
-        struct fate fate = {.fresh = set_new(e, set.count),
-                            .gone = arena_new(&e->scratch, set.count * sizeof(uint32_t))};
+        struct member_edit member_edit = {.fresh = set_new(e, set.count),
+                                          .gone = arena_new(&e->scratch, set.count * sizeof(uint32_t))};
         int rc = 0;
         for (size_t i = 0; i < set.count && rc == 0; i++) {
                 bool first;
                 struct change_set group = set_group(e, set, i, depth, &first);
                 if (first)
-                        rc = edit_member(e, at, group, depth, &fate);
+                        rc = edit_member(e, at, group, depth, &member_edit);
         }
-        return rc < 0 ? rc : finish_mapping(e, at, owner, depth, &fate);
+        return rc < 0 ? rc : finish_mapping(e, at, owner, depth, &member_edit);
 }
 
-static int edit_item(struct edit *e, struct spot in, uint32_t sequence, struct change_set group, size_t depth)
+static int edit_item(struct edit *e, struct insertion_point in, uint32_t sequence, struct change_set group,
+                     size_t depth)
 {
         const struct doc *d = e->d;
         const struct doc_step *step = &group.item[0]->path[depth];
@@ -197,11 +201,12 @@ static int edit_item(struct edit *e, struct spot in, uint32_t sequence, struct c
         if (at >= d->node[sequence].skip)
                 return fail_at(d, sequence, e->err, "item %zu does not exist", step->item);
         if (group.item[0]->form == DOC_REMOVE && group.item[0]->steps == depth + 1)
-                return fail_at(d, at, e->err, "items are not removed");
+                return fail_at(d, at, e->err, "items of a sequence cannot be removed");
         return edit_value(e, in, DOC_NONE, at, group, depth + 1);
 }
 
-static int edit_sequence(struct edit *e, struct spot in, uint32_t sequence, struct change_set set, size_t depth)
+static int edit_sequence(struct edit *e, struct insertion_point in, uint32_t sequence, struct change_set set,
+                         size_t depth)
 {
         int rc = 0;
         for (size_t i = 0; i < set.count && rc == 0; i++) {
@@ -213,10 +218,10 @@ static int edit_sequence(struct edit *e, struct spot in, uint32_t sequence, stru
         return rc;
 }
 
-/* A mapping within another (or an item's): the columns between them are the step to indent by. */
-static struct spot spot_within(const struct doc *d, struct spot in, uint32_t mapping)
+/* The spot of a mapping inside the spot in. If both are block mappings, the columns between them are the new step. */
+static struct insertion_point insertion_point_within(const struct doc *d, struct insertion_point in, uint32_t mapping)
 {
-        struct spot at = {mapping, in.step};
+        struct insertion_point at = {mapping, in.step};
         if (in.mapping != DOC_NONE && d->node[mapping].style == STYLE_BLOCK &&
             d->node[in.mapping].style == STYLE_BLOCK) {
                 int step = (int)d->node[mapping + 1].column - (int)d->node[in.mapping + 1].column;
@@ -225,19 +230,22 @@ static struct spot spot_within(const struct doc *d, struct spot in, uint32_t map
         return at;
 }
 
-static int edit_empty(struct edit *e, struct spot in, uint32_t key, uint32_t value, struct change_set set, size_t depth)
+static int edit_empty(struct edit *e, struct insertion_point in, uint32_t key, uint32_t value, struct change_set set,
+                      size_t depth)
 {
         struct change_set fresh = set_without_removals(e, set);
         if (fresh.count == 0)
                 return 0;
         if (key == DOC_NONE)
-                return fail_at(e->d, value, e->err, "an empty item or document is not filled");
+                return fail_at(e->d, value, e->err, "an empty item or document cannot be filled");
         int rc = only_keys(e, value, fresh, depth);
         return rc < 0 ? rc : insert_mapping(e, in, key, fresh, depth);
 }
 
-/* The value of a key in the mapping in (of an item key is DOC_NONE); the set's paths know all of it before depth. */
-static int edit_value(struct edit *e, struct spot in, uint32_t key, uint32_t value, struct change_set set, size_t depth)
+/* Edit the value of a key in the mapping in; key is DOC_NONE for an item. The set's paths agree in all steps before
+ * depth. */
+static int edit_value(struct edit *e, struct insertion_point in, uint32_t key, uint32_t value, struct change_set set,
+                      size_t depth)
 {
         struct doc *d = e->d;
         const struct node *n = &d->node[value];
@@ -247,9 +255,9 @@ static int edit_value(struct edit *e, struct spot in, uint32_t key, uint32_t val
         if (is_last(set, depth))
                 return replace_scalar(e, key, value, set.item[0]);
         if (n->type == NODE_SEQUENCE)
-                return edit_sequence(e, (struct spot){DOC_NONE, in.step}, value, set, depth);
+                return edit_sequence(e, (struct insertion_point){DOC_NONE, in.step}, value, set, depth);
         if (n->type == NODE_MAPPING && n->skip > value + 1)
-                return edit_mapping(e, spot_within(d, in, value), key, set, depth);
+                return edit_mapping(e, insertion_point_within(d, in, value), key, set, depth);
         if (n->type == NODE_MAPPING || (doc_type(d, value) == DOC_NULL && !(n->flags & NODE_ANCHORED)))
                 return edit_empty(e, in, key, value, set, depth);
         return fail_at(d, value, e->err, "a text, where a mapping is expected");
@@ -293,7 +301,7 @@ int doc_edit(struct doc *d, size_t object, const struct doc_change *change, size
         for (size_t i = 0; i < n; i++)
                 set.item[set.count++] = &change[i];
         size_t before = d->splices;
-        rc = edit_value(&e, (struct spot){DOC_NONE, STEP_USUAL}, DOC_NONE, o->is.root, set, 0);
+        rc = edit_value(&e, (struct insertion_point){DOC_NONE, STEP_USUAL}, DOC_NONE, o->is.root, set, 0);
         arena_release(&e.scratch);
         if (rc < 0)
                 d->splices = before;

@@ -79,8 +79,8 @@ enum doc_type doc_type(const struct doc *d, uint32_t node)
 
 /* --- members --- */
 
-/* So many members are looked at for each node of the text: thousands of aliases of one mapping of thousands of members
- * would else cost the product. */
+/* Limit the members that all look-ups may visit, in proportion to the nodes of the text. Otherwise thousands of aliases
+ * of a mapping with thousands of members would cost the product of both. */
 static int check_looks(const struct doc *d, uint32_t mapping, struct err *err)
 {
         if (*d->looked <= LOOKS_LEAST + (uint64_t)d->nodes * LOOKS_A_NODE)
@@ -123,7 +123,7 @@ uint32_t merge_find(const struct doc *d, uint32_t mapping)
         return DOC_NONE;
 }
 
-/* A search through merged mappings; budget bounds how many are looked at. */
+/* A search for a key through merged mappings; budget is how many more mappings it may visit. */
 struct search {
         const struct doc *d;
         struct text key;
@@ -133,7 +133,7 @@ struct search {
 
 static int find_search(struct search *s, uint32_t mapping, uint32_t *ret);
 
-/* In what a merge key brings: a mapping, or a sequence of them. */
+/* Search the value of a merge key: a mapping, or a sequence of mappings. */
 static int search_merged(struct search *s, uint32_t value, uint32_t *ret)
 {
         const struct doc *d = s->d;
@@ -151,7 +151,7 @@ static int find_search(struct search *s, uint32_t mapping, uint32_t *ret)
         const struct doc *d = s->d;
         uint32_t key;
         if (d->node[mapping].type != NODE_MAPPING)
-                return fail_at(d, mapping, s->err, "a merge key (<<) takes mappings");
+                return fail_at(d, mapping, s->err, "the value of a merge key (<<) must be a mapping");
         if (s->budget-- == 0)
                 return fail_at(d, mapping, s->err, "more than %d mappings are merged", MERGES_MAX);
         int rc = check_looks(d, mapping, s->err);
@@ -167,7 +167,7 @@ static int find_search(struct search *s, uint32_t mapping, uint32_t *ret)
         return merge ? search_merged(s, node_next(d, merge), ret) : 0;
 }
 
-/* The mapping that is meant: DOC_NONE for an absent or null one. */
+/* Resolve a node that must be a collection of type want; *ret is DOC_NONE if it is absent or null. */
 static int mapping_of(const struct doc *d, uint32_t node, enum doc_type want, uint32_t *ret, struct err *err)
 {
         enum doc_type type = doc_type(d, node);
@@ -193,7 +193,7 @@ int doc_find(const struct doc *d, uint32_t mapping, struct text key, uint32_t *r
         return rc;
 }
 
-/* Members being gathered. */
+/* Members collected so far; budget is how many more mappings may be visited. */
 struct gather {
         const struct doc *d;
         struct doc_member *out;
@@ -227,9 +227,9 @@ static int gather_merged(struct gather *g, uint32_t value)
 static int find_gather(struct gather *g, uint32_t mapping)
 {
         const struct doc *d = g->d;
-        size_t before = g->count; /* those hide what is merged */
+        size_t before = g->count; /* the members collected before hide members of the same key here */
         if (d->node[mapping].type != NODE_MAPPING)
-                return fail_at(d, mapping, g->err, "a merge key (<<) takes mappings");
+                return fail_at(d, mapping, g->err, "the value of a merge key (<<) must be a mapping");
         if (g->budget-- == 0)
                 return fail_at(d, mapping, g->err, "more than %d mappings are merged", MERGES_MAX);
         if (check_looks(d, mapping, g->err) < 0)

@@ -1,15 +1,15 @@
 #include "document_private.h"
 
-static const size_t BUF_MOST = SIZE_MAX / 4; /* bounded by the values given */
+static const size_t BUF_MOST = SIZE_MAX / 4; /* no limit of its own: the caller's values bound the size */
 
-/* How new members are written, as those around them are. */
+/* The layout of new members, taken from the members around them. */
 struct look {
         bool flow;
-        bool lines, nested_lines; /* in flow: a member a line, also in mappings made within */
-        struct spelling how;
+        bool lines, nested_lines; /* flow only: each member on its own line; the same in new mappings within */
+        struct quoting how;
         const char *colon, *comma;
         struct text eol;
-        struct text margin, unit; /* what a line begins with, and what one level adds */
+        struct text margin, unit; /* the indentation of a line, and what one more level adds to it */
 };
 
 static struct text insert_spaces(struct edit *e, size_t count)
@@ -37,17 +37,17 @@ static void insert_put(struct buf *b, struct text t)
                 buf_add(b, t.p, t.len);
 }
 
-static void spell_new(struct edit *e, struct buf *b, const struct doc_change *c, uint32_t neighbour,
+static void quote_new(struct edit *e, struct buf *b, const struct doc_change *c, uint32_t neighbour,
                       const struct look *look)
 {
         if (c->form == DOC_STRING)
-                spell_string(b, c->value, STYLE_PLAIN, &look->how);
+                quote_string(b, c->value, STYLE_PLAIN, &look->how);
         else
-                spell_quantity(b, e->d, c->value, neighbour, &look->how);
+                quote_quantity(b, e->d, c->value, neighbour, &look->how);
         e->altered++;
 }
 
-/* A line break and the members, each on its line; none behind the last. */
+/* Write members on lines of their own. A line break precedes each; none follows the last. */
 static void write_block(struct edit *e, struct buf *b, struct look look, struct change_set set, size_t depth,
                         uint32_t neighbour)
 {
@@ -58,20 +58,20 @@ static void write_block(struct edit *e, struct buf *b, struct look look, struct 
                         continue;
                 insert_put(b, look.eol);
                 insert_put(b, look.margin);
-                spell_key(b, group.item[0]->path[depth].key, &look.how);
+                quote_key(b, group.item[0]->path[depth].key, &look.how);
                 buf_add_text(b, ":");
                 if (group.item[0]->steps > depth + 1) {
                         write_block(e, b, insert_deeper(e, look), group, depth + 1, DOC_NONE);
                 } else {
                         buf_add_text(b, " ");
-                        spell_new(e, b, group.item[0], neighbour, &look);
+                        quote_new(e, b, group.item[0], neighbour, &look);
                 }
         }
 }
 
 static void write_braces(struct edit *e, struct buf *b, struct look look, struct change_set set, size_t depth);
 
-/* Members with commas between, none before the first. */
+/* Write members separated by commas. */
 static void write_flow(struct edit *e, struct buf *b, struct look look, struct change_set set, size_t depth,
                        uint32_t neighbour)
 {
@@ -86,19 +86,19 @@ static void write_flow(struct edit *e, struct buf *b, struct look look, struct c
                         insert_put(b, look.eol);
                         insert_put(b, look.margin);
                 }
-                spell_key(b, group.item[0]->path[depth].key, &look.how);
+                quote_key(b, group.item[0]->path[depth].key, &look.how);
                 buf_add_text(b, look.colon);
                 if (group.item[0]->steps > depth + 1) {
                         struct look in = look;
                         in.lines = look.lines && look.nested_lines;
                         write_braces(e, b, in, group, depth + 1);
                 } else {
-                        spell_new(e, b, group.item[0], neighbour, &look);
+                        quote_new(e, b, group.item[0], neighbour, &look);
                 }
         }
 }
 
-/* look is that of the line on which the braces open. */
+/* Write a new mapping in braces. look is the layout of the line with the opening brace. */
 static void write_braces(struct edit *e, struct buf *b, struct look look, struct change_set set, size_t depth)
 {
         buf_add_text(b, "{");
@@ -117,7 +117,7 @@ static bool holds_break(const struct doc *d, uint32_t node)
         return memchr(p, '\n', len) || memchr(p, '\r', len);
 }
 
-/* One level, by the margin of the closing brace. */
+/* One level of indentation: what margin has beyond the margin of the closing brace, else a tab or two spaces. */
 static struct text flow_unit(const struct doc *d, uint32_t mapping, struct text margin)
 {
         struct text outer;
@@ -127,7 +127,7 @@ static struct text flow_unit(const struct doc *d, uint32_t mapping, struct text 
         return margin.len && *margin.p == '\t' ? TEXT("\t") : TEXT("  ");
 }
 
-/* As the member of a flow mapping that begins with key is written. */
+/* The layout of the member with this key in a flow mapping. */
 static struct look flow_look(const struct doc *d, uint32_t mapping, uint32_t key)
 {
         const struct node *k = &d->node[key];
@@ -145,14 +145,14 @@ static struct look flow_look(const struct doc *d, uint32_t mapping, uint32_t key
         return look;
 }
 
-/* Mappings made beside one that is on one line are on one too. */
+/* Should new nested mappings take several lines? Not if the neighbouring mapping value is on a single line. */
 static bool nests_lines(const struct doc *d, const struct look *look, uint32_t value)
 {
         const struct node *n = &d->node[value];
         return look->lines && !(n->type == NODE_MAPPING && n->skip > value + 1 && !holds_break(d, value));
 }
 
-static int insert_flow(struct edit *e, struct spot at, uint32_t last, struct change_set set, size_t depth)
+static int insert_flow(struct edit *e, struct insertion_point at, uint32_t last, struct change_set set, size_t depth)
 {
         struct doc *d = e->d;
         uint32_t value = node_next(d, last);
@@ -164,7 +164,7 @@ static int insert_flow(struct edit *e, struct spot at, uint32_t last, struct cha
         size_t end = d->node[value].end, behind = end;
         while (behind < d->len && is_blank(d->text[behind]))
                 behind++;
-        bool comment = look.lines && behind < d->len && d->text[behind] == '#'; /* that stays on its line */
+        bool comment = look.lines && behind < d->len && d->text[behind] == '#'; /* must stay on the line of its value */
         splice_add(d, end, 0, space_behind(d, value));
         splice_add(d, end, 0, look.lines ? TEXT(",") : text_of(look.comma));
         splice_add(d, comment ? line_end(d, behind) : end, 0, buf_text(&b));
@@ -173,15 +173,15 @@ static int insert_flow(struct edit *e, struct spot at, uint32_t last, struct cha
 
 /* --- block --- */
 
-/* Does the text end in a literal without a line break? One more line would add a break to its value. */
+/* Does the text end in a literal scalar without a line break? A line after it would add a break to its value. */
 static bool ends_in_literal(const struct doc *d, uint32_t value)
 {
         uint32_t leaf = node_next(d, value) - 1;
         return d->node[leaf].type == NODE_SCALAR && d->node[leaf].style == STYLE_LITERAL && d->node[leaf].end == d->len;
 }
 
-/* As the member of a block mapping that begins with key is written. */
-static struct look block_look(struct edit *e, struct spot at, uint32_t key, size_t end)
+/* The layout of the member with this key in a block mapping. */
+static struct look block_look(struct edit *e, struct insertion_point at, uint32_t key, size_t end)
 {
         return (struct look){.how.quoted = e->d->node[key].style == STYLE_DOUBLE,
                              .eol = line_break(e->d, end),
@@ -198,23 +198,42 @@ static void put_block(struct edit *e, const struct look *look, size_t end, struc
         splice_add(e->d, end, 0, buf_text(&b));
 }
 
-static int insert_behind(struct edit *e, struct spot at, uint32_t last, struct change_set set, size_t depth)
+/* The end of the last line from here on that is blank and has a tab. Such a line is read as a part of the plain value
+ * above it, but is an error below one that is indented further, as new members may be. */
+static size_t behind_tabs(const struct doc *d, size_t end)
+{
+        size_t last = end;
+        for (size_t begin = line_next(d, end); begin < d->len; begin = line_next(d, end)) {
+                bool tab = false;
+                end = line_end(d, begin);
+                for (size_t i = begin; i < end; i++) {
+                        if (!is_blank(d->text[i]))
+                                return last;
+                        tab |= d->text[i] == '\t';
+                }
+                if (tab)
+                        last = end;
+        }
+        return last;
+}
+
+static int insert_behind(struct edit *e, struct insertion_point at, uint32_t last, struct change_set set, size_t depth)
 {
         struct doc *d = e->d;
         uint32_t value = node_next(d, last);
         if (!key_begins(d, last))
-                return fail_at(d, last, e->err, "a key written like this (?) is not edited");
+                return fail_at(d, last, e->err, "members cannot be added after a key in this notation");
         if (ends_in_literal(d, value))
                 return fail_at(d, last, e->err, "the text ends in a block of text without a line break: add one");
-        size_t end = line_end(d, d->node[value].end);
+        size_t end = behind_tabs(d, line_end(d, d->node[value].end));
         struct look look = block_look(e, at, last, end);
         put_block(e, &look, end, set, depth, value);
         return 0;
 }
 
 /*
- * People write `metadata` before `spec`. Where that has a line of its own, and no comment or blank line above that
- * belongs to it: the end of the line above, else 0.
+ * The place for a new `metadata`, which people write before `spec`: the end of the line above `spec`. It is 0 if `spec`
+ * does not begin a line, or if the line above is blank or a comment, which may belong to `spec`.
  */
 static size_t above_spec(const struct doc *d, uint32_t mapping, uint32_t *ret_spec)
 {
@@ -233,7 +252,7 @@ static size_t above_spec(const struct doc *d, uint32_t mapping, uint32_t *ret_sp
         return begin < end && d->text[begin] != '#' ? end : 0;
 }
 
-static int insert_block(struct edit *e, struct spot at, uint32_t last, struct change_set set, size_t depth)
+static int insert_block(struct edit *e, struct insertion_point at, uint32_t last, struct change_set set, size_t depth)
 {
         uint32_t spec;
         size_t above = above_spec(e->d, at.mapping, &spec);
@@ -250,7 +269,7 @@ static int insert_block(struct edit *e, struct spot at, uint32_t last, struct ch
         return late.count ? insert_behind(e, at, last, late, depth) : 0;
 }
 
-int insert_members(struct edit *e, struct spot at, uint32_t last, struct change_set set, size_t depth)
+int insert_members(struct edit *e, struct insertion_point at, uint32_t last, struct change_set set, size_t depth)
 {
         bool flow = e->d->node[at.mapping].style == STYLE_FLOW;
         return (flow ? insert_flow : insert_block)(e, at, last, set, depth);
@@ -258,7 +277,7 @@ int insert_members(struct edit *e, struct spot at, uint32_t last, struct change_
 
 /* --- in an empty place --- */
 
-/* Is it nothing, a word for null, or braces with white space alone within? */
+/* Is the value empty, a word for null, or braces with only white space between them? */
 static bool is_hollow(const struct doc *d, uint32_t value)
 {
         const struct node *n = &d->node[value];
@@ -270,8 +289,8 @@ static bool is_hollow(const struct doc *d, uint32_t value)
         return d->text[n->begin] == '{';
 }
 
-/* The step from a block mapping to the ones in it, where it has one. */
-static int step_within(const struct doc *d, struct spot at)
+/* The indentation step from a block mapping to the first block mapping within it; at.step if it has none. */
+static int step_within(const struct doc *d, struct insertion_point at)
 {
         uint32_t mapping = at.mapping;
         for (uint32_t key = mapping + 1; key < d->node[mapping].skip; key = node_next(d, node_next(d, key))) {
@@ -283,16 +302,17 @@ static int step_within(const struct doc *d, struct spot at)
         return at.step;
 }
 
-/* What stands behind the colon goes, a comment there stays, and the members follow on lines of their own. */
-static int fill_block(struct edit *e, struct spot at, uint32_t key, size_t colon, struct change_set set, size_t depth)
+/* Remove the empty value after the colon, keep a comment there, and add the members on lines of their own. */
+static int fill_block(struct edit *e, struct insertion_point at, uint32_t key, size_t colon, struct change_set set,
+                      size_t depth)
 {
         struct doc *d = e->d;
         uint32_t value = node_next(d, key);
         size_t behind = d->node[value].end;
         bool apart = behind == d->len || is_blank(d->text[behind]) || is_break(d->text[behind]);
         if (d->node[value].line != d->node[key].line || !apart || !key_begins(d, key))
-                return fail_at(d, value, e->err, "an empty value written like this is not filled");
-        struct look look = block_look(e, (struct spot){at.mapping, step_within(d, at)}, key, behind);
+                return fail_at(d, value, e->err, "an empty value in this notation cannot be filled");
+        struct look look = block_look(e, (struct insertion_point){at.mapping, step_within(d, at)}, key, behind);
         look = insert_deeper(e, look);
         if (behind > colon)
                 splice_add(d, colon, behind - colon, TEXT(""));
@@ -300,13 +320,14 @@ static int fill_block(struct edit *e, struct spot at, uint32_t key, size_t colon
         return 0;
 }
 
-static int fill_flow(struct edit *e, struct spot at, uint32_t key, size_t colon, struct change_set set, size_t depth)
+static int fill_flow(struct edit *e, struct insertion_point at, uint32_t key, size_t colon, struct change_set set,
+                     size_t depth)
 {
         struct doc *d = e->d;
         const struct node *n = &d->node[node_next(d, key)];
         struct look look = flow_look(d, at.mapping, key);
         if (n->begin == n->end && n->begin != colon)
-                return fail_at(d, key, e->err, "an empty value written like this is not filled");
+                return fail_at(d, key, e->err, "an empty value in this notation cannot be filled");
         look.nested_lines = look.lines;
         struct buf b __attribute__((cleanup(buf_release_auto)));
         buf_init(&b, BUF_MOST);
@@ -317,19 +338,19 @@ static int fill_flow(struct edit *e, struct spot at, uint32_t key, size_t colon,
         return 0;
 }
 
-int insert_mapping(struct edit *e, struct spot at, uint32_t key, struct change_set set, size_t depth)
+int insert_mapping(struct edit *e, struct insertion_point at, uint32_t key, struct change_set set, size_t depth)
 {
         struct doc *d = e->d;
         size_t colon = colon_behind(d, key);
         if (colon == 0 || !is_hollow(d, node_next(d, key)))
-                return fail_at(d, key, e->err, "an empty value written like this is not filled");
+                return fail_at(d, key, e->err, "an empty value in this notation cannot be filled");
         bool flow = d->node[at.mapping].style == STYLE_FLOW;
         return (flow ? fill_flow : fill_block)(e, at, key, colon, set, depth);
 }
 
 /* --- scalars --- */
 
-/* Is what stands there already what is wanted? */
+/* Is the present value already the wanted one? */
 static bool is_so(const struct doc *d, uint32_t value, const struct doc_change *c)
 {
         enum doc_type type = doc_type(d, value);
@@ -340,7 +361,7 @@ static bool is_so(const struct doc *d, uint32_t value, const struct doc_change *
 static const char *why_not_replaced(const struct doc *d, const struct node *n)
 {
         struct text raw = {d->text + n->begin, n->end - n->begin};
-        return n->type != NODE_SCALAR                                   ? "a collection, where a text is expected"
+        return n->type != NODE_SCALAR                                   ? "a collection"
                : n->flags & NODE_ANCHORED                               ? "a value with an anchor"
                : n->flags & NODE_MULTILINE                              ? "a text of several lines"
                : text_templated(raw) || memmem(raw.p, raw.len, "${", 2) ? "templated text"
@@ -356,19 +377,19 @@ int replace_scalar(struct edit *e, uint32_t key, uint32_t value, const struct do
         const char *why = why_not_replaced(d, n);
         bool implicit = n->begin == n->end;
         if (why)
-                return fail_at(d, value, e->err, "%s is not replaced", why);
+                return fail_at(d, value, e->err, "%s cannot be replaced", why);
         if (implicit && (key == DOC_NONE || colon_behind(d, key) != n->begin))
-                return fail_at(d, value, e->err, "an empty value written like this is not filled");
-        struct spelling how = {.json = n->flags & NODE_JSON, .quoted = key && d->node[key].style == STYLE_DOUBLE};
+                return fail_at(d, value, e->err, "an empty value in this notation cannot be filled");
+        struct quoting how = {.json = n->flags & NODE_JSON, .quoted = key && d->node[key].style == STYLE_DOUBLE};
         struct buf b __attribute__((cleanup(buf_release_auto)));
         buf_init(&b, BUF_MOST);
         if (implicit)
                 buf_add_text(&b, " ");
         uint32_t model = doc_type(d, value) == DOC_NULL ? DOC_NONE : value;
         if (c->form == DOC_STRING)
-                spell_string(&b, c->value, n->style, &how);
+                quote_string(&b, c->value, n->style, &how);
         else
-                spell_quantity(&b, d, c->value, model, &how);
+                quote_quantity(&b, d, c->value, model, &how);
         splice_add(d, n->begin, n->end - n->begin, buf_text(&b));
         e->altered++;
         return 0;

@@ -16,7 +16,7 @@ size_t line_next(const struct doc *d, size_t end)
         return end < d->len && d->text[end] == '\n' ? end + 1 : end;
 }
 
-/* Behind a break or a byte order mark, or at the text's begin. */
+/* Is the place at the start of the text, after a line break, or after a byte order mark? */
 static bool line_is_begun(const struct doc *d, size_t at)
 {
         return at == 0 || is_break(d->text[at - 1]) || (at >= 3 && memcmp(d->text + at - 3, "\xef\xbb\xbf", 3) == 0);

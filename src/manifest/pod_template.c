@@ -4,12 +4,13 @@
 #include <stdio.h>
 
 #include "document_private.h"
+#include "template_readings.h"
 
 static const char *const lists[] = {"containers", "initContainers"};
 
 /* --- reading --- */
 
-/* YAML 1.1's 010 is eight, the quantity 010 is ten. */
+/* Is this an octal number of YAML 1.1? There 010 is eight, while the quantity 010 is ten. */
 static bool is_octal(struct text t)
 {
         size_t sign = t.len > 0 && (*t.p == '-' || *t.p == '+');
@@ -24,7 +25,7 @@ static int amount_read(const struct doc *d, uint32_t at, enum resource r, struct
         if (type == DOC_ABSENT || type == DOC_NULL)
                 return 0;
         if ((type != DOC_TEXT && type != DOC_NUMBER) || amount_parse(t, r, &amount) < 0)
-                return fail_at(d, at, err, "'%.*s' is no quantity", TEXT_ARG(t));
+                return fail_at(d, at, err, "'%.*s' is not a quantity", TEXT_ARG(t));
         if (type == DOC_NUMBER && is_octal(t))
                 return fail_at(d, at, err, "'%.*s' is an octal number: write it as a decimal one", TEXT_ARG(t));
         *ret = amount;
@@ -68,7 +69,7 @@ static int container_read(const struct doc *d, uint32_t at, bool init, struct te
                 return rc;
         c->name = doc_text(d, name);
         if (doc_type(d, name) != DOC_TEXT || c->name.len == 0)
-                return fail_at(d, at, err, "a container without a name");
+                return fail_at(d, at, err, "the container has no name");
         c->role = !init ? ROLE_MAIN : text_is(doc_text(d, policy), "Always") ? ROLE_SIDECAR : ROLE_INIT;
         return resources_read(d, at, c->request, c->limit, err);
 }
@@ -98,7 +99,7 @@ static int containers_read(const struct doc *d, uint32_t spec, bool init, struct
         return n < 0 ? n : 0;
 }
 
-/* The API server takes a limit for the request as well, where no container asks for the resource. */
+/* Read the pod-level requests. Like the API server, take the pod-level limit if no container sets the resource. */
 static int pod_asks_read(const struct doc *d, uint32_t spec, struct template_view *t, struct err *err)
 {
         struct amount limit[RESOURCES] = {0};
@@ -113,7 +114,7 @@ static int pod_asks_read(const struct doc *d, uint32_t spec, struct template_vie
         return rc;
 }
 
-/* The template's node, and the path to it. */
+/* Follow a JSON pointer to the template; t->path records the steps. */
 static int walk_pointer(const struct doc *d, uint32_t root, const char *pointer, struct template_view *t, uint32_t *ret,
                         struct err *err)
 {
@@ -154,6 +155,8 @@ int template_read(const struct doc *d, size_t object, const char *template_path,
         if (rc == 0)
                 rc = pod_asks_read(d, spec, &t, err);
         if (rc == 0)
+                rc = template_readings(d, spec, &t, err);
+        if (rc == 0)
                 *ret = t;
         return rc;
 }
@@ -165,7 +168,7 @@ enum {
         CHANGES_MAX = TEMPLATE_CONTAINERS * RESOURCES + 2 * TEMPLATE_NOTES
 };
 
-/* The changes of one edit, and what they point to. */
+/* The changes of one edit, with storage for their paths and values. */
 struct changes {
         struct doc_change item[CHANGES_MAX];
         struct doc_step path[CHANGES_MAX][PATH_STEPS];
@@ -179,7 +182,7 @@ static void step_add(struct doc_change *c, struct doc_step *path, const char *ke
         path[c->steps++] = (struct doc_step){.key = text_of(key)};
 }
 
-/* A change that begins at the template, or with steps 0 at the object itself. */
+/* Add a change whose path begins with the first steps of the template's path; 0 steps begin at the object itself. */
 static struct doc_change *change_new(struct changes *all, const struct template_view *t, size_t steps,
                                      struct doc_step **ret_path)
 {

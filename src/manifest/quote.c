@@ -9,7 +9,7 @@ static void quote_put(struct buf *b, struct text t)
         buf_add(b, t.p, t.len);
 }
 
-/* May it stand without quotes anywhere, whatever it then means? */
+/* Can the text stand without quotes in YAML, though perhaps as a number or boolean? */
 static bool quote_is_word(struct text t)
 {
         static const char inner[] = "_./-+";
@@ -26,7 +26,7 @@ static bool is_plain_text(struct text t)
         return quote_is_word(t) && plain_type(t) == DOC_TEXT;
 }
 
-/* A whole number or a decimal fraction, as JSON has them. */
+/* A whole number or a decimal fraction in JSON's notation. */
 static bool is_json_number(struct text t)
 {
         size_t i = 0, digits = 0, behind = 0;
@@ -51,7 +51,7 @@ static uint32_t quote_code_of(const char *p, size_t len)
         return code;
 }
 
-/* Characters that YAML takes for a break, or that nobody sees. */
+/* Control characters, line breaks, and characters that are invisible. */
 static bool is_hidden(uint32_t c)
 {
         return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0x2028 || c == 0x2029 || c == 0xfeff || c == 0xfffe ||
@@ -68,8 +68,8 @@ static bool has_hidden(struct text t)
         return false;
 }
 
-/* The escapes that JSON and YAML have in common. */
-static void spell_double(struct buf *b, struct text value)
+/* Write double quotes with only the escapes that JSON and YAML share. */
+static void quote_double(struct buf *b, struct text value)
 {
         static const char from[] = "\"\\\b\f\n\r\t", to[] = "\"\\bfnrt";
         buf_add(b, "\"", 1);
@@ -87,7 +87,7 @@ static void spell_double(struct buf *b, struct text value)
         buf_add(b, "\"", 1);
 }
 
-static void spell_single(struct buf *b, struct text value)
+static void quote_single(struct buf *b, struct text value)
 {
         buf_add(b, "'", 1);
         for (size_t i = 0; i < value.len; i++) {
@@ -98,26 +98,29 @@ static void spell_single(struct buf *b, struct text value)
         buf_add(b, "'", 1);
 }
 
-void spell_key(struct buf *b, struct text key, const struct spelling *how)
+void quote_key(struct buf *b, struct text key, const struct quoting *how)
 {
         if (!how->json && !how->quoted && is_plain_text(key))
                 quote_put(b, key);
         else
-                spell_double(b, key);
+                quote_double(b, key);
 }
 
-void spell_string(struct buf *b, struct text value, enum node_style style, const struct spelling *how)
+void quote_string(struct buf *b, struct text value, enum node_style style, const struct quoting *how)
 {
         bool escapes = memchr(value.p, '"', value.len) || memchr(value.p, '\\', value.len);
         bool single = style == STYLE_SINGLE || (style != STYLE_DOUBLE && escapes);
         if (single && !how->json && !has_hidden(value))
-                spell_single(b, value);
+                quote_single(b, value);
         else
-                spell_double(b, value);
+                quote_double(b, value);
 }
 
-/* Plain or quoted as the model is, where it then reads back as what the model was: a number may become a text. */
-static bool stays_plain(const struct doc *d, struct text value, uint32_t model, const struct spelling *how)
+/*
+ * May a quantity go without quotes? Only if its model is plain, and the value then reads back as a text. In place of a
+ * number it may also read back as a number (in JSON only that), since Kubernetes takes both for a quantity.
+ */
+static bool stays_plain(const struct doc *d, struct text value, uint32_t model, const struct quoting *how)
 {
         const struct node *n = &d->node[model];
         if (model == DOC_NONE || n->type != NODE_SCALAR)
@@ -128,12 +131,12 @@ static bool stays_plain(const struct doc *d, struct text value, uint32_t model, 
         return how->json ? number && is_json_number(value) : is_plain_text(value) || (number && quote_is_word(value));
 }
 
-void spell_quantity(struct buf *b, const struct doc *d, struct text value, uint32_t model, const struct spelling *how)
+void quote_quantity(struct buf *b, const struct doc *d, struct text value, uint32_t model, const struct quoting *how)
 {
         if (stays_plain(d, value, model, how)) {
                 quote_put(b, value);
                 return;
         }
         enum node_style style = d->node[model].type == NODE_SCALAR ? d->node[model].style : STYLE_PLAIN;
-        spell_string(b, value, style, how);
+        quote_string(b, value, style, how);
 }

@@ -8,11 +8,11 @@ struct loader {
         struct doc *d;
         struct err *err;
         struct json json;
-        size_t at; /* the place whose line and column are known */
+        size_t at; /* the offset whose line and column are known */
         uint32_t line, column;
 };
 
-/* Line and column of a place that is not before the last one asked for. */
+/* Advance line and column to an offset that is not before the last one. */
 static void walk_to(struct loader *l, size_t to)
 {
         const char *text = l->d->text;
@@ -46,7 +46,7 @@ static uint32_t json_add(struct loader *l, const char *begin, const char *end, e
         return node_add(l->d, n, l->err);
 }
 
-/* A string, key or value; the value where it has escapes is read by itself. */
+/* Add a string, key or value. The main JSON reader returns it undecoded, so a reader of its own decodes escapes. */
 static bool json_add_string(struct loader *l, const char *begin, const char *end)
 {
         uint32_t node = json_add(l, begin, end, NODE_SCALAR, STYLE_DOUBLE);
@@ -85,7 +85,7 @@ static bool add_collection(struct loader *l, char bracket)
         return !j->error;
 }
 
-/* Depth is bounded by the reader. */
+/* The JSON reader bounds the recursion. */
 static bool json_add_value(struct loader *l)
 {
         struct json *j = &l->json;
@@ -99,7 +99,7 @@ static bool json_add_value(struct loader *l)
                            : json_add(l, raw.p, raw.p + raw.len, NODE_SCALAR, STYLE_PLAIN) != DOC_NONE;
 }
 
-/* Behind white space, and a line "---" at the part's begin. */
+/* The offset after leading white space and a "---" marker. */
 static size_t content_begin(const struct doc *d, const struct part *part)
 {
         size_t at = part->begin, end = part->begin + part->len;

@@ -5,9 +5,10 @@
 #include "base/map.h"
 #include "document_private.h"
 
+/* A collection whose end has not been read yet. */
 struct frame {
         uint32_t node;
-        uint32_t children;
+        uint32_t children; /* keys, values and items so far */
 };
 
 struct loader {
@@ -19,9 +20,9 @@ struct loader {
         int depth, flow;
         struct map anchors; /* name: struct anchor, in the arena */
         struct arena arena;
-        bool ascii;             /* then a mark's index is an offset */
-        size_t seen, seen_byte; /* a mark's index, and its offset */
-        size_t last_end;        /* of what was read last, white space and comments behind it left out */
+        bool ascii;             /* all text is ASCII, so a mark's character index is also its byte offset */
+        size_t seen, seen_byte; /* the character index last asked for, and its byte offset */
+        size_t last_end;        /* end of the last node read, without white space and comments after it */
         uint32_t root, templated;
         size_t failed_at;
 };
@@ -130,8 +131,8 @@ static unsigned tag_flags(const yaml_char_t *tag)
 }
 
 /*
- * libyaml gives an empty value the place of the token before it or behind it. Here it is behind the last indicator (the
- * colon or dash that it belongs to), or where the last thing ended.
+ * libyaml reports an empty value at the token before or after it. Place it after the last indicator instead (the colon
+ * or dash that it belongs to), or where the last node ended.
  */
 static size_t empty_begin(const struct loader *l, size_t at)
 {
@@ -146,7 +147,7 @@ static size_t empty_begin(const struct loader *l, size_t at)
         return found;
 }
 
-/* Where a literal's last line ends, the break left out, and blank lines too unless they belong to it. */
+/* Where a literal's last line ends, without its break, and without blank lines unless they belong to the value. */
 static size_t literal_end(const struct loader *l, const struct node *n, size_t end)
 {
         const char *text = l->d->text;
@@ -218,7 +219,7 @@ static int read_yaml_on_alias(struct loader *l, const yaml_event_t *e)
         return 0;
 }
 
-/* "{{ x }}" is a mapping whose key is a mapping: nothing that anybody means in a manifest. */
+/* To YAML "{{ x }}" is a mapping whose key is a mapping. No manifest means that, so it is a template. */
 static bool begins_template(const struct loader *l, const yaml_event_t *e, size_t begin)
 {
         return e->type == YAML_MAPPING_START_EVENT && read_yaml_wants_key(l) && begin > l->part->begin &&
@@ -292,7 +293,7 @@ static int read_yaml_on_event(struct loader *l, const yaml_event_t *e, document_
         }
 }
 
-/* What the reader refuses is known by its byte alone. */
+/* libyaml's byte reader reports only an offset: count line and column up to it. */
 static int reader_failed(struct loader *l)
 {
         const char *text = l->d->text + l->part->begin;

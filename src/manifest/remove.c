@@ -12,7 +12,7 @@ static bool is_among(uint32_t key, const uint32_t *gone, size_t n)
 
 static int fail_comment(struct edit *e, uint32_t key)
 {
-        return fail_at(e->d, key, e->err, "a comment would go with what is removed");
+        return fail_at(e->d, key, e->err, "a comment would be removed as well");
 }
 
 static bool holds_comment(const struct doc *d, size_t from, size_t to)
@@ -27,7 +27,7 @@ static bool is_literal(const struct doc *d, uint32_t leaf)
 
 /* --- flow --- */
 
-/* One member, with the comma behind it; of the members that nothing follows, with the comma before it. */
+/* Drop one member and the comma after it. tail: no member after it stays, so the comma before it goes instead. */
 static int drop_member(struct edit *e, uint32_t key, uint32_t before, bool tail)
 {
         struct doc *d = e->d;
@@ -51,7 +51,7 @@ static int drop_members(struct edit *e, uint32_t mapping)
                 from = d->node[node_next(d, key)].end;
         }
         if (d->text[n->begin] != '{' || holds_comment(d, from, to))
-                return fail_at(d, mapping, e->err, "a mapping written like this is not emptied");
+                return fail_at(d, mapping, e->err, "a mapping in this notation cannot be emptied");
         splice_add(d, n->begin + 1, to - (n->begin + 1), TEXT(""));
         return 0;
 }
@@ -84,8 +84,8 @@ static bool is_blank_line(const struct doc *d, size_t at)
 }
 
 /*
- * Does what follows become part of a block of text that then stands before it? Blank lines do where that keeps them,
- * and an indented comment.
+ * Would the removal of a member change a literal scalar before it? An indented comment after the member would then
+ * become part of the literal, and so would blank lines if the literal keeps trailing ones.
  */
 static bool changes_literal(const struct doc *d, uint32_t key, size_t end)
 {
@@ -104,8 +104,8 @@ static bool changes_literal(const struct doc *d, uint32_t key, size_t end)
 }
 
 /*
- * The lines from the one that begins at from to the one with end, and the break before them: what is put in behind them
- * comes before the break that stays.
+ * Drop the lines from the one that begins at from to the one that holds end. The break before them goes, and the last
+ * line's own break stays, so that new members inserted at that line's end still come before a break.
  */
 static void drop_lines(struct edit *e, size_t from, size_t end)
 {
@@ -116,20 +116,21 @@ static void drop_lines(struct edit *e, size_t from, size_t end)
         splice_add(e->d, from, to - from, TEXT(""));
 }
 
-/* Is there a comment on a line of its own? One behind a member goes with it. */
+/* Is there a comment on its own line? One on the line of a removed member may go with the member. */
 static bool holds_comment_line(const struct doc *d, size_t from, size_t to)
 {
         size_t end = line_end(d, from);
         return end < to && holds_comment(d, end, to);
 }
 
-/* The first members of an item, or of the text: the first that stays takes their place. */
+/* Remove all members before kept from a mapping that does not begin on a line of its own, such as an item ("- a: 1").
+ * The kept member moves to the place of the first. */
 static int remove_first(struct edit *e, uint32_t mapping, uint32_t kept)
 {
         struct doc *d = e->d;
         uint32_t first = mapping + 1;
         if (!key_begins(d, first) || !key_begins(d, kept))
-                return fail_at(d, first, e->err, "a key written like this (?) is not removed");
+                return fail_at(d, first, e->err, "a key in this notation cannot be removed");
         for (uint32_t key = first; key < kept;) {
                 uint32_t value = node_next(d, key), next = node_next(d, value);
                 if (holds_comment_line(d, d->node[value].end, d->node[next].begin))
@@ -145,14 +146,14 @@ static int remove_lines(struct edit *e, uint32_t key, struct text margin)
         struct doc *d = e->d;
         size_t end = d->node[node_next(d, key)].end;
         if (!key_begins(d, key))
-                return fail_at(d, key, e->err, "a key written like this (?) is not removed");
+                return fail_at(d, key, e->err, "a key in this notation cannot be removed");
         if (changes_literal(d, key, line_end(d, end)))
-                return fail_at(d, key, e->err, "the block of text before it would change");
+                return fail_at(d, key, e->err, "the block of text before this key would change");
         drop_lines(e, d->node[key].begin - margin.len, end);
         return 0;
 }
 
-/* Does it begin a line? Neither behind a byte order mark, where YAML sees a line begin, nor where the text does. */
+/* Does the place begin a line, with a line break before it? False on the first line and after a byte order mark. */
 static bool follows_break(const struct doc *d, size_t at, struct text *ret_margin)
 {
         return line_begins(d, at, ret_margin) && ret_margin->p > d->text && is_break(ret_margin->p[-1]);
@@ -170,7 +171,7 @@ static bool any_comment_line(const struct doc *d, uint32_t mapping)
         return false;
 }
 
-/* All of them go: the mapping stays, as {}. */
+/* Remove all members; the mapping stays as {}. */
 static int remove_all_members(struct edit *e, uint32_t mapping, uint32_t owner)
 {
         struct doc *d = e->d;
@@ -179,7 +180,7 @@ static int remove_all_members(struct edit *e, uint32_t mapping, uint32_t owner)
         size_t colon = owner ? colon_behind(d, owner) : 0;
         if ((d->node[mapping].flags & NODE_ANCHORED) || is_literal(d, d->node[mapping].skip - 1) ||
             (owner && (colon == 0 || !follows_break(d, from, &margin))))
-                return fail_at(d, mapping, e->err, "a mapping written like this is not emptied");
+                return fail_at(d, mapping, e->err, "a mapping in this notation cannot be emptied");
         if (any_comment_line(d, mapping))
                 return fail_comment(e, mapping);
         if (!owner) {
@@ -210,7 +211,7 @@ static int remove_block(struct edit *e, uint32_t mapping, uint32_t owner, const 
                 if (is_among(key, gone, n))
                         rc = follows_break(d, d->node[key].begin, &margin)
                                      ? remove_lines(e, key, margin)
-                                     : fail_at(d, key, e->err, "a key written like this (?) is not removed");
+                                     : fail_at(d, key, e->err, "a key in this notation cannot be removed");
         return rc;
 }
 

@@ -13,7 +13,7 @@ static bool is_marker(const char *line, size_t len, const char *marker)
         return len >= 3 && memcmp(line, marker, 3) == 0 && (len == 3 || is_blank(line[3]) || is_break(line[3]));
 }
 
-/* Nothing, a comment or a directive. */
+/* Is the line blank, a comment or a directive? */
 static bool split_is_idle(const char *line, size_t len)
 {
         if (len > 0 && *line == '%')
@@ -25,7 +25,7 @@ static bool split_is_idle(const char *line, size_t len)
         return len == 0 || *line == '#';
 }
 
-/* A mark behind the line "---", where files were put together; YAML itself would take it for an indentation. */
+/* Skip a byte order mark after the line "---", as concatenated files have it. libyaml would take it for indentation. */
 static void skip_inner_bom(const char *text, struct part *part)
 {
         size_t end = part->begin + part->len, at = part->begin + 3;
@@ -41,9 +41,8 @@ static void skip_inner_bom(const char *text, struct part *part)
 }
 
 /*
- * A part ends before a line "---" that follows content or another such line, and behind a line "...": wherever YAML
- * sees these lines they end a document, also within scalars and flow collections. A byte order mark may begin each
- * part.
+ * A part ends before a line "---" that follows content or another "---", and after a line "...". YAML ends the document
+ * at these lines even within scalars and flow collections. Each part may begin with a byte order mark.
  */
 bool part_next(const char *text, size_t len, struct part *part)
 {

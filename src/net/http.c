@@ -4,51 +4,49 @@
 #include <math.h>
 #include <pthread.h>
 #include <signal.h>
-#include <sys/epoll.h>
 
 #include "base/mem.h"
+#include "base/rate_limit.h"
+#include "curl_sockets.h"
 #include "http_call.h"
 
-/* Connections are shared within a class only, so that a stuck list costs neither a watch nor a lease. */
+/* Requests share connections only within a class, so that a stuck list delays neither a watch nor a Lease renewal. */
 enum class { CLASS_SHORT, CLASS_STREAM, CLASS_URGENT };
 
 enum { IDLE_CONNECTIONS = 8, PIONEER_MS = 500 };
 
-/* The connections of one class to one peer as it was at one revision. */
+/* The connections of one class to one peer at one of its revisions. */
 struct pool {
-        struct pool *next;
+        LIST_ENTRY(pool) link;
         struct http *http;
         enum class class;
         const struct http_peer *peer;
         unsigned revision;
-        bool retired; /* takes no new requests; freed with its last one */
+        bool retired; /* gets no new requests; freed after its last running request */
         int running;
         CURLM *multi;
+        struct curl_sockets sockets;
         struct loop_timer timer;
-        /* Over TLS the first call goes alone until it is answered, or for a moment: then others can share its
-         * connection. */
-        struct http_call *pioneer;
+        /* Over TLS the first call runs alone until its first byte arrives, but at most PIONEER_MS. Later calls can then
+         * share its HTTP/2 connection. */
+        struct http_call *first_connection;
         bool open;
         struct loop_timer opening;
-};
-
-struct list {
-        struct http_call *first, *last;
 };
 
 struct http {
         struct loop *loop;
         char *user_agent;
-        double rate, tokens;
-        struct mono filled; /* when tokens were counted last */
+        struct rate_limit limit; /* of requests started; rate 0: no bound */
         int concurrency;
-        int busy;   /* running calls that count against concurrency */
-        int inside; /* callbacks of libcurl under way */
+        int busy[HTTP_QUEUES]; /* running calls that count against concurrency */
+        enum http_queue next;  /* whose turn it is */
+        int inside;            /* depth of callers' callbacks that run within libcurl */
         bool settling;
-        size_t waiting;
-        struct list list[CALL_LISTS];
-        struct pool *pool;
-        struct loop_timer pump; /* something may start, has ended, or was cancelled */
+        size_t waiting[HTTP_QUEUES];
+        TAILQ_HEAD(, http_call) list[CALL_LISTS];
+        LIST_HEAD(, pool) pools;
+        struct loop_timer pump; /* fires when a request may start, has ended or was cancelled */
 };
 
 struct loop *http_loop(const struct http *h)
@@ -74,24 +72,22 @@ static void http_kick(struct http *h)
 
 /* --- lists --- */
 
+static bool call_waits(const struct http_call *c)
+{
+        return c->state >= CALL_WAITING && c->state < CALL_RUNNING;
+}
+
 static void list_add(struct http_call *c, int state)
 {
-        struct list *to = &c->http->list[state];
         c->state = (__typeof__(c->state))state;
-        c->before = to->last;
-        c->after = NULL;
-        *(to->last ? &to->last->after : &to->first) = c;
-        to->last = c;
-        c->http->waiting += state == CALL_WAITING;
+        TAILQ_INSERT_TAIL(&c->http->list[state], c, link);
+        c->http->waiting[c->r.queue] += call_waits(c);
 }
 
 static void list_drop(struct http_call *c)
 {
-        struct list *from = &c->http->list[c->state];
-        *(c->before ? &c->before->after : &from->first) = c->after;
-        *(c->after ? &c->after->before : &from->last) = c->before;
-        c->before = c->after = NULL;
-        c->http->waiting -= c->state == CALL_WAITING;
+        TAILQ_REMOVE(&c->http->list[c->state], c, link);
+        c->http->waiting[c->r.queue] -= call_waits(c);
 }
 
 static bool http_counts(const struct http_call *c)
@@ -99,14 +95,16 @@ static bool http_counts(const struct http_call *c)
         return !c->r.stream && !c->r.urgent;
 }
 
-/* --- pools: libcurl's sockets and timer on the loop --- */
+/* --- pools: connections of libcurl on the loop --- */
 
 static void http_settle(struct http *h);
 static void http_reap(struct pool *p);
 
-/* Turn libcurl, then see what has ended: nothing of ours is called while libcurl is on the stack but data. */
-static void pool_act(struct pool *p, curl_socket_t fd, int events)
+/* Lets libcurl work on its sockets, then handles the requests that ended. Within libcurl, only head and data are
+ * called; done is called afterwards. */
+static void pool_act(void *pool, curl_socket_t fd, int events)
 {
+        struct pool *p = pool;
         struct http *h = p->http;
         int running;
         CURLMcode rc = curl_multi_socket_action(p->multi, fd, events, &running);
@@ -115,30 +113,17 @@ static void pool_act(struct pool *p, curl_socket_t fd, int events)
         http_settle(h);
 }
 
-static void on_ready(void *arg, int fd, uint32_t events)
+/* The request waits on a socket that cannot be watched. It runs within libcurl, so the request ends later. */
+static void pool_unwatched(void *pool, CURL *easy)
 {
-        int bits = 0;
-        if (events & EPOLLIN)
-                bits |= CURL_CSELECT_IN;
-        if (events & EPOLLOUT)
-                bits |= CURL_CSELECT_OUT;
-        if (events & (EPOLLERR | EPOLLHUP))
-                bits |= CURL_CSELECT_ERR;
-        pool_act(arg, fd, bits);
-}
-
-static int on_socket(CURL *easy, curl_socket_t fd, int what, void *arg, void *socket_arg)
-{
-        struct pool *p = arg;
-        (void)easy, (void)socket_arg;
-        uint32_t events = 0; /* CURL_POLL_REMOVE, CURL_POLL_NONE */
-        if (what == CURL_POLL_IN || what == CURL_POLL_INOUT)
-                events |= EPOLLIN;
-        if (what == CURL_POLL_OUT || what == CURL_POLL_INOUT)
-                events |= EPOLLOUT;
-        /* An error here would end every request of this pool; unwatched, only this socket's meet their deadlines. */
-        (void)loop_watch(p->http->loop, fd, events, on_ready, p);
-        return 0;
+        const struct pool *p = pool;
+        char *priv = NULL;
+        curl_easy_getinfo(easy, CURLINFO_PRIVATE, &priv);
+        struct http_call *c = (struct http_call *)(void *)priv;
+        if (!c)
+                return; /* a handle of libcurl's own */
+        c->unwatched = true;
+        http_kick(p->http);
 }
 
 static void on_timer(void *arg)
@@ -166,35 +151,32 @@ static struct pool *pool_new(struct http *h, enum class class, const struct http
         p->revision = peer->revision;
         p->multi = curl_multi_init();
         assert(p->multi);
-        curl_multi_setopt(p->multi, CURLMOPT_SOCKETFUNCTION, on_socket);
-        curl_multi_setopt(p->multi, CURLMOPT_SOCKETDATA, p);
+        curl_sockets_init(&p->sockets, h->loop, p->multi, pool_act, pool_unwatched, p);
         curl_multi_setopt(p->multi, CURLMOPT_TIMERFUNCTION, on_timer_wanted);
         curl_multi_setopt(p->multi, CURLMOPT_TIMERDATA, p);
         curl_multi_setopt(p->multi, CURLMOPT_PIPELINING, (long)CURLPIPE_MULTIPLEX);
         curl_multi_setopt(p->multi, CURLMOPT_MAXCONNECTS, (long)IDLE_CONNECTIONS);
-        p->next = h->pool;
-        h->pool = p;
+        LIST_INSERT_HEAD(&h->pools, p, link);
         return p;
 }
 
 static void pool_free(struct pool *p)
 {
         assert(p->running == 0);
-        struct pool **at = &p->http->pool;
-        while (*at != p)
-                at = &(*at)->next;
-        *at = p->next;
+        LIST_REMOVE(p, link);
         curl_multi_cleanup(p->multi);
+        curl_sockets_release(&p->sockets);
         loop_timer_stop(p->http->loop, &p->timer);
         loop_timer_stop(p->http->loop, &p->opening);
         mem_free(p);
 }
 
-/* The pool of a call's class and peer; pools of the peer's earlier revisions take nothing more. */
+/* The pool of a call's class and peer. Pools of the peer's earlier revisions retire. */
 static struct pool *pool_for(struct http *h, const struct http_call *c)
 {
         enum class class = c->r.urgent ? CLASS_URGENT : c->r.stream ? CLASS_STREAM : CLASS_SHORT;
-        for (struct pool *p = h->pool; p; p = p->next) {
+        struct pool *p;
+        LIST_FOREACH (p, &h->pools, link) {
                 if (p->retired || p->class != class || p->peer != c->r.peer)
                         continue;
                 if (p->revision == c->r.peer->revision)
@@ -206,20 +188,19 @@ static struct pool *pool_for(struct http *h, const struct http_call *c)
 
 static void pools_sweep(struct http *h)
 {
-        for (struct pool *p = h->pool, *next; p; p = next) {
-                next = p->next;
+        struct pool *p, *next;
+        LIST_FOREACH_SAFE (p, &h->pools, link, next)
                 if (p->retired && p->running == 0)
                         pool_free(p);
-        }
 }
 
 /* --- a call's end --- */
 
-/* Others need not wait for the pioneer any more; open: nor will later ones. */
+/* The pool's other calls need not wait for its first call any more. open: no later call has to wait either. */
 static void pool_opened(struct pool *p, bool open)
 {
         p->open |= open;
-        p->pioneer = NULL;
+        p->first_connection = NULL;
         loop_timer_stop(p->http->loop, &p->opening);
 }
 
@@ -230,7 +211,7 @@ static void on_opening_late(void *arg)
         http_kick(p->http);
 }
 
-/* Off its list, its timers and its connection. */
+/* Takes a call off its list, its timers and its connection. */
 static void http_detach(struct http_call *c)
 {
         struct http *h = c->http;
@@ -241,11 +222,11 @@ static void http_detach(struct http_call *c)
         if (c->pool) {
                 CURLMcode rc = curl_multi_remove_handle(c->pool->multi, c->easy);
                 assert(rc == CURLM_OK);
-                if (c->pool->pioneer == c)
+                if (c->pool->first_connection == c)
                         pool_opened(c->pool, c->any_byte);
                 c->pool->running--;
                 c->pool = NULL;
-                h->busy -= http_counts(c);
+                h->busy[c->r.queue] -= http_counts(c);
         }
 }
 
@@ -270,14 +251,15 @@ static void http_reap(struct pool *p)
         }
 }
 
-/* A connection on which nothing came in time may be dead without anyone having said so: no more requests on it. */
+/* Ends a call that timed out. Its connection may be dead without an error, so the whole pool gets no new requests. */
 static void call_expire(struct http_call *c, int64_t after_ms, const char *what)
 {
         if (c->pool)
                 c->pool->retired = true;
+        c->reply.unsent = !c->pool;
         if (!c->reply.err.code)
                 err_set(&c->reply.err, ERR_RETRY, "%s: %s within %lld.%03lld s", c->r.peer->base_url,
-                        c->pool ? what : "too many requests wait, not sent", (long long)(after_ms / 1000),
+                        c->pool ? what : "not sent (too many requests wait)", (long long)(after_ms / 1000),
                         (long long)(after_ms % 1000));
         struct http *h = c->http;
         call_end(c);
@@ -298,7 +280,7 @@ static void on_silence(void *arg)
         if (idle_ms < c->r.silence_ms)
                 loop_timer_set(l, &c->silence, c->r.silence_ms - idle_ms, on_silence, c);
         else
-                call_expire(c, c->r.silence_ms, "not a byte came");
+                call_expire(c, c->r.silence_ms, "no byte arrived");
 }
 
 /* --- starting --- */
@@ -313,81 +295,98 @@ static void call_run(struct http_call *c)
         list_drop(c);
         list_add(c, CALL_RUNNING);
         c->pool = pool_for(h, c);
-        if (!c->pool->open && !c->pool->pioneer) {
-                c->pool->pioneer = c;
+        if (!c->pool->open && !c->pool->first_connection) {
+                c->pool->first_connection = c;
                 loop_timer_set(h->loop, &c->pool->opening, PIONEER_MS, on_opening_late, c->pool);
         }
         c->pool->running++;
-        h->busy += http_counts(c);
+        h->busy[c->r.queue] += http_counts(c);
         if (c->r.silence_ms)
                 loop_timer_set(h->loop, &c->silence, c->r.silence_ms, on_silence, c);
         CURLMcode rc = curl_multi_add_handle(c->pool->multi, c->easy);
         assert(rc == CURLM_OK);
 }
 
-static double http_burst(const struct http *h)
-{
-        return fmax(1, h->rate);
-}
-
-/* Take a token; else the milliseconds until there is one. */
+/* Takes a token and returns 0, or returns the milliseconds until there is a token. */
 static int64_t take_token(struct http *h)
 {
-        if (h->rate <= 0)
+        if (h->limit.rate <= 0)
                 return 0;
-        struct mono now = loop_now(h->loop).mono;
-        h->tokens = fmin(http_burst(h), h->tokens + (double)(now.ns - h->filled.ns) * 1e-9 * h->rate);
-        h->filled = now;
-        if (h->tokens < 1)
-                return (int64_t)((1 - h->tokens) / h->rate * 1000) + 1;
-        h->tokens -= 1;
-        return 0;
+        int64_t wait_ms = rate_limit_wait_ms(&h->limit, loop_now(h->loop).mono);
+        if (wait_ms == 0)
+                rate_limit_take(&h->limit);
+        return wait_ms;
 }
 
-static bool waits_for_pioneer(struct http *h, const struct http_call *c)
+static bool waits_for_first_connection(struct http *h, const struct http_call *c)
 {
         struct pool *p = pool_for(h, c);
-        if (p->pioneer && p->pioneer->any_byte)
+        if (p->first_connection && p->first_connection->any_byte)
                 pool_opened(p, true);
-        return p->pioneer && strncmp(c->r.peer->base_url, "https:", 6) == 0;
+        return p->first_connection && strncmp(c->r.peer->base_url, "https:", 6) == 0;
+}
+
+static bool queue_may_start(const struct http *h, enum http_queue q)
+{
+        int busy = 0, most = q == HTTP_FOR_CLIENTS ? (h->concurrency + 1) / 2 : h->concurrency;
+        for (enum http_queue each = 0; each < HTTP_QUEUES; each++)
+                busy += h->busy[each];
+        return h->concurrency == 0 || (busy < h->concurrency && h->busy[q] < most);
+}
+
+/* The first call of the queue whose turn it is; NULL: none may start. */
+static struct http_call *http_next(const struct http *h)
+{
+        struct http_call *c;
+        for (unsigned i = 0; i < HTTP_QUEUES; i++) {
+                enum http_queue q = (enum http_queue)((h->next + i) % HTTP_QUEUES);
+                if (queue_may_start(h, q) && (c = TAILQ_FIRST(&h->list[CALL_WAITING + q])))
+                        return c;
+        }
+        return NULL;
 }
 
 static void start_what_may(struct http *h)
 {
-        for (struct http_call *c = h->list[CALL_PROMPT].first, *next; c; c = next) {
-                next = c->after;
-                if (!waits_for_pioneer(h, c))
+        struct http_call *c, *next;
+        TAILQ_FOREACH_SAFE (c, &h->list[CALL_PROMPT], link, next)
+                if (!waits_for_first_connection(h, c))
                         call_run(c);
-        }
-        while (h->list[CALL_WAITING].first && (h->concurrency == 0 || h->busy < h->concurrency)) {
-                if (waits_for_pioneer(h, h->list[CALL_WAITING].first))
+        while ((c = http_next(h))) {
+                if (waits_for_first_connection(h, c))
                         return;
                 int64_t wait_ms = take_token(h);
                 if (wait_ms > 0) {
                         loop_timer_set(h->loop, &h->pump, wait_ms, on_pump, h);
                         return;
                 }
-                call_run(h->list[CALL_WAITING].first);
+                h->next = (enum http_queue)((c->r.queue + 1) % HTTP_QUEUES);
+                call_run(c);
         }
 }
 
-static void drop_cancelled(struct http *h)
+/* End the running calls that were cancelled, or found no descriptor, within libcurl. */
+static void end_marked(struct http *h)
 {
-        for (struct http_call *c = h->list[CALL_RUNNING].first, *next; c; c = next) {
-                next = c->after;
+        struct http_call *c, *next;
+        TAILQ_FOREACH_SAFE (c, &h->list[CALL_RUNNING], link, next) {
                 if (c->cancelled) {
                         http_detach(c);
                         http_call_free(c);
+                } else if (c->unwatched) {
+                        c->no_descriptor = true;
+                        http_call_judge(c, CURLE_COULDNT_CONNECT);
+                        call_end(c);
                 }
         }
 }
 
-/* Tell the owners of calls that ended, start what may start now. Called last by whatever the loop calls. */
+/* Calls done for each call that ended, then starts the calls that may start. Every loop callback here ends with it. */
 static void http_settle(struct http *h)
 {
         assert(h->inside == 0 && !h->settling);
         h->settling = true;
-        for (struct http_call *c; (c = h->list[CALL_ENDED].first);) {
+        for (struct http_call *c; (c = TAILQ_FIRST(&h->list[CALL_ENDED]));) {
                 list_drop(c);
                 if (!c->cancelled)
                         c->r.done(c->r.arg, &c->reply);
@@ -396,20 +395,20 @@ static void http_settle(struct http *h)
         start_what_may(h);
         pools_sweep(h);
         h->settling = false;
-        if (h->list[CALL_ENDED].first)
+        if (!TAILQ_EMPTY(&h->list[CALL_ENDED]))
                 http_kick(h);
 }
 
 static void on_pump(void *arg)
 {
         struct http *h = arg;
-        drop_cancelled(h);
+        end_marked(h);
         http_settle(h);
 }
 
-/* --- outside --- */
+/* --- public functions --- */
 
-/* OpenSSL writes to sockets whose other end may have gone; what that tells is in its result. */
+/* OpenSSL may write to a socket that the peer has closed. The write's result reports that, so SIGPIPE is ignored. */
 static void curl_once(void)
 {
         signal(SIGPIPE, SIG_IGN);
@@ -423,21 +422,21 @@ struct http *http_new(struct loop *l, const struct http_limits *limits)
         pthread_once(&once, curl_once);
         struct http *h = MEM_NEW(struct http);
         h->loop = l;
+        for (int i = 0; i < CALL_LISTS; i++)
+                TAILQ_INIT(&h->list[i]);
         h->user_agent = mem_string(limits->user_agent ? limits->user_agent : "halflife");
-        assert(strncmp(h->user_agent, "curl", 4) != 0); /* the API server indents its answers for those */
-        h->filled = loop_now(l).mono;
+        assert(strncmp(h->user_agent, "curl", 4) != 0); /* the API server indents its answers for curl */
+        rate_limit_init(&h->limit, limits->rate, fmax(1, limits->rate), loop_now(l).mono);
         http_set_limits(h, limits->rate, limits->concurrency);
-        h->tokens = http_burst(h);
         return h;
 }
 
 void http_set_limits(struct http *h, double rate, int concurrency)
 {
         assert(rate >= 0 && concurrency >= 0);
-        h->rate = rate;
+        rate_limit_set(&h->limit, rate, fmax(1, rate));
         h->concurrency = concurrency;
-        h->tokens = fmin(h->tokens, http_burst(h));
-        if (h->list[CALL_WAITING].first)
+        if (h->waiting[HTTP_OWN] || h->waiting[HTTP_FOR_CLIENTS])
                 http_kick(h);
 }
 
@@ -447,26 +446,27 @@ void http_free(struct http *h)
                 return;
         assert(h->inside == 0 && !h->settling);
         for (int i = 0; i < CALL_LISTS; i++)
-                for (struct http_call *c; (c = h->list[i].first);) {
+                for (struct http_call *c; (c = TAILQ_FIRST(&h->list[i]));) {
                         http_detach(c);
                         http_call_free(c);
                 }
-        while (h->pool)
-                pool_free(h->pool);
+        while (!LIST_EMPTY(&h->pools))
+                pool_free(LIST_FIRST(&h->pools));
         loop_timer_stop(h->loop, &h->pump);
         mem_free(h->user_agent);
         mem_free(h);
 }
 
-/* Nothing is given to libcurl here: the caller may stand within one of its callbacks. */
+/* The pump timer gives the call to libcurl later, because the caller may run within one of libcurl's callbacks. */
 struct http_call *http_start(struct http *h, const struct http_request *r)
 {
         struct http_call *c = http_call_new(h, r);
-        if (http_counts(c) && h->waiting >= HTTP_WAITING_MAX) {
-                err_set(&c->reply.err, ERR_TOOBIG, "%d requests wait already", HTTP_WAITING_MAX);
+        if (http_counts(c) && h->waiting[r->queue] >= HTTP_WAITING_MAX) {
+                c->reply.unsent = true;
+                err_set(&c->reply.err, ERR_TOOBIG, "%d requests are already waiting", HTTP_WAITING_MAX);
                 list_add(c, CALL_ENDED);
         } else {
-                list_add(c, http_counts(c) ? CALL_WAITING : CALL_PROMPT);
+                list_add(c, http_counts(c) ? CALL_WAITING + (int)r->queue : CALL_PROMPT);
                 if (c->r.deadline_ms)
                         loop_timer_set(h->loop, &c->deadline, c->r.deadline_ms, on_deadline, c);
         }

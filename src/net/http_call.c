@@ -15,7 +15,7 @@ enum {
         CONNECT_MS = 10000,
         KEEPALIVE_IDLE_S = 15,
         KEEPALIVE_EVERY_S = 5,
-        PEER_DEAD_MS = 30000, /* sent and not acknowledged for so long: the connection is given up */
+        PEER_DEAD_MS = 30000, /* a connection ends when sent data stays unacknowledged for so long */
         BODY_CHUNK = 128 << 10,
 };
 
@@ -36,6 +36,7 @@ struct http_call *http_call_new(struct http *h, const struct http_request *r)
         c->r.bearer = mem_string(r->bearer);
         c->r.basic = mem_string(r->basic);
         c->r.passed = mem_string(r->passed);
+        c->r.headers = mem_string(r->headers);
         c->r.content_type = mem_string(r->content_type);
         c->r.accept = mem_string(r->accept ? r->accept : "application/json");
         c->r.body.p = r->body.len ? mem_string_n(r->body.p, r->body.len) : NULL;
@@ -77,13 +78,14 @@ void http_call_free(struct http_call *c)
         wipe_secret(c->r.bearer);
         wipe_secret(c->r.basic);
         wipe_secret(c->r.passed);
+        wipe_secret(c->r.headers);
         free_const(c->r.content_type);
         free_const(c->r.accept);
-        wipe_and_free(c->r.body.p, c->r.body.len); /* a caller's token, a Secret's key */
+        wipe_and_free(c->r.body.p, c->r.body.len); /* may hold a token or a Secret's key */
         mem_free(c);
 }
 
-/* --- what libcurl tells --- */
+/* --- callbacks from libcurl --- */
 
 static void byte_came(struct http_call *c)
 {
@@ -107,7 +109,7 @@ static void copy_text(char *out, size_t cap, struct text t)
         out[len] = '\0';
 }
 
-/* Seconds or an HTTP date. */
+/* Retry-After is a number of seconds or an HTTP date. */
 static void read_retry_after(struct http_call *c, struct text value)
 {
         char text[64], *rest;
@@ -146,7 +148,7 @@ static void read_warning(struct http_call *c, struct text value)
         c->reply.warning = c->warning;
 }
 
-/* A status line begins an answer: what an interim one (100, 103) said is forgotten. */
+/* A status line begins an answer. The headers of an earlier, interim answer (100, 103) are dropped. */
 static void read_status_line(struct http_call *c, struct text line)
 {
         const char *space = memchr(line.p, ' ', line.len);
@@ -188,7 +190,7 @@ static void headers_came(struct http_call *c)
 {
         if (c->head_told || c->cancelled || !c->r.head || c->reply.status < 200)
                 return;
-        c->head_told = true; /* trailers end like headers */
+        c->head_told = true; /* trailers also end with an empty line, so head could be called again */
         http_enter(c->http);
         c->r.head(c->r.arg, &c->reply);
         http_leave(c->http);
@@ -220,7 +222,7 @@ static size_t on_body(char *p, size_t size, size_t count, void *arg)
         size_t len = size * count;
         byte_came(c);
         if (c->cancelled)
-                return 0; /* not all was taken: libcurl ends the transfer */
+                return 0; /* fewer bytes than given make libcurl end the transfer */
         if (!c->r.data || len == 0)
                 return len;
         http_enter(c->http);
@@ -232,8 +234,8 @@ static size_t on_body(char *p, size_t size, size_t count, void *arg)
 }
 
 /*
- * libcurl sends a request again when the pooled connection it had taken turns out to be dead. For what is not a GET
- * that could do a thing twice, so there the second time is refused.
+ * libcurl sends a request again when its pooled connection turns out to be dead. The server could then execute it
+ * twice, so the second sending is refused for every method but GET.
  */
 static int on_sending(void *arg, char *peer_ip, char *own_ip, int peer_port, int own_port)
 {
@@ -244,7 +246,7 @@ static int on_sending(void *arg, char *peer_ip, char *own_ip, int peer_port, int
         return CURL_PREREQFUNC_OK;
 }
 
-/* libcurl tells of a socket that could not be had as of a server that does not answer. */
+/* libcurl reports a failed socket() as if the server did not answer. no_descriptor marks the real cause. */
 static curl_socket_t on_socket_wanted(void *arg, curlsocktype purpose, struct curl_sockaddr *at)
 {
         struct http_call *c = arg;
@@ -258,20 +260,12 @@ static int on_socket_made(void *arg, curl_socket_t fd, curlsocktype purpose)
 {
         (void)arg, (void)purpose;
         unsigned dead_ms = PEER_DEAD_MS;
-        /* Neither is worth failing for: not every socket is TCP. */
+        /* A failure is ignored, because not every socket is TCP. */
         (void)setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &dead_ms, sizeof dead_ms);
         return CURL_SOCKOPT_OK;
 }
 
-/* Forgotten before it is closed: from then on its number may be that of another thread's. arg: the loop, which outlives
- * all. */
-static int on_socket_closing(void *arg, curl_socket_t fd)
-{
-        (void)loop_watch(arg, fd, 0, NULL, NULL);
-        return close(fd);
-}
-
-/* --- what libcurl is told --- */
+/* --- options of the transfer --- */
 
 #define SET(option, value)                                                                                             \
         do {                                                                                                           \
@@ -279,15 +273,25 @@ static int on_socket_closing(void *arg, curl_socket_t fd)
                         rc = curl_easy_setopt(c->easy, option, value);                                                 \
         } while (0)
 
-static void add_header(struct http_call *c, const char *name, const char *value)
+/* Takes line over; it may hold a secret. */
+static void add_header_line(struct http_call *c, char *line)
 {
-        char *line = mem_printf("%s:%s%s", name, value[0] ? " " : "", value);
         struct curl_slist *grown = curl_slist_append(c->headers, line);
         assert(grown);
         c->headers = grown;
-        if (strstr(name, "Authorization"))
-                explicit_bzero(line, strlen(line));
-        mem_free(line);
+        wipe_secret(line);
+}
+
+static void add_header(struct http_call *c, const char *name, const char *value)
+{
+        add_header_line(c, mem_printf("%s:%s%s", name, value[0] ? " " : "", value));
+}
+
+static void add_header_lines(struct http_call *c, const char *lines)
+{
+        const char *end;
+        for (; lines && (end = strchr(lines, '\n')); lines = end + 1)
+                add_header_line(c, mem_string_n(lines, (size_t)(end - lines)));
 }
 
 static void add_bearer(struct http_call *c, const char *name, const char *token)
@@ -309,8 +313,8 @@ static CURLcode set_connection(struct http_call *c)
         SET(CURLOPT_PROTOCOLS, (long)(CURLPROTO_HTTP | CURLPROTO_HTTPS));
 #endif
         SET(CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_2TLS);
-        /* Who waits for whose connection is http.c's to say: libcurl wakes those that it lets wait one at a time, as
-         * others end or are answered, and watches do neither for long. */
+        /* http.c lets requests wait for a connection instead of libcurl. libcurl would wake them one at a time, as
+         * other requests end or are answered, and a watch may do neither for long. */
         SET(CURLOPT_PIPEWAIT, 0L);
         SET(CURLOPT_CONNECTTIMEOUT_MS, (long)CONNECT_MS);
         SET(CURLOPT_TCP_KEEPALIVE, 1L);
@@ -319,9 +323,7 @@ static CURLcode set_connection(struct http_call *c)
         SET(CURLOPT_OPENSOCKETFUNCTION, on_socket_wanted);
         SET(CURLOPT_OPENSOCKETDATA, c);
         SET(CURLOPT_SOCKOPTFUNCTION, on_socket_made);
-        SET(CURLOPT_CLOSESOCKETFUNCTION, on_socket_closing);
-        SET(CURLOPT_CLOSESOCKETDATA, http_loop(c->http));
-        SET(CURLOPT_PROXY, c->r.peer->proxy_url ? c->r.peer->proxy_url : ""); /* "": not the environment's either */
+        SET(CURLOPT_PROXY, c->r.peer->proxy_url ? c->r.peer->proxy_url : ""); /* "": ignore the environment's proxy */
         SET(CURLOPT_NOPROXY, "");
         SET(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
         SET(CURLOPT_BUFFERSIZE, c->r.stream ? (long)CURL_MAX_WRITE_SIZE : (long)BODY_CHUNK);
@@ -333,7 +335,7 @@ static struct curl_blob blob_of(const char *pem)
         union {
                 const char *in;
                 void *out;
-        } plain = {.in = pem}; /* libcurl copies and does not write, but its field is not const */
+        } plain = {.in = pem}; /* libcurl only copies from the field, but has not declared it const */
         return (struct curl_blob){.data = plain.out, .len = strlen(pem), .flags = CURL_BLOB_COPY};
 }
 
@@ -347,7 +349,7 @@ static CURLcode set_tls(struct http_call *c)
         if (peer->ca_pem && !peer->insecure) {
                 struct curl_blob ca = blob_of(peer->ca_pem);
                 SET(CURLOPT_CAINFO_BLOB, &ca);
-                SET(CURLOPT_CAPATH, NULL); /* this CA and no other */
+                SET(CURLOPT_CAPATH, NULL); /* trust this CA alone */
         }
         if (peer->cert_pem && peer->key_pem) {
                 struct curl_blob cert = blob_of(peer->cert_pem), key = blob_of(peer->key_pem);
@@ -359,7 +361,8 @@ static CURLcode set_tls(struct http_call *c)
         return rc;
 }
 
-/* Connections go where the base says, whatever name is asked for: host and port of u, before it is renamed. */
+/* Makes connections go to the host and port of base_url although the URL will name server_name. u: the URL before that
+ * change. */
 static void keep_route(struct http_call *c, CURLU *u)
 {
         char *host = NULL, *port = NULL;
@@ -376,7 +379,8 @@ static void keep_route(struct http_call *c, CURLU *u)
         curl_free(port);
 }
 
-/* The base as libcurl reads it, with server_name for its host where there is one. The caller's, or NULL: no URL. */
+/* base_url as libcurl parses it, with server_name, if set, as its host. Returns text that the caller frees; NULL: not
+ * an http or https URL. */
 static char *read_base(struct http_call *c)
 {
         const char *base = c->r.peer->base_url, *name = c->r.peer->server_name;
@@ -437,6 +441,7 @@ static CURLcode set_message(struct http_call *c, const char *user_agent)
         add_bearer(c, "X-Halflife-Authorization", c->r.passed);
         if (c->r.relayed)
                 add_header(c, "X-Halflife-Relayed", "yes");
+        add_header_lines(c, c->r.headers);
         if (c->r.basic) {
                 SET(CURLOPT_HTTPAUTH, (long)CURLAUTH_BASIC);
                 SET(CURLOPT_USERPWD, c->r.basic);
@@ -479,7 +484,7 @@ int http_call_prepare(struct http_call *c, struct loop *l, const char *user_agen
         return c->reply.err.code;
 }
 
-/* --- the verdict --- */
+/* --- the result --- */
 
 static int call_code_of(CURLcode rc)
 {
@@ -499,23 +504,24 @@ static int call_code_of(CURLcode rc)
         }
 }
 
-/* What a reader of the text may do about it. */
+/* What the reader of the error can check. */
 static const char *cure_of(CURLcode rc)
 {
         switch (rc) {
         case CURLE_PEER_FAILED_VERIFICATION:
-                return "; is this the certificate authority of that server, and tls-server-name, where set, its name?";
-        case CURLE_SSL_CONNECT_ERROR: /* also of an authority of the right name with another key */
-                return "; does that port speak TLS, and is this the certificate authority of that server?";
+                return "; is the configured certificate authority the server's, and tls-server-name, where set, the "
+                       "server's name?";
+        case CURLE_SSL_CONNECT_ERROR: /* also when the CA has the right name but another key */
+                return "; does that port speak TLS, and is the configured certificate authority the server's?";
         case CURLE_SSL_CERTPROBLEM:
                 return "; do the client certificate and its key belong together?";
         case CURLE_SSL_CACERT_BADFILE:
-                return "; the certificate authority holds no PEM certificate that can be read";
+                return "; the configured certificate authority holds no readable PEM certificate";
         case CURLE_NOT_BUILT_IN:
         case CURLE_UNKNOWN_OPTION:
-                return "; this libcurl lacks what is needed: take a build with OpenSSL and HTTP/2";
+                return "; this libcurl lacks a feature: halflife needs a build with OpenSSL and HTTP/2";
         case CURLE_URL_MALFORMAT:
-                return "; is it https://host:port?";
+                return "; is the address of the form https://host:port?";
         default:
                 return "";
         }
@@ -525,7 +531,7 @@ void http_call_judge(struct http_call *c, CURLcode rc)
 {
         struct http_reply *reply = &c->reply;
         if (reply->err.code)
-                return; /* ended by us, who know better */
+                return; /* halflife ended the request and has set the cause */
         if (rc == CURLE_OK && reply->status == 0)
                 rc = CURLE_WEIRD_SERVER_REPLY;
         if (rc == CURLE_OK) {
@@ -534,13 +540,14 @@ void http_call_judge(struct http_call *c, CURLcode rc)
         }
         if (rc == CURLE_ABORTED_BY_CALLBACK && c->sent > 1) {
                 err_set(&reply->err, ERR_RETRY,
-                        "%s: the connection was lost as %s was sent; whether it was done is not known",
+                        "%s: the connection was lost while %s was sent; the server may have executed it",
                         c->r.peer->base_url, http_method_name(c->r.method));
                 return;
         }
         if (rc == CURLE_COULDNT_CONNECT && c->no_descriptor) {
-                err_set(&reply->err, ERR_RETRY, "%s: not connected: too many files are open in this process",
-                        c->r.peer->base_url);
+                err_set(&reply->err, ERR_RETRY, "%s: %s: too many files are open in this process", c->r.peer->base_url,
+                        c->sent > 0 ? "the connection was lost; the server may have executed the request"
+                                    : "not connected");
                 return;
         }
         const char *why = c->curl_error[0] ? c->curl_error : curl_easy_strerror(rc);

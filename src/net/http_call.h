@@ -1,24 +1,31 @@
 /*
- * One request and its transfer, between http.c (who may start when, and on which connections) and http_call.c (what
- * libcurl is told and what it tells).
+ * One request and its transfer. http.c decides when a request starts and on which connections; http_call.c sets up
+ * libcurl's handle and reads the answer from libcurl's callbacks.
  */
 #ifndef HALFLIFE_SRC_NET_HTTP_CALL_H
 #define HALFLIFE_SRC_NET_HTTP_CALL_H
 
 #include <curl/curl.h>
 
+#include "base/list.h"
 #include "net/http.h"
 
-enum { HEADER_BYTES_MAX = 64 << 10 }; /* of one answer's headers together */
+enum { HEADER_BYTES_MAX = 64 << 10 }; /* all headers of one answer */
 
 struct http_call {
         struct http *http;
-        struct http_call *before, *after; /* on the list its state names */
-        enum { CALL_PROMPT, CALL_WAITING, CALL_RUNNING, CALL_ENDED, CALL_LISTS } state;
-        bool cancelled; /* within a callback of libcurl: taken away as soon as that has returned */
+        TAILQ_ENTRY(http_call) link; /* on the list of its state (http.list) */
+        enum {
+                CALL_PROMPT,
+                CALL_WAITING, /* and the queues after the first */
+                CALL_RUNNING = CALL_WAITING + HTTP_QUEUES,
+                CALL_ENDED,
+                CALL_LISTS
+        } state;
+        bool cancelled; /* cancelled within a libcurl callback: freed when libcurl has returned */
         bool head_told; /* r.head was called */
 
-        struct http_request r; /* its strings are this call's own */
+        struct http_request r; /* strings are copies that this call owns */
         struct pool *pool;
         CURL *easy;
         struct curl_slist *headers, *connect_to;
@@ -26,8 +33,9 @@ struct http_call {
         struct loop_timer deadline, silence;
         struct mono last_byte;
         bool any_byte;
-        bool no_descriptor; /* for a socket: the process has as many files open as it may */
-        int sent;           /* how often the request line went out */
+        bool no_descriptor; /* no socket: the process or system has no free file descriptor */
+        bool unwatched;     /* nor a second one to watch the socket: the call ends at the next turn */
+        int sent;           /* how often libcurl sent the request */
 
         size_t header_bytes;
         char content_type[256], warning[1024];
@@ -37,14 +45,16 @@ struct http_call {
 struct http_call *http_call_new(struct http *h, const struct http_request *r);
 void http_call_free(struct http_call *c);
 
-/* Make the easy handle, ready for a multi handle. ERR_INVALID in reply.err where the peer's settings cannot work. */
+/* Create the easy handle, ready for a multi handle. Returns 0, or a code with the reason in reply.err; ERR_INVALID: the
+ * peer's URL or certificates are unusable. */
 int http_call_prepare(struct http_call *c, struct loop *l, const char *user_agent);
 
-/* Complete reply from libcurl's verdict. */
+/* Complete the reply from libcurl's result. An error that is already set stays. */
 void http_call_judge(struct http_call *c, CURLcode rc);
 
 struct loop *http_loop(const struct http *h);
-/* Callbacks of libcurl run between enter and leave; nothing may be done to its handles there. */
+/* A caller's callback that runs within libcurl stands between enter and leave. libcurl's handles must not be changed
+ * in between. */
 void http_enter(struct http *h);
 void http_leave(struct http *h);
 

@@ -2,7 +2,6 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <pthread.h>
 #include <signal.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -10,19 +9,20 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/mailbox.h"
 #include "base/mem.h"
 
 enum { EVENTS_A_TURN = 64, SIGNALS = 65 };
 
 struct watch {
         uint32_t events; /* 0: not watched */
-        uint32_t serial; /* tells a watch from an earlier one of the same number */
+        uint32_t serial; /* tells this watch from earlier watches of the same descriptor number */
         void (*ready)(void *arg, int fd, uint32_t events);
         void *arg;
 };
 
 struct post {
-        struct post *next;
+        struct mailbox_item item;
         void (*fn)(void *arg);
         void *arg;
 };
@@ -45,8 +45,7 @@ struct loop {
                 void *arg;
         } signal[SIGNALS];
 
-        pthread_mutex_t lock; /* of what follows */
-        struct post *post, **post_end;
+        struct mailbox posts;
 };
 
 /* --- descriptors --- */
@@ -61,7 +60,8 @@ static void watch_forget(struct loop *l, int fd)
         if ((size_t)fd >= l->watches || l->watch[fd].events == 0)
                 return;
         l->watch[fd] = (struct watch){0};
-        (void)epoll_ctl(l->epoll, EPOLL_CTL_DEL, fd, NULL); /* closed already: it has forgotten by itself */
+        (void)epoll_ctl(l->epoll, EPOLL_CTL_DEL, fd,
+                        NULL); /* fails when fd is closed: epoll has dropped it by itself */
 }
 
 int loop_watch(struct loop *l, int fd, uint32_t events, void (*ready)(void *arg, int fd, uint32_t events), void *arg)
@@ -83,7 +83,7 @@ int loop_watch(struct loop *l, int fd, uint32_t events, void (*ready)(void *arg,
 
         struct epoll_event e = {.events = events, .data.u64 = watch_tag(l, fd)};
         int rc = epoll_ctl(l->epoll, known ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, fd, &e);
-        if (rc < 0 && known && errno == ENOENT) /* closed and opened again under the same number */
+        if (rc < 0 && known && errno == ENOENT) /* fd was closed, and the number is in use again */
                 rc = epoll_ctl(l->epoll, EPOLL_CTL_ADD, fd, &e);
         if (rc < 0) {
                 l->watch[fd] = (struct watch){0};
@@ -92,7 +92,7 @@ int loop_watch(struct loop *l, int fd, uint32_t events, void (*ready)(void *arg,
         return 0;
 }
 
-/* A callback may have forgotten or replaced any descriptor of the batch: the tag is checked for each. */
+/* An earlier callback of the same batch may have ended or replaced this watch, so the tag is checked. */
 static void watch_call(struct loop *l, const struct epoll_event *e)
 {
         int fd = (int)(uint32_t)e->data.u64;
@@ -159,7 +159,7 @@ void loop_timer_set(struct loop *l, struct loop_timer *t, int64_t after_ms, void
         heap_rise(l, ++l->timers, t);
 }
 
-/* Strictly later than due, so that a timer which sets itself to 0 fires once a turn and starves nobody. */
+/* A timer fires strictly later than its due time. A timer that sets itself to 0 so fires only once a turn. */
 static void fire_timers(struct loop *l)
 {
         while (l->timers > 0 && l->heap[1]->due.ns < l->now.mono.ns) {
@@ -169,7 +169,7 @@ static void fire_timers(struct loop *l)
         }
 }
 
-/* How long epoll may wait: rounded up, a timer is never early. */
+/* How long epoll may wait, in ms. Rounded up, so that no timer fires early. */
 static int wait_for_timers(const struct loop *l, int wait_ms)
 {
         if (l->timers == 0)
@@ -213,28 +213,17 @@ void loop_post(struct loop *l, void (*fn)(void *arg), void *arg)
         struct post *p = MEM_NEW(struct post);
         p->fn = fn;
         p->arg = arg;
-        pthread_mutex_lock(&l->lock);
-        bool first = l->post == NULL;
-        *l->post_end = p;
-        l->post_end = &p->next;
-        pthread_mutex_unlock(&l->lock);
-        if (first) {
-                ssize_t put = write(l->wake, &(uint64_t){1}, sizeof(uint64_t));
-                assert(put == (ssize_t)sizeof(uint64_t));
-        }
+        (void)mailbox_post(&l->posts, &p->item); /* cannot fail: the mailbox has no bound and is never closed */
 }
 
-static struct post *take_posts(struct loop *l)
+static void loop_wake(void *arg)
 {
-        pthread_mutex_lock(&l->lock);
-        struct post *p = l->post;
-        l->post = NULL;
-        l->post_end = &l->post;
-        pthread_mutex_unlock(&l->lock);
-        return p;
+        const struct loop *l = arg;
+        ssize_t put = write(l->wake, &(uint64_t){1}, sizeof(uint64_t));
+        assert(put == (ssize_t)sizeof(uint64_t));
 }
 
-/* What is posted from here on is for the next turn. */
+/* Functions posted while these run wait for the next turn. */
 static void posts_ready(void *arg, int fd, uint32_t events)
 {
         struct loop *l = arg;
@@ -242,8 +231,9 @@ static void posts_ready(void *arg, int fd, uint32_t events)
         uint64_t count;
         if (read(fd, &count, sizeof count) < 0)
                 return;
-        for (struct post *p = take_posts(l), *next; p; p = next) {
-                next = p->next;
+        struct mailbox_items posts;
+        mailbox_drain(&l->posts, &posts);
+        for (struct post *p; (p = mailbox_items_next(&posts));) {
                 p->fn(p->arg);
                 mem_free(p);
         }
@@ -257,10 +247,9 @@ struct loop *loop_new(void)
         l->epoll = epoll_create1(EPOLL_CLOEXEC);
         l->wake = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
         l->signals = -1;
-        assert(l->epoll >= 0 && l->wake >= 0); /* out of descriptors before the first one */
+        assert(l->epoll >= 0 && l->wake >= 0); /* fails only when the process starts without free descriptors */
         sigemptyset(&l->caught);
-        pthread_mutex_init(&l->lock, NULL);
-        l->post_end = &l->post;
+        mailbox_init(&l->posts, 0, loop_wake, l);
         int rc = loop_watch(l, l->wake, EPOLLIN, posts_ready, l);
         assert(rc == 0);
         return l;
@@ -271,23 +260,23 @@ void loop_free(struct loop *l)
         if (!l)
                 return;
         assert(!l->turning);
-        for (struct post *p = take_posts(l), *next; p; p = next) {
-                next = p->next;
+        struct mailbox_items posts;
+        mailbox_drain(&l->posts, &posts);
+        for (struct post *p; (p = mailbox_items_next(&posts));)
                 mem_free(p);
-        }
         while (l->timers > 0)
                 loop_timer_stop(l, l->heap[l->timers]);
         if (l->signals >= 0)
                 close(l->signals);
         close(l->wake);
         close(l->epoll);
-        pthread_mutex_destroy(&l->lock);
+        mailbox_release(&l->posts);
         mem_free(l->watch);
         mem_free(l->heap);
         mem_free(l);
 }
 
-/* Outside a turn nothing is cached: what is set up before the first turn counts from now, not from loop_new. */
+/* Outside a turn the clock is read anew, so that a timer set before the first turn counts from then. */
 struct now loop_now(const struct loop *l)
 {
         return l->turning ? l->now : now_read();

@@ -3,7 +3,7 @@
 #include <assert.h>
 #include <sys/random.h>
 
-/* Uniform enough in [0, below): the bias of the remainder does not matter to a delay. */
+/* A random number in [0, below). The remainder's slight bias does not matter for a delay. */
 static int64_t draw_below(int64_t below)
 {
         uint64_t bits = 0;

@@ -5,22 +5,22 @@
 #include "base/swar.h"
 
 /*
- * Where the next byte stands. A watch knows START and VALUE; a list walks the members of its document, whose bytes go
- * to the envelope, and the elements of items, which are handed over; a query does so with the members of its data.
+ * Where in the document the next byte stands. A watch uses START and VALUE alone. In a list, members of the document go
+ * into the envelope and elements of items to the callback. In a query, members of "data" are walked as well.
  */
 enum state {
         START,      /* before a watch's next value, before a list's document */
-        VALUE,      /* within a value that will be handed over */
+        VALUE,      /* within an object for the callback */
         MEMBER,     /* of a list's document: before a key, a comma or the end */
         KEY,        /* within a key */
-        COLON,      /* after it */
+        COLON,      /* after a key, before its colon */
         ASSIGN,     /* before a member's value */
-        NESTED,     /* within an object or array that is no array of items */
-        STRING,     /* within a string */
-        SCALAR,     /* within a number or word */
+        NESTED,     /* within a member's object or array, other than items */
+        STRING,     /* within a member's string */
+        SCALAR,     /* within a member's number or word */
         ITEM_FIRST, /* after the [ of items */
         ITEM_NEXT,  /* after an element */
-        ITEM_AGAIN, /* after a comma */
+        ITEM_AGAIN, /* after the comma between two elements */
         FINISHED,   /* after a list's document */
         STATES
 };
@@ -48,9 +48,9 @@ static const char *stream_fail(struct stream *s, int code, struct err *err, cons
 static const char *fail_byte(struct stream *s, char c, struct err *err, const char *wanted)
 {
         if (c > ' ' && c < 0x7f)
-                s->failed = err_set(err, ERR_INVALID, "not the JSON expected: '%c' where %s should be", c, wanted);
+                s->failed = err_set(err, ERR_INVALID, "unexpected JSON: '%c' instead of %s", c, wanted);
         else
-                s->failed = err_set(err, ERR_INVALID, "not the JSON expected: byte 0x%02x where %s should be",
+                s->failed = err_set(err, ERR_INVALID, "unexpected JSON: byte 0x%02x instead of %s",
                                     (unsigned)(unsigned char)c, wanted);
         return NULL;
 }
@@ -59,13 +59,13 @@ static bool envelope_add(struct stream *s, const char *p, size_t len, struct err
 {
         if (buf_add(&s->envelope, p, len) == 0)
                 return true;
-        stream_fail(s, ERR_TOOBIG, err, "the list's own members are longer than 1 MiB");
+        stream_fail(s, ERR_TOOBIG, err, "the list's members other than items are longer than 1 MiB");
         return false;
 }
 
 /* --- the scanner: where strings and nesting end --- */
 
-/* The first quote or backslash, or end. */
+/* The place of the first quote or backslash, else end. */
 static const char *to_quote(const char *p, const char *end)
 {
         for (; (size_t)(end - p) >= sizeof(uint64_t); p += sizeof(uint64_t)) {
@@ -78,7 +78,7 @@ static const char *to_quote(const char *p, const char *end)
         return p;
 }
 
-/* Within a string: the byte after its closing quote, or end with the state kept. */
+/* Skips the rest of a string. Returns the place after its closing quote, or end; *s then remembers the state. */
 static const char *scan_string(struct stream *s, const char *p, const char *end)
 {
         if (s->escaped && p < end) {
@@ -102,13 +102,14 @@ static const char *scan_string(struct stream *s, const char *p, const char *end)
         return end;
 }
 
-/* What a byte does outside strings: nothing, open, close, or begin a string. */
+/* What a byte means outside strings: an opening or closing bracket, a string's first quote, or nothing (0). */
 enum { OPENS = 1, CLOSES, QUOTES };
 static const unsigned char effect[256] = {
         ['{'] = OPENS, ['['] = OPENS, ['}'] = CLOSES, [']'] = CLOSES, ['"'] = QUOTES,
 };
 
-/* Within an object or array: the byte after the bracket that closes it (depth 0), or end with the state kept. */
+/* Skips the rest of an object or array. Returns the place after its closing bracket (depth is then 0), or end; *s then
+ * remembers the state. */
 static const char *scan_value(struct stream *s, const char *p, const char *end)
 {
         if (s->in_string)
@@ -135,7 +136,7 @@ static const char *scan_value(struct stream *s, const char *p, const char *end)
         return end;
 }
 
-/* --- values handed over --- */
+/* --- objects for the callback --- */
 
 static const char *fail_long(struct stream *s, struct err *err)
 {
@@ -171,7 +172,7 @@ static const char *step_value(struct stream *s, const char *p, const char *end, 
 static const char *begin_value(struct stream *s, const char *p)
 {
         s->state = VALUE;
-        return p; /* its { is scanned as part of it, from depth 0 */
+        return p; /* scan_value scans the { as well, from depth 0 */
 }
 
 static const char *step_start(struct stream *s, const char *p, const char *end, struct err *err)
@@ -240,8 +241,7 @@ static const char *items_key(const struct stream *s)
         return s->shape == STREAM_QUERY ? "result" : "items";
 }
 
-/* Is the value to come the array whose elements are handed over? As null it comes from servers of old for a list
- * without any. */
+/* Whether the value that begins with c is the array of items. Old servers write null for an empty list. */
 static bool at_items(const struct stream *s, char c)
 {
         bool here = s->shape == STREAM_LIST || s->in_data;
@@ -269,7 +269,7 @@ static const char *step_assign(struct stream *s, const char *p, const char *end,
         switch (effect[(unsigned char)*p]) {
         case OPENS:
                 s->state = NESTED;
-                return p; /* its bracket is scanned as part of it */
+                return p; /* scan_value scans the bracket as well */
         case QUOTES:
                 s->state = STRING;
                 s->in_string = true;
@@ -339,7 +339,7 @@ static step *const steps[STATES] = {
         [FINISHED] = step_finished,
 };
 
-/* --- outside --- */
+/* --- public functions --- */
 
 void stream_init(struct stream *s, enum stream_shape shape, size_t item_max, int64_t total_max,
                  int (*each)(void *arg, struct text value), void *arg)
@@ -361,7 +361,7 @@ int stream_feed(struct stream *s, const char *p, size_t len, struct err *err)
         if (s->failed)
                 return err_set(err, s->failed, "the stream has failed before");
         if ((int64_t)len > s->left) {
-                stream_fail(s, ERR_TOOBIG, err, "the answer as a whole is longer than its bound");
+                stream_fail(s, ERR_TOOBIG, err, "the whole answer is longer than its bound");
                 return s->failed;
         }
         s->left -= (int64_t)len;
@@ -375,7 +375,7 @@ int stream_end(struct stream *s, struct err *err)
         if (s->failed)
                 return err_set(err, s->failed, "the stream has failed before");
         if (s->state == FINISHED && !s->items_seen)
-                return err_set(err, ERR_INVALID, "the answer is no list: it has no \"%s\"", items_key(s));
+                return err_set(err, ERR_INVALID, "the answer is not a list: it has no \"%s\"", items_key(s));
         if (s->state == (s->shape == STREAM_WATCH ? START : FINISHED))
                 return 0;
         return err_set(err, ERR_RETRY,

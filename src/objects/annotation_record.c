@@ -22,7 +22,7 @@ int record_read(struct text annotation, struct arena *a, int (*each)(void *arg, 
                                 rc = each(arg, &r);
                 }
         if (rc < 0)
-                return err_set(err, rc, "recorded resources: refused by their reader");
+                return err_set(err, rc, "recorded resources: the caller refused them");
         if (!d.why.code)
                 json_done(&d.j, &d.why);
         return d.why.code ? err_set(err, d.why.code, "recorded resources: %s", d.why.text) : 0;
@@ -30,7 +30,7 @@ int record_read(struct text annotation, struct arena *a, int (*each)(void *arg, 
 
 /* --- printing --- */
 
-/* Names of containers and quantities need no escapes in JSON, but what a manifest holds need not be a name. */
+/* Valid container names need no escapes in JSON, but a manifest may hold an invalid name. */
 static void record_put_string(struct buf *out, struct text t)
 {
         buf_add_text(out, "\"");

@@ -14,7 +14,7 @@ static bool starts_with(struct text t, const char *head, struct text *ret_rest)
         return true;
 }
 
-/* "Resource/cpu", "ContainerResource/app/cpu" */
+/* Reads a key such as "Resource/cpu" or "ContainerResource/app/cpu". */
 static bool read_key(struct text key, struct recorded_target *ret)
 {
         struct text rest;
@@ -45,7 +45,7 @@ int record_targets_read(struct text annotation, struct arena *a, struct recorded
                 if (count == VIEW_METRICS)
                         decoder_refuse(&d, ERR_TOOBIG, "more than %d targets", VIEW_METRICS);
                 else if (!read_key(key, &t))
-                        decoder_refuse(&d, ERR_INVALID, "'%.*s' is no metric", TEXT_ARG(key));
+                        decoder_refuse(&d, ERR_INVALID, "'%.*s' is not a metric", TEXT_ARG(key));
                 else if (t.percent < 1 || t.percent > INT32_MAX)
                         decoder_refuse(&d, ERR_INVALID, "'%.*s' is not from 1 to 2147483647", TEXT_ARG(key));
                 else

@@ -1,5 +1,5 @@
 /*
- * What scales a workload by its usage.
+ * Autoscalers that scale a workload's replicas by usage: HorizontalPodAutoscaler and KEDA's ScaledObject.
  */
 #include "decoder.h"
 
@@ -27,75 +27,60 @@ static enum metric_source autoscaler_source_of(struct text type)
                                                                       : METRIC_UNKNOWN;
 }
 
-static void autoscaler_read_target(struct decoder *d, struct metric_view *m)
+#define IN_METRIC(member) offsetof(struct metric_view, member)
+
+static void autoscaler_read_source_type(struct decoder *d, void *to)
 {
-        struct text key;
-        DECODER_EACH (d, key)
-                if (text_is(key, "type"))
-                        m->target = autoscaler_target_of(json_text(&d->j, d->arena));
-                else if (text_is(key, "averageUtilization"))
-                        m->percent = json_int(&d->j);
-                else
-                        json_skip(&d->j);
+        *(enum metric_source *)to = autoscaler_source_of(json_text(&d->j, d->arena));
 }
 
-static void autoscaler_read_name(struct decoder *d, struct metric_view *m)
+static void autoscaler_read_target_type(struct decoder *d, void *to)
 {
-        struct text key;
-        DECODER_EACH (d, key)
-                if (text_is(key, "name"))
-                        m->name = json_text(&d->j, d->arena);
-                else
-                        json_skip(&d->j);
+        *(enum metric_target *)to = autoscaler_target_of(json_text(&d->j, d->arena));
 }
 
-/* The body of a metric, whatever its type. */
-static void read_source(struct decoder *d, struct metric_view *m)
+static void autoscaler_read_resource(struct decoder *d, void *to)
 {
-        struct text key;
-        DECODER_EACH (d, key)
-                if (text_is(key, "name"))
-                        m->resource = autoscaler_resource_of(json_text(&d->j, d->arena));
-                else if (text_is(key, "container"))
-                        m->container = json_text(&d->j, d->arena);
-                else if (text_is(key, "metric"))
-                        autoscaler_read_name(d, m);
-                else if (text_is(key, "target"))
-                        autoscaler_read_target(d, m);
-                else
-                        json_skip(&d->j);
+        *(enum resource *)to = autoscaler_resource_of(json_text(&d->j, d->arena));
 }
 
-static void autoscaler_read_metric(struct decoder *d, struct metric_view *m)
+/* The body of a metric of any type. */
+static void autoscaler_read_source(struct decoder *d, void *to)
 {
-        struct text key;
-        *m = (struct metric_view){
-                .source = METRIC_UNKNOWN, .resource = RESOURCES, .container = {"", 0}, .name = {"", 0}};
-        DECODER_EACH (d, key)
-                if (text_is(key, "type"))
-                        m->source = autoscaler_source_of(json_text(&d->j, d->arena));
-                else if (text_is(key, "resource") || text_is(key, "containerResource") || text_is(key, "pods"))
-                        read_source(d, m);
-                else
-                        json_skip(&d->j);
+        static const struct decoder_field table[] = {
+                {"name", autoscaler_read_resource, IN_METRIC(resource)},
+                {"container", decoder_field_text, IN_METRIC(container)},
+                {"metric.name", decoder_field_text, IN_METRIC(name)},
+                {"target.type", autoscaler_read_target_type, IN_METRIC(target)},
+                {"target.averageUtilization", decoder_field_int, IN_METRIC(percent)},
+                {0},
+        };
+        decoder_fields(d, table, to);
 }
 
-static void read_hpa_spec(struct decoder *d, struct autoscaler_view *s)
+static void autoscaler_read_metrics(struct decoder *d, void *to)
 {
-        struct text key;
-        DECODER_EACH (d, key)
-                if (text_is(key, "scaleTargetRef"))
-                        decoder_reference(d, &s->target);
-                else if (!text_is(key, "metrics"))
-                        json_skip(&d->j);
-                else if (json_enter(&d->j, '['))
-                        while (decoder_item(d, "metrics", s->metrics, VIEW_METRICS))
-                                autoscaler_read_metric(d, &s->metric[s->metrics++]);
+        static const struct decoder_field table[] = {
+                {"type", autoscaler_read_source_type, IN_METRIC(source)},
+                {"resource", autoscaler_read_source, 0},
+                {"containerResource", autoscaler_read_source, 0},
+                {"pods", autoscaler_read_source, 0},
+                {0},
+        };
+        struct autoscaler_view *s = to;
+        if (json_enter(&d->j, '['))
+                while (decoder_item(d, "metrics", s->metrics, VIEW_METRICS)) {
+                        struct metric_view *m = &s->metric[s->metrics++];
+                        *m = (struct metric_view){
+                                .source = METRIC_UNKNOWN, .resource = RESOURCES, .container = {"", 0}, .name = {"", 0}};
+                        decoder_fields(d, table, m);
+                }
 }
 
 /* --- who owns the list --- */
 
-/* The list is atomic: who claims it claims all of it. v1 of the API says the same of a CPU target by a field. */
+/* Whether a manager owns the list of metrics. The list is atomic, so a manager owns all of it or none. A manager that
+ * uses API v1 owns the field of the CPU target instead. */
 static bool autoscaler_claims(struct text fields, const char *const pointer[])
 {
         for (int i = 0; pointer[i]; i++)
@@ -104,42 +89,49 @@ static bool autoscaler_claims(struct text fields, const char *const pointer[])
         return false;
 }
 
-static void autoscaler_read_entry(struct decoder *d, const char *const pointer[], const char *field_manager,
-                                  struct autoscaler_view *s)
+struct autoscaler_owner {
+        struct autoscaler_view *view;
+        const char *const *list; /* JSON pointers to the list */
+        const char *field_manager;
+};
+
+static void autoscaler_read_entry(struct decoder *d, const struct managed_entry *e, void *arg)
 {
-        struct text key, operation = {"", 0}, manager = {"", 0}, fields = {"", 0};
-        DECODER_EACH (d, key)
-                if (text_is(key, "manager"))
-                        manager = json_text(&d->j, d->arena);
-                else if (text_is(key, "operation"))
-                        operation = json_text(&d->j, d->arena);
-                else if (text_is(key, "fieldsV1"))
-                        fields = json_raw(&d->j);
-                else
-                        json_skip(&d->j);
-        if (text_is(manager, field_manager) || !autoscaler_claims(fields, pointer))
+        const struct autoscaler_owner *o = arg;
+        (void)d;
+        if (text_is(e->manager, o->field_manager) || !autoscaler_claims(e->fields, o->list))
                 return;
-        s->writer = manager;
-        if (text_is(operation, "Apply"))
-                s->applier = manager;
+        o->view->writer = e->manager;
+        if (text_is(e->operation, "Apply"))
+                o->view->applier = e->manager;
 }
 
-static int read_applier(struct text managed, const char *const pointer[], const char *field_manager, struct arena *a,
-                        const char *what, struct autoscaler_view *s, struct err *err)
+static int decode_autoscaler(const struct decoder_kind *kind, const char *const list[], struct text json,
+                             const char *field_manager, struct arena *a, struct autoscaler_view *ret, struct err *err)
 {
-        struct decoder d;
-        if (managed.len == 0)
-                return 0;
-        decoder_init(&d, managed, a);
-        if (json_enter(&d.j, '['))
-                while (json_item(&d.j))
-                        autoscaler_read_entry(&d, pointer, field_manager, s);
-        return decoder_end(&d, what, &s->meta, err);
+        struct autoscaler_owner owner = {ret, list, field_manager};
+        struct text managed;
+        int rc = decoder_view(kind, json, a, ret, &managed, err);
+        return rc < 0 ? rc : decoder_managed(managed, a, autoscaler_read_entry, &owner, kind->what, &ret->meta, err);
+}
+
+int decode_hpa(struct text json, const char *field_manager, struct arena *a, struct autoscaler_view *ret,
+               struct err *err)
+{
+        static const char *const list[] = {"/spec/metrics", "/spec/targetCPUUtilizationPercentage", NULL};
+        static const struct decoder_field table[] = {
+                {"metadata", decoder_meta, offsetof(struct autoscaler_view, meta)},
+                {"spec.scaleTargetRef", decoder_reference, offsetof(struct autoscaler_view, target)},
+                {"spec.metrics", autoscaler_read_metrics, 0},
+                {0},
+        };
+        static const struct decoder_kind kind = {"HorizontalPodAutoscaler", sizeof *ret, table};
+        return decode_autoscaler(&kind, list, json, field_manager, a, ret, err);
 }
 
 /* --- KEDA's ScaledObject --- */
 
-/* "60"; 0 where it is no whole number. */
+/* Reads "60"; 0: not a whole number. */
 static int64_t read_percent(struct text t)
 {
         int64_t percent = 0;
@@ -153,9 +145,10 @@ static int64_t read_percent(struct text t)
         return percent;
 }
 
-/* Texts, whatever the trigger. The type of its target stood here before KEDA 2.7. */
-static void read_trigger_metadata(struct decoder *d, struct metric_view *m)
+/* The metadata of every trigger are texts. Before KEDA 2.7 they also held the type of the target. */
+static void read_trigger_metadata(struct decoder *d, void *to)
 {
+        struct metric_view *m = to;
         struct text key;
         DECODER_EACH (d, key)
                 if (json_peek(&d->j) != '"')
@@ -170,76 +163,61 @@ static void read_trigger_metadata(struct decoder *d, struct metric_view *m)
                         json_skip(&d->j);
 }
 
-static void read_trigger(struct decoder *d, struct metric_view *m)
+struct trigger {
+        struct metric_view metric;
+        struct text target;
+};
+
+static void read_trigger(struct decoder *d, struct metric_view *ret)
 {
-        struct metric_view read = {.resource = RESOURCES, .container = {"", 0}, .name = {"", 0}};
-        struct text key, target = {"", 0};
-        DECODER_EACH (d, key)
-                if (text_is(key, "type"))
-                        read.resource = autoscaler_resource_of(json_text(&d->j, d->arena));
-                else if (text_is(key, "metricType"))
-                        target = json_text(&d->j, d->arena);
-                else if (text_is(key, "metadata"))
-                        read_trigger_metadata(d, &read);
-                else
-                        json_skip(&d->j);
-        *m = (struct metric_view){.source = METRIC_OTHER, .resource = RESOURCES, .container = {"", 0}, .name = {"", 0}};
-        if (read.resource == RESOURCES)
+        static const struct decoder_field table[] = {
+                {"type", autoscaler_read_resource, offsetof(struct trigger, metric.resource)},
+                {"metricType", decoder_field_text, offsetof(struct trigger, target)},
+                {"metadata", read_trigger_metadata, offsetof(struct trigger, metric)},
+                {0},
+        };
+        struct trigger t = {{.resource = RESOURCES, .container = {"", 0}, .name = {"", 0}}, {"", 0}};
+        decoder_fields(d, table, &t);
+        *ret = (struct metric_view){
+                .source = METRIC_OTHER, .resource = RESOURCES, .container = {"", 0}, .name = {"", 0}};
+        if (t.metric.resource == RESOURCES)
                 return;
-        *m = read;
-        m->source = read.container.len ? METRIC_CONTAINER : METRIC_RESOURCE;
-        if (target.len)
-                m->target = autoscaler_target_of(target);
+        *ret = t.metric;
+        ret->source = t.metric.container.len ? METRIC_CONTAINER : METRIC_RESOURCE;
+        if (t.target.len)
+                ret->target = autoscaler_target_of(t.target);
 }
 
-static void read_scaled_object_spec(struct decoder *d, struct autoscaler_view *s)
+static void read_triggers(struct decoder *d, void *to)
 {
-        struct text key;
+        struct autoscaler_view *s = to;
+        if (json_enter(&d->j, '['))
+                while (decoder_item(d, "triggers", s->metrics, VIEW_METRICS))
+                        read_trigger(d, &s->metric[s->metrics++]);
+}
+
+static void read_scaled_object_spec(struct decoder *d, void *to)
+{
+        static const struct decoder_field table[] = {
+                {"scaleTargetRef", decoder_reference, offsetof(struct autoscaler_view, target)},
+                {"triggers", read_triggers, 0},
+                {0},
+        };
+        struct autoscaler_view *s = to;
         s->target.api_version = TEXT("apps/v1");
         s->target.kind = TEXT("Deployment");
-        DECODER_EACH (d, key)
-                if (text_is(key, "scaleTargetRef"))
-                        decoder_reference(d, &s->target);
-                else if (!text_is(key, "triggers"))
-                        json_skip(&d->j);
-                else if (json_enter(&d->j, '['))
-                        while (decoder_item(d, "triggers", s->metrics, VIEW_METRICS))
-                                read_trigger(d, &s->metric[s->metrics++]);
-}
-
-/* --- both --- */
-
-static int autoscaler_decode_any(struct text json, const char *what,
-                                 void (*read_spec)(struct decoder *d, struct autoscaler_view *s),
-                                 const char *const pointer[], const char *field_manager, struct arena *a,
-                                 struct autoscaler_view *ret, struct err *err)
-{
-        memset(ret, 0, sizeof *ret);
-        struct decoder d;
-        struct text key;
-        decoder_init(&d, json, a);
-        DECODER_EACH (&d, key)
-                if (text_is(key, "metadata"))
-                        decoder_meta(&d, &ret->meta);
-                else if (text_is(key, "spec"))
-                        read_spec(&d, ret);
-                else
-                        json_skip(&d.j);
-        struct text managed = d.managed;
-        int rc = decoder_end(&d, what, &ret->meta, err);
-        return rc < 0 ? rc : read_applier(managed, pointer, field_manager, a, what, ret, err);
-}
-
-int decode_hpa(struct text json, const char *field_manager, struct arena *a, struct autoscaler_view *ret,
-               struct err *err)
-{
-        static const char *const list[] = {"/spec/metrics", "/spec/targetCPUUtilizationPercentage", NULL};
-        return autoscaler_decode_any(json, "HorizontalPodAutoscaler", read_hpa_spec, list, field_manager, a, ret, err);
+        decoder_fields(d, table, s);
 }
 
 int decode_scaled_object(struct text json, const char *field_manager, struct arena *a, struct autoscaler_view *ret,
                          struct err *err)
 {
         static const char *const list[] = {"/spec/triggers", NULL};
-        return autoscaler_decode_any(json, "ScaledObject", read_scaled_object_spec, list, field_manager, a, ret, err);
+        static const struct decoder_field table[] = {
+                {"metadata", decoder_meta, offsetof(struct autoscaler_view, meta)},
+                {"spec", read_scaled_object_spec, 0},
+                {0},
+        };
+        static const struct decoder_kind kind = {"ScaledObject", sizeof *ret, table};
+        return decode_autoscaler(&kind, list, json, field_manager, a, ret, err);
 }

@@ -1,65 +1,36 @@
 /*
- * Events (core/v1): that a node was short of memory, that a pod was evicted, that a kubelet killed a container itself.
+ * Events (core/v1), which report a node short of memory, an evicted pod, or a container that the kubelet killed.
  */
 #include "decoder.h"
 
-static void event_read_object(struct decoder *d, struct event_view *e)
+/* Keeps the newest of the Event's times. */
+static void event_read_time(struct decoder *d, void *to)
 {
-        struct text key;
-        DECODER_EACH (d, key)
-                if (text_is(key, "kind"))
-                        e->kind = json_text(&d->j, d->arena);
-                else if (text_is(key, "namespace"))
-                        e->ns = json_text(&d->j, d->arena);
-                else if (text_is(key, "name"))
-                        e->name = json_text(&d->j, d->arena);
-                else if (text_is(key, "uid"))
-                        e->uid = json_text(&d->j, d->arena);
-                else if (text_is(key, "fieldPath"))
-                        e->field = json_text(&d->j, d->arena);
-                else
-                        json_skip(&d->j);
+        struct wall *kept = to, at = decoder_time(d, d->path);
+        if (at.ms > kept->ms)
+                *kept = at;
 }
 
-static void event_read_time(struct decoder *d, const char *field, struct event_view *e)
-{
-        struct wall at = decoder_time(d, field);
-        if (at.ms > e->at.ms)
-                e->at = at;
-}
-
-static void read_series(struct decoder *d, struct event_view *e)
-{
-        struct text key;
-        DECODER_EACH (d, key)
-                if (text_is(key, "lastObservedTime"))
-                        event_read_time(d, "series.lastObservedTime", e);
-                else
-                        json_skip(&d->j);
-}
+#define AT(member) offsetof(struct event_view, member)
+static const struct decoder_field event_table[] = {
+        {"metadata", decoder_meta, AT(meta)},
+        {"involvedObject.kind", decoder_field_text, AT(kind)},
+        {"involvedObject.namespace", decoder_field_text, AT(ns)},
+        {"involvedObject.name", decoder_field_text, AT(name)},
+        {"involvedObject.uid", decoder_field_text, AT(uid)},
+        {"involvedObject.fieldPath", decoder_field_text, AT(field)},
+        {"source.component", decoder_field_text, AT(reporter)},
+        {"source.host", decoder_field_text, AT(reporter_host)},
+        {"reason", decoder_field_text, AT(reason)},
+        {"message", decoder_field_text, AT(message)},
+        {"series.lastObservedTime", event_read_time, AT(at)},
+        {"lastTimestamp", event_read_time, AT(at)},
+        {"eventTime", event_read_time, AT(at)},
+        {0},
+};
 
 int decode_event(struct text json, struct arena *a, struct event_view *ret, struct err *err)
 {
-        memset(ret, 0, sizeof *ret);
-        struct decoder d;
-        struct text key;
-        decoder_init(&d, json, a);
-        DECODER_EACH (&d, key)
-                if (text_is(key, "metadata"))
-                        decoder_meta(&d, &ret->meta);
-                else if (text_is(key, "involvedObject"))
-                        event_read_object(&d, ret);
-                else if (text_is(key, "reason"))
-                        ret->reason = json_text(&d.j, d.arena);
-                else if (text_is(key, "message"))
-                        ret->message = json_text(&d.j, d.arena);
-                else if (text_is(key, "series"))
-                        read_series(&d, ret);
-                else if (text_is(key, "lastTimestamp"))
-                        event_read_time(&d, "lastTimestamp", ret);
-                else if (text_is(key, "eventTime"))
-                        event_read_time(&d, "eventTime", ret);
-                else
-                        json_skip(&d.j);
-        return decoder_end(&d, "Event", &ret->meta, err);
+        static const struct decoder_kind kind = {"Event", sizeof *ret, event_table};
+        return decoder_view(&kind, json, a, ret, NULL, err);
 }

@@ -1,7 +1,7 @@
 /*
- * What the kubelet writes of an eviction for memory: "The node was low on resource: memory. Threshold quantity: 100Mi,
- * available: 53Mi. Container app was using 1200Mi, request is 500Mi, has larger consumption of memory. " For people, so
- * what is not as expected is passed over.
+ * The kubelet's message about an eviction for memory: "The node was low on resource: memory. Threshold quantity: 100Mi,
+ * available: 53Mi. Container app was using 1200Mi, request is 500Mi, has larger consumption of memory. " The text is
+ * meant for people, so an unexpected part is skipped without an error.
  */
 #include <string.h>
 
@@ -18,7 +18,7 @@ static struct text eviction_after(struct text in, const char *at)
         return (struct text){at, (size_t)(in.p + in.len - at)};
 }
 
-/* The quantity that a text begins with, up to a comma or a space. */
+/* Reads the quantity at the start of a text, up to a comma or a space. */
 static bool read_bytes(struct text in, int64_t *ret)
 {
         size_t len = 0;
@@ -29,7 +29,7 @@ static bool read_bytes(struct text in, int64_t *ret)
         return len > 0 && quantity_parse(in.p, len, QUANTITY_WHOLE, ret, NULL) == 0 && *ret >= 0;
 }
 
-/* "request is " by now, "its request of " before Kubernetes 1.24. */
+/* The kubelet writes "request is ", and wrote "its request of " before Kubernetes 1.24. */
 static int64_t eviction_read_request(struct text in)
 {
         static const char *const words[] = {"request is ", "request of "};
@@ -47,8 +47,8 @@ bool decode_eviction_is_for_memory(struct text message)
         return eviction_find(message, "low on resource: memory") != NULL;
 }
 
-/* What is said of one container ends where the next one begins: each byte is searched a few times, however many
- * containers a message names. */
+/* The part about a container ends where the next container's part begins. The search is limited to that part, so that a
+ * message with many containers takes linear time. */
 bool decode_eviction(struct text message, struct text *ret_container, int64_t *ret_used)
 {
         static const char begin[] = "Container ", using[] = " was using ";

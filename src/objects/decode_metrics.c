@@ -28,7 +28,7 @@ static void metrics_read_container(struct decoder *d, struct pod_metrics_contain
                 decoder_refuse(d, ERR_INVALID, "name is missing");
 }
 
-/* Only who it is: labels are the pod's own and known, and there is no uid. */
+/* Reads only name and namespace. The labels repeat those of the pod, and metrics have no UID. */
 static void read_identity(struct decoder *d, struct object_view *ret)
 {
         struct text key;
@@ -46,7 +46,7 @@ int decode_pod_metrics(struct text json, struct arena *a, struct pod_metrics_vie
         struct object_view who;
         struct decoder d;
         struct text key;
-        who.ns = who.name = (struct text){"", 0}; /* zeroing all of it would cost more than the reading */
+        who.ns = who.name = (struct text){"", 0}; /* zeroing the whole struct would take longer than decoding */
         who.unnamed = false;
         ret->at = (struct wall){0};
         ret->containers = 0;

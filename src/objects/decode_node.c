@@ -1,52 +1,47 @@
 #include "decoder.h"
 
-static void node_read_condition(struct decoder *d, struct node_view *node)
-{
-        struct text key, type = {"", 0}, status = {"", 0};
-        struct wall at = {0};
-        DECODER_EACH (d, key)
-                if (text_is(key, "type"))
-                        type = json_text(&d->j, d->arena);
-                else if (text_is(key, "status"))
-                        status = json_text(&d->j, d->arena);
-                else if (text_is(key, "lastTransitionTime"))
-                        at = decoder_time(d, "lastTransitionTime");
-                else
-                        json_skip(&d->j);
-        if (!text_is(type, "Ready"))
-                return;
-        node->tells = true;
-        node->ready = text_is(status, "True"); /* Unknown: its kubelet is not heard of */
-        node->turned = at;
-}
-
-static void node_read_status(struct decoder *d, struct node_view *node)
+static void node_read_allocatable(struct decoder *d, void *to)
 {
         struct amount allocatable[RESOURCES] = {0};
-        struct text key;
-        DECODER_EACH (d, key)
-                if (text_is(key, "allocatable"))
-                        decoder_amounts(d, "allocatable", allocatable);
-                else if (!text_is(key, "conditions"))
-                        json_skip(&d->j);
-                else if (json_enter(&d->j, '['))
-                        while (json_item(&d->j))
-                                node_read_condition(d, node);
-        node->allocatable = allocatable[MEMORY];
+        decoder_amounts(d, "allocatable", allocatable);
+        *(struct amount *)to = allocatable[MEMORY];
 }
+
+struct node_condition {
+        struct text type, status;
+        struct wall at;
+};
+
+static void node_read_conditions(struct decoder *d, void *to)
+{
+        static const struct decoder_field table[] = {
+                {"type", decoder_field_text, offsetof(struct node_condition, type)},
+                {"status", decoder_field_text, offsetof(struct node_condition, status)},
+                {"lastTransitionTime", decoder_field_time, offsetof(struct node_condition, at)},
+                {0},
+        };
+        struct node_view *node = to;
+        if (json_enter(&d->j, '['))
+                while (json_item(&d->j)) {
+                        struct node_condition c = {{"", 0}, {"", 0}, {0}};
+                        decoder_fields(d, table, &c);
+                        if (!text_is(c.type, "Ready"))
+                                continue;
+                        node->tells = true;
+                        node->ready = text_is(c.status, "True"); /* Unknown: the kubelet does not report */
+                        node->turned = c.at;
+                }
+}
+
+static const struct decoder_field node_table[] = {
+        {"metadata", decoder_meta, offsetof(struct node_view, meta)},
+        {"status.allocatable", node_read_allocatable, offsetof(struct node_view, allocatable)},
+        {"status.conditions", node_read_conditions, 0},
+        {0},
+};
 
 int decode_node(struct text json, struct arena *a, struct node_view *ret, struct err *err)
 {
-        memset(ret, 0, sizeof *ret);
-        struct decoder d;
-        struct text key;
-        decoder_init(&d, json, a);
-        DECODER_EACH (&d, key)
-                if (text_is(key, "metadata"))
-                        decoder_meta(&d, &ret->meta);
-                else if (text_is(key, "status"))
-                        node_read_status(&d, ret);
-                else
-                        json_skip(&d.j);
-        return decoder_end(&d, "Node", &ret->meta, err);
+        static const struct decoder_kind kind = {"Node", sizeof *ret, node_table};
+        return decoder_view(&kind, json, a, ret, NULL, err);
 }

@@ -7,7 +7,7 @@ static bool text_holds(struct text t, const char *word)
 
 enum { NODE_DOWN = 255 };
 
-/* {"reason":"OOMKilled","exitCode":137,"startedAt":…,"finishedAt":…}: of state or lastState */
+/* Reads terminated of state or lastState: {"reason":"OOMKilled","exitCode":137,"startedAt":…,"finishedAt":…}. */
 static void read_terminated(struct decoder *d, struct kill_view *ret)
 {
         struct text key, reason = {"", 0};
@@ -38,7 +38,7 @@ static void read_running(struct decoder *d, struct wall *ret_since)
                         json_skip(&d->j);
 }
 
-/* Waiting without a reason is a process that is made and not yet started. */
+/* Waiting without a reason: the next process exists but has not started yet. */
 static void read_waiting(struct decoder *d, bool *ret_waits)
 {
         struct text key;
@@ -75,7 +75,7 @@ static void read_last_state(struct decoder *d, struct kill_view *ret)
                         json_skip(&d->j);
 }
 
-/* As the API has it: 32 bits, and none below 0. What counts on adds to it. */
+/* Clamps the count to the API's range. Later code adds to it, which must not overflow. */
 static int64_t read_restarts(struct decoder *d)
 {
         int64_t restarts = json_int(&d->j);
@@ -99,7 +99,7 @@ static void read_container_status(struct decoder *d, struct container_status_vie
                         json_skip(&d->j);
 }
 
-/* What stands in the way counts before what goes on. */
+/* Of several signs, the one furthest from done counts: an obstacle outweighs progress. */
 static void say_resize(struct pod_view *pod, enum resize_progress progress, struct text message)
 {
         if (progress <= pod->resize)
@@ -108,7 +108,7 @@ static void say_resize(struct pod_view *pod, enum resize_progress progress, stru
         pod->resize_message = message;
 }
 
-/* The kubelet's word on requests that were changed while the pod runs. */
+/* Conditions by which the kubelet reports on changed requests of a running pod. */
 static void read_resize(struct pod_view *pod, struct text type, struct text reason, struct text message)
 {
         if (text_is(type, "PodResizeInProgress"))
@@ -117,7 +117,7 @@ static void read_resize(struct pod_view *pod, struct text type, struct text reas
                 say_resize(pod, text_is(reason, "Infeasible") ? RESIZE_INFEASIBLE : RESIZE_DEFERRED, message);
 }
 
-/* status.resize, which servers before 1.33 have in place of the conditions. */
+/* status.resize, which Kubernetes before 1.33 has instead of the conditions. */
 static void read_old_resize(struct pod_view *pod, struct text word)
 {
         static const struct {
@@ -132,7 +132,7 @@ static void read_old_resize(struct pod_view *pod, struct text word)
                         say_resize(pod, words[i].progress, (struct text){"", 0});
 }
 
-/* A pod that the node is about to kill says so in DisruptionTarget before its phase changes. */
+/* The condition DisruptionTarget announces that the node is about to kill the pod, before the pod's phase changes. */
 static void pod_read_condition(struct decoder *d, struct pod_view *pod)
 {
         struct text key, type = {"", 0}, status = {"", 0}, reason = {"", 0}, message = {"", 0};
@@ -178,7 +178,7 @@ static void read_statuses(struct decoder *d, const char *list, struct pod_view *
                         read_container_status(d, &pod->status[pod->statuses++]);
 }
 
-/* status.reason of a pod that its kubelet ended; "Terminated" is a node that shuts down. */
+/* Whether a status.reason means that the kubelet ended the pod. "Terminated": the node shuts down. */
 static bool is_of_kubelet(struct text reason)
 {
         static const char *const reasons[] = {"Evicted", "DeadlineExceeded", "Preempting", "Terminated"};
@@ -223,7 +223,8 @@ static void pod_read_status(struct decoder *d, struct pod_view *pod, int64_t *re
         }
 }
 
-/* Once all of it is read, in whatever order it came: a status of an older generation is of requests before these. */
+/* A status of an older generation reports on earlier requests, so the resize to the current ones still goes on. This
+ * runs after all members, because their order is not fixed. */
 static void judge_resize(struct pod_view *pod, int64_t observed)
 {
         if (!observed || observed >= pod->meta.generation)
@@ -234,7 +235,8 @@ static void judge_resize(struct pod_view *pod, int64_t observed)
 
 int decode_pod(struct text json, struct arena *a, struct pod_view *ret, struct err *err)
 {
-        /* Not the two large arrays: a list of 100 000 pods would clear a gigabyte. Entries are cleared as they come. */
+        /* The two large arrays are not cleared here: for a list of 100 000 pods that would be gigabytes. Each entry is
+         * cleared when it is read. */
         memset(ret, 0, offsetof(struct pod_view, container));
         ret->containers = ret->statuses = 0;
         struct decoder d;

@@ -1,42 +1,17 @@
 /*
- * Who else sets requests: VerticalPodAutoscalers.
+ * VerticalPodAutoscalers, which set requests as halflife does.
  */
 #include "decoder.h"
 
-static void read_update_policy(struct decoder *d, struct vpa_view *v)
-{
-        struct text key;
-        DECODER_EACH (d, key)
-                if (text_is(key, "updateMode"))
-                        v->mode = json_text(&d->j, d->arena);
-                else
-                        json_skip(&d->j);
-}
-
-static void vpa_read_spec(struct decoder *d, struct vpa_view *v)
-{
-        struct text key;
-        DECODER_EACH (d, key)
-                if (text_is(key, "targetRef"))
-                        decoder_reference(d, &v->target);
-                else if (text_is(key, "updatePolicy"))
-                        read_update_policy(d, v);
-                else
-                        json_skip(&d->j);
-}
+static const struct decoder_field vpa_table[] = {
+        {"metadata", decoder_meta, offsetof(struct vpa_view, meta)},
+        {"spec.targetRef", decoder_reference, offsetof(struct vpa_view, target)},
+        {"spec.updatePolicy.updateMode", decoder_field_text, offsetof(struct vpa_view, mode)},
+        {0},
+};
 
 int decode_vpa(struct text json, struct arena *a, struct vpa_view *ret, struct err *err)
 {
-        memset(ret, 0, sizeof *ret);
-        struct decoder d;
-        struct text key;
-        decoder_init(&d, json, a);
-        DECODER_EACH (&d, key)
-                if (text_is(key, "metadata"))
-                        decoder_meta(&d, &ret->meta);
-                else if (text_is(key, "spec"))
-                        vpa_read_spec(&d, ret);
-                else
-                        json_skip(&d.j);
-        return decoder_end(&d, "VerticalPodAutoscaler", &ret->meta, err);
+        static const struct decoder_kind kind = {"VerticalPodAutoscaler", sizeof *ret, vpa_table};
+        return decoder_view(&kind, json, a, ret, NULL, err);
 }

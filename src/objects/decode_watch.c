@@ -1,5 +1,5 @@
 /*
- * What lists and watches say around the objects they carry.
+ * The metadata of lists, and the envelopes of watch events.
  */
 #include "decoder.h"
 
@@ -27,25 +27,17 @@ static void read_event_meta(struct decoder *d, struct watch_event *e)
                         json_skip(&d->j);
 }
 
-static void watch_read_status_object(struct decoder *d, struct watch_event *e)
-{
-        struct text key;
-        DECODER_EACH (d, key)
-                if (text_is(key, "code"))
-                        e->code = json_int(&d->j);
-                else if (text_is(key, "reason"))
-                        e->reason = json_text(&d->j, d->arena);
-                else if (text_is(key, "message"))
-                        e->text = json_text(&d->j, d->arena);
-                else
-                        json_skip(&d->j);
-}
-
 static void read_event_object(struct decoder *d, struct watch_event *e)
 {
+        static const struct decoder_field status[] = {
+                {"code", decoder_field_int, offsetof(struct watch_event, code)},
+                {"reason", decoder_field_text, offsetof(struct watch_event, reason)},
+                {"message", decoder_field_text, offsetof(struct watch_event, text)},
+                {0},
+        };
         struct text key;
         if (e->type == WATCH_ERROR) {
-                watch_read_status_object(d, e);
+                decoder_fields(d, status, e);
                 return;
         }
         DECODER_EACH (d, key)
@@ -96,23 +88,14 @@ int decode_watch_event(struct text json, struct arena *a, struct watch_event *re
 
 int decode_list(struct text json, struct arena *a, struct list_view *ret, struct err *err)
 {
-        *ret = (struct list_view){{"", 0}, {"", 0}};
+        static const struct decoder_field table[] = {
+                {"metadata.resourceVersion", decoder_field_text, offsetof(struct list_view, version)},
+                {"metadata.continue", decoder_field_text, offsetof(struct list_view, next)},
+                {0},
+        };
         struct decoder d;
-        struct text key, inner;
+        *ret = (struct list_view){{"", 0}, {"", 0}};
         decoder_init(&d, json, a);
-        if (json_enter(&d.j, '{'))
-                while (json_key(&d.j, &key)) {
-                        if (!text_is(key, "metadata")) {
-                                json_skip(&d.j);
-                                continue;
-                        }
-                        DECODER_EACH (&d, inner)
-                                if (text_is(inner, "resourceVersion"))
-                                        ret->version = json_text(&d.j, a);
-                                else if (text_is(inner, "continue"))
-                                        ret->next = json_text(&d.j, a);
-                                else
-                                        json_skip(&d.j);
-                }
+        decoder_fields(&d, table, ret);
         return json_done(&d.j, &d.why) < 0 ? err_set(err, ERR_INVALID, "list: %s", d.why.text) : 0;
 }

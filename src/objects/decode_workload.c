@@ -3,19 +3,19 @@
 #include <assert.h>
 #include <stdio.h>
 
-/* What the reading of one workload keeps beside its view. */
+/* The state of reading one workload, besides its view. */
 struct workload_reader {
         struct decoder d;
         struct workload_view *view;
         struct text step;   /* first part of template_path below spec ("template", "jobTemplate") */
         struct text branch; /* raw spec.<step> */
         bool has_replicas, has_desired;
-        bool staged;                      /* by canary or blue-green: one pod where it does not say how many */
-        int64_t parallelism, completions; /* of a Job: pods at once, pods in all; -1: not said */
+        bool staged;                      /* Argo's canary or blueGreen: replicas defaults to 1 */
+        int64_t parallelism, completions; /* of a Job: pods at once, pods in all; -1: not given */
 };
 
-/* Generations and partitions are numbers, but Argo writes the one and Kruise may write the other as text ("3", "20%").
- * What does not begin with digits is 0. */
+/* Generations and partitions are numbers, but Argo writes a generation as text ("3"), and OpenKruise may write a
+ * partition so ("20%"). A text without leading digits gives 0. */
 static int64_t leading_number(struct text t)
 {
         int64_t n = 0;
@@ -29,7 +29,7 @@ static int64_t workload_read_number(struct decoder *d)
         return leading_number(json_scalar(&d->j, d->arena));
 }
 
-/* "25%", 1 */
+/* Reads a share such as "25%" or 1. */
 static struct share read_share(struct decoder *d)
 {
         char first = json_peek(&d->j);
@@ -42,7 +42,8 @@ static struct share read_share(struct decoder *d)
         return (struct share){t.len > 0, percent, leading_number(t)};
 }
 
-/* Somebody's own kind may mean something else by a name: what has not the shape is skipped. */
+/* Whether the next value has the expected type. Another value is skipped, because a custom kind may use the same name
+ * for something else. */
 static bool is_shaped(struct decoder *d, char bracket)
 {
         if (json_peek(&d->j) == bracket)
@@ -51,7 +52,7 @@ static bool is_shaped(struct decoder *d, char bracket)
         return false;
 }
 
-/* {} has no end of its own, {"duration": "1h"} has. */
+/* Whether a pause lasts until a person ends it: {} does, {"duration": "1h"} does not. */
 static bool pauses_for_ever(struct decoder *d)
 {
         struct text key;
@@ -96,7 +97,7 @@ static bool read_blue_green(struct decoder *d, struct workload_view *w)
         struct text key;
         if (!is_shaped(d, '{'))
                 return false;
-        w->surge = (struct share){true, true, 100}; /* all of the new ones stand beside all of the old ones */
+        w->surge = (struct share){true, true, 100}; /* blue-green runs all new pods beside all old ones */
         DECODER_EACH (d, key)
                 if (text_is(key, "autoPromotionEnabled") && json_peek(&d->j) != 'n')
                         w->needs_person |= !json_bool(&d->j);
@@ -105,7 +106,7 @@ static bool read_blue_green(struct decoder *d, struct workload_view *w)
         return true;
 }
 
-/* spec.strategy, spec.updateStrategy and their rollingUpdate, of every kind. */
+/* Reads spec.strategy, spec.updateStrategy and their rollingUpdate, for every kind of workload. */
 static void read_strategy(struct workload_reader *r)
 {
         struct workload_view *w = r->view;
@@ -136,7 +137,7 @@ static void read_strategy(struct workload_reader *r)
                 }
 }
 
-/* A member of a Job's spec; false: it is none of those. */
+/* Reads parallelism or completions of a Job; false: the key is neither. */
 static bool read_of_job(struct workload_reader *r, struct text key)
 {
         int64_t *to = text_is(key, "parallelism")   ? &r->parallelism
@@ -144,7 +145,7 @@ static bool read_of_job(struct workload_reader *r, struct text key)
                                                     : NULL;
         if (!to)
                 return false;
-        char first = json_peek(&r->d.j); /* somebody's own kind may mean something else by the name */
+        char first = json_peek(&r->d.j); /* a custom kind may use the name for something else */
         if (first >= '0' && first <= '9')
                 *to = json_int(&r->d.j);
         else
@@ -270,7 +271,7 @@ static int read_template(struct workload_reader *r, const char *path_below_step,
         return decoder_end(d, "workload", &w->meta, err);
 }
 
-/* The spec of a CronJob's Jobs: what holds their template. */
+/* Reads the spec of a CronJob's Jobs, which holds their pod template. */
 static int read_job_template(struct workload_reader *r, const char *path_below_step, struct err *err)
 {
         struct decoder *d = &r->d;
@@ -287,15 +288,15 @@ static int read_job_template(struct workload_reader *r, const char *path_below_s
         return decoder_end(d, "workload", &r->view->meta, err);
 }
 
-/* So many pods of a Job run at once, as far as it says. */
+/* How many pods of a Job run at once. */
 static int64_t job_pods(const struct workload_reader *r)
 {
         int64_t pods = r->parallelism >= 0 ? r->parallelism : 1;
         return r->completions >= 0 && r->completions < pods ? r->completions : pods;
 }
 
-/* The API server leaves zeros out, so an absent count is 0 for kinds that roll out; for the others the facts of a
- * rollout are made to say that none is under way. */
+/* For kinds with rollouts an absent count is 0, because the API server omits zeros. For other kinds this sets the
+ * counts so that no rollout seems to be running. */
 static void calm_down(struct workload_reader *r)
 {
         struct workload_view *w = r->view;

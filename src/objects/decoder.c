@@ -13,6 +13,7 @@ void decoder_init(struct decoder *d, struct text json, struct arena *a)
         d->arena = a;
         d->list = NULL;
         d->index = 0;
+        d->path = "";
         d->managed = (struct text){"", 0};
         d->why.code = 0;
 }
@@ -30,7 +31,7 @@ void decoder_refuse(struct decoder *d, int code, const char *fmt, ...)
                 err_set(&d->why, code, "%s[%d]: %s", d->list, d->index, text);
         else
                 err_set(&d->why, code, "%s", text);
-        d->j.error = "refused"; /* errors of the reader stick: everything ends from here */
+        d->j.error = "refused"; /* an error of the JSON reader ends all further reading */
 }
 
 static int decoder_shown(struct text t)
@@ -73,7 +74,7 @@ struct wall decoder_time(struct decoder *d, const char *field)
         return at;
 }
 
-/* JSON readers of quantities in Go drop white space around them. */
+/* Go's JSON decoder of quantities trims white space around them. */
 static struct text decoder_trimmed(struct text t)
 {
         while (t.len > 0 && t.p[0] == ' ')
@@ -204,7 +205,8 @@ static void decoder_annotations(struct decoder *d, struct our_annotations *ret)
         }
 }
 
-/* What names an object; keys are made of these, so what no API server lets pass is refused here. */
+/* Reads a name and refuses one that no API server accepts. halflife joins names into keys, so they must have no slash.
+ */
 static struct text decoder_name(struct decoder *d, const char *field)
 {
         struct text name = json_text(&d->j, d->arena);
@@ -212,7 +214,7 @@ static struct text decoder_name(struct decoder *d, const char *field)
                 decoder_refuse(d, ERR_TOOBIG, "%s is longer than %d bytes", field, VIEW_NAME);
         for (size_t i = 0; i < name.len && name.len <= VIEW_NAME; i++)
                 if ((unsigned char)name.p[i] <= ' ' || name.p[i] == '/' || name.p[i] == 0x7f)
-                        decoder_refuse(d, ERR_INVALID, "%s has a byte that no name has, 0x%02x", field,
+                        decoder_refuse(d, ERR_INVALID, "%s has a byte that no name may have, 0x%02x", field,
                                        (unsigned)(unsigned char)name.p[i]);
         return name;
 }
@@ -237,20 +239,6 @@ static void decoder_owner(struct decoder *d, struct object_view *m)
                         json_skip(&d->j);
         if (controller)
                 m->owner = o;
-}
-
-void decoder_reference(struct decoder *d, struct owner_ref *ret)
-{
-        struct text key;
-        DECODER_EACH (d, key)
-                if (text_is(key, "apiVersion"))
-                        ret->api_version = json_text(&d->j, d->arena);
-                else if (text_is(key, "kind"))
-                        ret->kind = json_text(&d->j, d->arena);
-                else if (text_is(key, "name"))
-                        ret->name = json_text(&d->j, d->arena);
-                else
-                        json_skip(&d->j);
 }
 
 static void decoder_meta_member(struct decoder *d, struct text key, struct object_view *m)
@@ -285,124 +273,124 @@ static void decoder_meta_member(struct decoder *d, struct text key, struct objec
                 json_skip(j);
 }
 
-void decoder_meta(struct decoder *d, struct object_view *ret)
+void decoder_meta(struct decoder *d, void *to)
 {
+        struct object_view *ret = to;
         struct text key;
         DECODER_EACH (d, key)
                 decoder_meta_member(d, key, ret);
         ret->unnamed &= ret->name.len == 0;
 }
 
-/* --- containers --- */
+/* --- by tables --- */
 
-/* [{"resourceName":"memory","restartPolicy":"RestartContainer"}] */
-static void decoder_resize_policy(struct decoder *d, bool ret_restarts[RESOURCES])
+/* Whether the next part of the path is this key. A key may itself contain a dot, so the lengths are compared. */
+static bool decoder_path_has(const char *path, struct text key)
 {
-        if (!json_enter(&d->j, '['))
-                return;
-        while (json_item(&d->j)) {
-                struct text key, name = {"", 0}, policy = {"", 0};
-                DECODER_EACH (d, key)
-                        if (text_is(key, "resourceName"))
-                                name = json_text(&d->j, d->arena);
-                        else if (text_is(key, "restartPolicy"))
-                                policy = json_text(&d->j, d->arena);
-                        else
-                                json_skip(&d->j);
-                for (enum resource r = CPU; r < RESOURCES; r++)
-                        if (text_is(name, resource_name(r)))
-                                ret_restarts[r] = text_is(policy, "RestartContainer");
-        }
+        return strcspn(path, ".") == key.len && memcmp(path, key.p, key.len) == 0;
 }
 
-/* Passes over a value: true, unless it is null. */
-static bool decoder_present(struct decoder *d)
+/* Reads an object by count rows of a table, whose paths share their first depth bytes. */
+static void decoder_level(struct decoder *d, const struct decoder_field *row, size_t count, size_t depth, void *to)
 {
-        bool present = json_peek(&d->j) != 'n';
-        json_skip(&d->j);
-        return present;
-}
-
-static bool has_start_hook(struct decoder *d)
-{
-        bool has = false;
-        struct text key;
-        DECODER_EACH (d, key)
-                if (text_is(key, "postStart"))
-                        has = decoder_present(d);
-                else
-                        json_skip(&d->j);
-        return has;
-}
-
-static void decoder_container(struct decoder *d, bool init, struct container_view *ret)
-{
-        bool always = false;
-        struct text key;
-        *ret = (struct container_view){.name = {"", 0}};
-        DECODER_EACH (d, key)
-                if (text_is(key, "name"))
-                        ret->name = json_text(&d->j, d->arena);
-                else if (text_is(key, "resources"))
-                        decoder_resources(d, ret->request, ret->limit);
-                else if (text_is(key, "restartPolicy"))
-                        always = text_is(json_text(&d->j, d->arena), "Always");
-                else if (text_is(key, "resizePolicy"))
-                        decoder_resize_policy(d, ret->restarts);
-                else if (text_is(key, "livenessProbe") || text_is(key, "startupProbe"))
-                        ret->probed |= decoder_present(d);
-                else if (text_is(key, "lifecycle"))
-                        ret->probed |= has_start_hook(d);
-                else
-                        json_skip(&d->j);
-        ret->role = !init ? ROLE_MAIN : always ? ROLE_SIDECAR : ROLE_INIT;
-        if (ret->name.len == 0)
-                decoder_refuse(d, ERR_INVALID, "name is missing");
-}
-
-/* The API server takes a limit for the request as well, where no container asks for the resource. */
-static struct amount decoder_pod_asks(const struct amount request, const struct amount limit, enum resource r,
-                                      const struct container_view *c, int count)
-{
-        if (request.set)
-                return request;
-        for (int i = 0; i < count; i++)
-                if (c[i].request[r].set || c[i].limit[r].set)
-                        return (struct amount){0};
-        return limit;
-}
-
-void decoder_pod_spec(struct decoder *d, struct container_view ret[VIEW_CONTAINERS], int *ret_count,
-                      struct amount ret_pod_asks[RESOURCES], struct pod_place *ret_place)
-{
-        bool seen[2] = {false, false};
-        struct amount request[RESOURCES] = {0}, limit[RESOURCES] = {0};
         struct text key;
         DECODER_EACH (d, key) {
-                if (text_is(key, "resources")) {
-                        decoder_resources(d, request, limit);
-                        continue;
-                }
-                struct text *place = text_is(key, "priorityClassName") ? &ret_place->priority_class
-                                     : text_is(key, "nodeName")        ? &ret_place->node
-                                                                       : NULL;
-                if (place) {
-                        *place = json_text(&d->j, d->arena);
-                        continue;
-                }
-                bool init = text_is(key, "initContainers");
-                if (!init && !text_is(key, "containers")) {
+                size_t i = 0, below = depth + key.len + 1, alike = 1;
+                while (i < count && !decoder_path_has(row[i].path + depth, key))
+                        i++;
+                if (i == count) {
                         json_skip(&d->j);
-                        continue;
+                } else if (row[i].path[below - 1] == '\0') {
+                        d->path = row[i].path;
+                        row[i].read(d, (char *)to + row[i].at);
+                } else {
+                        while (i + alike < count && strncmp(row[i].path, row[i + alike].path, below) == 0)
+                                alike++;
+                        decoder_level(d, &row[i], alike, below, to);
                 }
-                const char *list = init ? "initContainers" : "containers";
-                if (seen[init])
-                        decoder_refuse(d, ERR_INVALID, "%s occurs twice", list);
-                seen[init] = true;
-                if (json_enter(&d->j, '['))
-                        while (decoder_item(d, list, *ret_count, VIEW_CONTAINERS))
-                                decoder_container(d, init, &ret[(*ret_count)++]);
         }
-        for (enum resource r = CPU; r < RESOURCES; r++)
-                ret_pod_asks[r] = decoder_pod_asks(request[r], limit[r], r, ret, *ret_count);
+}
+
+void decoder_fields(struct decoder *d, const struct decoder_field *table, void *to)
+{
+        size_t count = 0;
+        while (table[count].path)
+                count++;
+        decoder_level(d, table, count, 0, to);
+}
+
+const char *decoder_field_name(const struct decoder *d)
+{
+        const char *dot = strrchr(d->path, '.');
+        return dot ? dot + 1 : d->path;
+}
+
+void decoder_field_text(struct decoder *d, void *to)
+{
+        *(struct text *)to = json_text(&d->j, d->arena);
+}
+
+void decoder_field_int(struct decoder *d, void *to)
+{
+        *(int64_t *)to = json_int(&d->j);
+}
+
+void decoder_field_raw(struct decoder *d, void *to)
+{
+        *(struct text *)to = json_raw(&d->j);
+}
+
+void decoder_field_time(struct decoder *d, void *to)
+{
+        *(struct wall *)to = decoder_time(d, decoder_field_name(d));
+}
+
+void decoder_field_amounts(struct decoder *d, void *to)
+{
+        decoder_amounts(d, decoder_field_name(d), to);
+}
+
+void decoder_reference(struct decoder *d, void *to)
+{
+        static const struct decoder_field table[] = {
+                {"apiVersion", decoder_field_text, offsetof(struct owner_ref, api_version)},
+                {"kind", decoder_field_text, offsetof(struct owner_ref, kind)},
+                {"name", decoder_field_text, offsetof(struct owner_ref, name)},
+                {0},
+        };
+        decoder_fields(d, table, to);
+}
+
+int decoder_view(const struct decoder_kind *kind, struct text json, struct arena *a, void *ret,
+                 struct text *ret_managed, struct err *err)
+{
+        struct decoder d;
+        memset(ret, 0, kind->size);
+        decoder_init(&d, json, a);
+        decoder_fields(&d, kind->table, ret);
+        if (ret_managed)
+                *ret_managed = d.managed;
+        return decoder_end(&d, kind->what, ret, err);
+}
+
+int decoder_managed(struct text managed, struct arena *a, managed_reader *each, void *arg, const char *what,
+                    const struct object_view *meta, struct err *err)
+{
+        static const struct decoder_field table[] = {
+                {"manager", decoder_field_text, offsetof(struct managed_entry, manager)},
+                {"operation", decoder_field_text, offsetof(struct managed_entry, operation)},
+                {"fieldsV1", decoder_field_raw, offsetof(struct managed_entry, fields)},
+                {0},
+        };
+        struct decoder d;
+        if (managed.len == 0)
+                return 0;
+        decoder_init(&d, managed, a);
+        if (json_enter(&d.j, '['))
+                while (json_item(&d.j)) {
+                        struct managed_entry e = {{"", 0}, {"", 0}, {"", 0}};
+                        decoder_fields(&d, table, &e);
+                        each(&d, &e, arg);
+                }
+        return decoder_end(&d, what, meta, err);
 }

@@ -1,7 +1,7 @@
 /*
- * What the decoders of this module share: one reader over base/json that keeps the first thing wrong, and the pieces
- * that occur in more than one kind. Each decoder_x reads the value the reader stands at; after a refusal every one of
- * them gives its empty answer, so that a caller checks once, by decoder_end.
+ * The shared part of this module's decoders: a reader over base/json that keeps the first error, and functions for
+ * parts that several kinds have. Each decoder_x reads the next value. After an error every function returns its empty
+ * value, so that a caller checks once, with decoder_end.
  */
 #ifndef HALFLIFE_OBJECTS_DECODER_H
 #define HALFLIFE_OBJECTS_DECODER_H
@@ -11,44 +11,88 @@
 struct decoder {
         struct json j;
         struct arena *arena;
-        const char *list; /* the list under way and the place in it, for messages; NULL: none */
+        const char *list; /* the current list for messages, with index; NULL: none */
         int index;
-        struct text managed; /* raw metadata.managedFields of the object read last */
-        struct err why;      /* code 0, or why an otherwise sound document is refused */
+        const char *path;    /* path of the current row of a table */
+        struct text managed; /* raw metadata.managedFields of the last object read */
+        struct err why;      /* why well-formed JSON is refused; code 0: it is not */
 };
 
 void decoder_init(struct decoder *d, struct text json, struct arena *a);
-/* End the reading for a reason of our own; the first stands. */
+/* Refuse the document although its JSON is well-formed. The first refusal counts. */
 void decoder_refuse(struct decoder *d, int code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
-/* What came of it: 0, or the code with "<what> '<namespace>/<name>': why" in err. A name is a must. */
+/* The result of the reading: 0, or the code with "<what> '<namespace>/<name>': why" in err. An object without a name is
+ * an error. */
 int decoder_end(struct decoder *d, const char *what, const struct object_view *meta, struct err *err);
 
-/* for each member of the object that follows (none when it is null) */
+/* A loop over the members of the next value, an object or null; null has none. */
 #define DECODER_EACH(d, key) for (bool entered_ = json_enter(&(d)->j, '{'); entered_ && json_key(&(d)->j, &(key));)
 
-void decoder_meta(struct decoder *d, struct object_view *ret);
 struct wall decoder_time(struct decoder *d, const char *field);
-/* A quantity; null is absent. digits as for quantity_parse. */
+/* A quantity, with digits as in quantity_parse. Returns false for null. */
 bool decoder_quantity(struct decoder *d, const char *field, int digits, int64_t *ret);
-/* {"cpu":…,"memory":…}, whole millicores and bytes; others are skipped. */
+/* {"cpu":…,"memory":…} in whole millicores and bytes; other resources are skipped. */
 void decoder_amounts(struct decoder *d, const char *field, struct amount ret[RESOURCES]);
-/* What another object is referred to by, {"apiVersion":…,"kind":…,"name":…}; what is not said stays as it was. */
-void decoder_reference(struct decoder *d, struct owner_ref *ret);
-/* {"requests":{…},"limits":{…}} */
-void decoder_resources(struct decoder *d, struct amount request[RESOURCES], struct amount limit[RESOURCES]);
-struct pod_place {
-        struct text node, priority_class; /* "" : none */
+
+/*
+ * Tables describe objects: for each member its path, its reader and the offset of the result. Members without a row are
+ * skipped. A null counts as an object without members.
+ */
+typedef void decoder_reader(struct decoder *d, void *to); /* reads the next value into *to */
+struct decoder_field {
+        const char *path; /* "spec.updatePolicy.updateMode"; rows with a common prefix must be adjacent */
+        decoder_reader *read;
+        size_t at; /* offset of the result in the table's struct */
 };
-/* The containers and initContainers of a pod spec, what the pod as a whole asks for, and where it
- * belongs; other members are skipped. */
+/* Read the next value, an object, by a table that ends with {0}. */
+void decoder_fields(struct decoder *d, const struct decoder_field *table, void *to);
+/* The last part of the current row's path, for messages. */
+const char *decoder_field_name(const struct decoder *d);
+
+/* Readers, and the type that each writes. */
+decoder_reader decoder_field_text;    /* struct text */
+decoder_reader decoder_field_int;     /* int64_t */
+decoder_reader decoder_field_raw;     /* struct text, the raw JSON */
+decoder_reader decoder_field_time;    /* struct wall */
+decoder_reader decoder_field_amounts; /* struct amount [RESOURCES] */
+decoder_reader decoder_meta;          /* struct object_view */
+decoder_reader decoder_reference;     /* struct owner_ref, without a UID; absent members leave their field as it was */
+
+/* A kind of object and its view, a struct that begins with a struct object_view. */
+struct decoder_kind {
+        const char *what;
+        size_t size; /* of the view */
+        const struct decoder_field *table;
+};
+/* Read an object into its view. *ret_managed gets the raw metadata.managedFields; ret_managed may be NULL. */
+int decoder_view(const struct decoder_kind *kind, struct text json, struct arena *a, void *ret,
+                 struct text *ret_managed, struct err *err);
+
+/* One entry of metadata.managedFields. */
+struct managed_entry {
+        struct text manager, operation, fields; /* fields: raw JSON of fieldsV1 */
+};
+typedef void managed_reader(struct decoder *d, const struct managed_entry *e, void *arg);
+/* Call each for every entry of managedFields, in order. managed may be empty. */
+int decoder_managed(struct text managed, struct arena *a, managed_reader *each, void *arg, const char *what,
+                    const struct object_view *meta, struct err *err);
+/* Read {"requests":{…},"limits":{…}}. */
+void decoder_resources(struct decoder *d, struct amount request[RESOURCES], struct amount limit[RESOURCES]);
+/* Note on each of count containers what reads its requests. volumes is the raw JSON of the pod's; empty: none. */
+void decoder_readings(struct decoder *d, struct text volumes, struct container_view *c, int count);
+struct pod_place {
+        struct text node, priority_class; /* "": none */
+};
+/* Read a pod spec: its containers and initContainers, its pod-level requests (decode.h), its node and its priority
+ * class. Other members are skipped. */
 void decoder_pod_spec(struct decoder *d, struct container_view ret[VIEW_CONTAINERS], int *ret_count,
                       struct amount ret_pod_asks[RESOURCES], struct pod_place *ret_place);
-/* One more element of an array that may hold max: false at its end, or over the bound (refused). */
+/* Whether the array has a further element. More than max elements are refused. */
 bool decoder_item(struct decoder *d, const char *list, int count, int max);
-/* The raw value that a JSON pointer leads to, each of its parts with a prefix ("f:" in managedFields); empty where
- * there is none. */
+/* The raw value at a JSON pointer; empty: none. prefix is put before each part of the pointer ("f:" in managedFields).
+ */
 struct text decoder_find(struct text from, const char *pointer, const char *prefix);
-/* The requests under the template that other managers own by server-side apply, into w->owner. */
+/* Write to w->owner which requests of the template other managers own by server-side apply. */
 int decode_owners(struct text managed, const char *template_path, const char *field_manager, struct arena *a,
                   struct workload_view *w, struct err *err);
 

@@ -6,7 +6,7 @@
 
 enum { PATH_MAX_BYTES = 4096, NOTES_MAX = 4 };
 
-/* value is taken over; NULL: the operation has none. */
+/* Takes over the reference to value; NULL: the operation has no value. */
 static void add_op(struct builder *b, const char *op, const char *path, json_t *value)
 {
         json_t *o = json_pack("{s:s, s:s}", "op", op, "path", path);
@@ -56,7 +56,7 @@ void builder_stand_at(struct builder *b, const char *fmt, ...)
         buf_add_text(&b->path, path);
 }
 
-/* One step down by a key, '~' and '/' escaped as JSON pointers want it. */
+/* Appends a key to the path, with '~' and '/' escaped as in a JSON pointer. */
 static void step_down(struct builder *b, const char *key)
 {
         buf_add_text(&b->path, "/");
@@ -95,7 +95,7 @@ void builder_leave(struct builder *b, json_t *parent, const char *key)
                 add_op(b, "remove", b->path.data, NULL);
                 json_object_del(parent, key);
         }
-        builder_step_up(b, b->path.len - strlen("/") - strlen(key)); /* no key here is escaped */
+        builder_step_up(b, b->path.len - strlen("/") - strlen(key)); /* none of the keys used here needs escapes */
 }
 
 void builder_set(struct builder *b, json_t *parent, const char *key, json_t *value)

@@ -1,5 +1,5 @@
 /*
- * A JSON Patch under way: what the patches of this module are made of.
+ * Builds a JSON Patch step by step.
  */
 #ifndef HALFLIFE_OBJECTS_JSON_PATCH_BUILDER_H
 #define HALFLIFE_OBJECTS_JSON_PATCH_BUILDER_H
@@ -10,34 +10,36 @@
 #include "base/err.h"
 #include "base/yaml.h"
 
-/* Each operation is also done to the document, so that what it needs next is looked up there. */
+/* Each operation is also applied to object, so that object always shows the result so far. */
 struct builder {
         json_t *ops, *object;
-        bool tests;      /* of what was read */
-        struct buf path; /* of the place stood at */
+        bool tests;      /* add tests of the values read */
+        struct buf path; /* JSON pointer of the current place */
         struct err *err;
 };
 
-/* Reads the object; version: its resourceVersion, tested with all that is replaced; NULL: nothing is tested. The
- * builder is to be ended in any case. */
+/* Start a patch of object. version: its resourceVersion, which the patch tests along with every replaced value; NULL:
+ * no tests. Returns 0 or ERR_INVALID. The caller must call builder_end in both cases. */
 int builder_begin(struct builder *b, struct text object, const char *version, struct err *err);
-/* The operations (the caller's reference), or NULL where rc tells of a failure. */
+/* Release the builder. Returns the operations, a reference that the caller owns; NULL when rc is negative. */
 json_t *builder_end(struct builder *b, int rc);
 
-/* Stand at a place: a printf pattern, its parts escaped by the caller. */
+/* Go to a place: a printf format of a JSON pointer, whose parts the caller has escaped. */
 __attribute__((format(printf, 2, 3))) void builder_stand_at(struct builder *b, const char *fmt, ...);
-/* Step down into an object, made where there is none. NULL with err: something else stands there. */
+/* Go down into the member key, an object, and add it when absent. NULL with err: the member is no object. */
 json_t *builder_enter(struct builder *b, json_t *parent, const char *key);
-/* Step back up to the parent. What a removal has emptied goes as well: nobody else would have left it there. */
+/* Go back up to the parent. An object that is now empty is removed, because nobody but halflife would have left it so.
+ */
 void builder_leave(struct builder *b, json_t *parent, const char *key);
-/* Test a value that was read (taken over) at a place. */
+/* Test that path has this value. Takes over the reference. */
 void builder_test(struct builder *b, const char *path, json_t *value);
-/* Set a member (value is taken over), tested and replaced where one stands; NULL removes it. */
+/* Set a member; NULL removes it. An old value is tested first. Takes over the reference. */
 void builder_set(struct builder *b, json_t *parent, const char *key, json_t *value);
-/* The annotations of what stands at path to these texts, NULL to none. 0, or ERR_INVALID. */
+/* Set annotations of the object or template holder, which is at path; a text NULL removes its annotation. Returns 0 or
+ * ERR_INVALID. */
 int builder_annotate(struct builder *b, json_t *holder, const char *path, const char *const key[],
                      const char *const text[], int count);
-/* The value at a JSON pointer whose parts need no escapes; NULL: there is none. */
+/* The object at a JSON pointer whose parts need no escapes; NULL: none. */
 json_t *builder_at(json_t *from, const char *pointer);
 
 #endif

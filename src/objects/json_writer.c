@@ -20,7 +20,7 @@ static void writer_put(struct writer *w, const char *p, size_t len)
                 memcpy(at, p, len);
 }
 
-/* How many bytes from its beginning need no escape: by far most texts are plain throughout. */
+/* The number of leading bytes that need no escape. Most texts need none at all, so they are copied at once. */
 static size_t plain_run(struct text t)
 {
         size_t i = 0;
@@ -52,7 +52,7 @@ static void put_quoted(struct writer *w, struct text t)
 
 static void writer_begin(struct writer *w, const char *key)
 {
-        size_t len = key ? strlen(key) + 3 : 0; /* with its quotes and colon */
+        size_t len = key ? strlen(key) + 3 : 0; /* 3: two quotes and a colon */
         char *at = writer_room(w, len + w->more);
         if (w->more)
                 *at++ = ',';
@@ -105,7 +105,7 @@ void writer_bool(struct writer *w, const char *key, bool value)
         writer_put(w, value ? "true" : "false", value ? 4 : 5);
 }
 
-/* As few digits as read back to it. */
+/* Writes the fewest digits that read back to the same value. */
 void writer_double(struct writer *w, const char *key, double value)
 {
         char text[32];

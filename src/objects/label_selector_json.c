@@ -14,14 +14,18 @@ void selector_free(struct selector *s)
                 mem_free(s->of[i].key);
                 for (size_t k = 0; k < s->of[i].values; k++)
                         mem_free(s->of[i].value[k]);
+                mem_free(s->of[i].value);
         }
+        mem_free(s->of);
         mem_free(s);
 }
 
-static struct requirement *add_requirement(struct selector *s, const char *key, enum relation op)
+/* Add a requirement with room for so many values. */
+static struct requirement *add_requirement(struct selector *s, const char *key, enum relation op, size_t values)
 {
         struct requirement *r = &s->of[s->count++];
-        *r = (struct requirement){.key = mem_string(key), .op = op};
+        *r = (struct requirement){
+                .key = mem_string(key), .op = op, .value = values ? mem_new_array(values, sizeof *r->value) : NULL};
         return r;
 }
 
@@ -30,7 +34,7 @@ static bool selector_is_alnum(char c)
         return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
 }
 
-/* What a label's value and the name in its key are made of, but for being empty. */
+/* The syntax of a non-empty label value, and of the name part of a label key. */
 static bool selector_is_label_word(const char *s)
 {
         size_t len = strlen(s);
@@ -63,7 +67,7 @@ static int selector_add_value(struct requirement *r, const json_t *v, struct err
         if (*value && !selector_is_label_word(value))
                 return err_set(
                         err, ERR_INVALID,
-                        "'%.64s' is no label's value (at most 63 letters, digits, '-', '_' and '.', beginning and "
+                        "'%.64s' is not a label value (at most 63 letters, digits, '-', '_' and '.', beginning and "
                         "ending with a letter or digit): several values need matchExpressions",
                         value);
         r->value[r->values++] = mem_string(value);
@@ -84,7 +88,7 @@ static int selector_read_labels(const json_t *json, struct selector *s, struct e
         {
                 int rc = check_key(key, err);
                 if (rc == 0)
-                        rc = selector_add_value(add_requirement(s, key, OP_IN), value, err);
+                        rc = selector_add_value(add_requirement(s, key, OP_IN, 1), value, err);
                 if (rc < 0)
                         return err_wrap(err, "matchLabels");
         }
@@ -131,7 +135,8 @@ static int read_expression(const json_t *json, struct selector *s, struct err *e
                 rc = read_operator(json, &op, err);
         if (rc < 0)
                 return rc;
-        return read_values(json_object_get(json, "values"), add_requirement(s, key, op), err);
+        const json_t *values = json_object_get(json, "values");
+        return read_values(values, add_requirement(s, key, op, json_array_size(values)), err);
 }
 
 static int read_expressions(const json_t *json, struct selector *s, struct err *err)
@@ -155,7 +160,7 @@ static int check_members(const json_t *json, struct err *err)
         {
                 if (strcmp(key, "matchLabels") && strcmp(key, "matchExpressions"))
                         return err_set(err, ERR_INVALID,
-                                       "field '%.64s' is not known: it has matchLabels and matchExpressions", key);
+                                       "unknown field '%.64s': a selector has matchLabels and matchExpressions", key);
         }
         return 0;
 }
@@ -166,12 +171,16 @@ int selector_read(const json_t *json, struct selector **ret, struct err *err)
         err = err ? err : &unread;
         if (json && !json_is_null(json) && !json_is_object(json))
                 return err_set(err, ERR_INVALID, "is not an object with matchLabels or matchExpressions");
+        const json_t *labels = json_object_get(json, "matchLabels");
+        const json_t *expressions = json_object_get(json, "matchExpressions");
+        size_t most = json_object_size(labels) + json_array_size(expressions);
         AUTO(selector_free) struct selector *s = MEM_NEW(struct selector);
+        s->of = most ? mem_new_array(most, sizeof *s->of) : NULL;
         int rc = json ? check_members(json, err) : 0;
         if (rc == 0)
-                rc = selector_read_labels(json_object_get(json, "matchLabels"), s, err);
+                rc = selector_read_labels(labels, s, err);
         if (rc == 0)
-                rc = read_expressions(json_object_get(json, "matchExpressions"), s, err);
+                rc = read_expressions(expressions, s, err);
         if (rc < 0)
                 return rc;
         *ret = s->count ? STEAL(&s) : NULL;

@@ -72,7 +72,7 @@ static int selector_text_add_value(struct parse *p, struct requirement *r)
 {
         struct text value = selector_word(p);
         if (value.len && !selector_text_is_label_word(value))
-                return selector_fail(p, "there is no label's value");
+                return selector_fail(p, "a label value is missing");
         if (r->values == SELECTOR_VALUES)
                 return selector_fail(p, "there are too many values");
         r->value[r->values++] = arena_text(p->a, value);
@@ -103,6 +103,7 @@ static int read_relation(struct parse *p, struct requirement *r)
                 r->op = OP_EXISTS;
                 return 0;
         }
+        r->value = arena_new(p->a, SELECTOR_VALUES * sizeof *r->value);
         bool unequal = selector_take(p, "!=");
         if (unequal || selector_take(p, "==") || selector_take(p, "=")) {
                 r->op = unequal ? OP_NOT_IN : OP_IN;
@@ -110,7 +111,7 @@ static int read_relation(struct parse *p, struct requirement *r)
         }
         struct text op = selector_word(p);
         if (!text_is(op, "in") && !text_is(op, "notin"))
-                return selector_fail(p, "neither '=', '!=', 'in', 'notin' nor ',' stands");
+                return selector_fail(p, "one of '=', '!=', 'in', 'notin' and ',' is missing");
         r->op = text_is(op, "in") ? OP_IN : OP_NOT_IN;
         return read_set(p, r);
 }
@@ -124,7 +125,7 @@ static int read_requirement(struct parse *p)
         bool none = selector_take(p, "!");
         struct text key = selector_word(p);
         if (!selector_is_key(key))
-                return selector_fail(p, "there is no label's key");
+                return selector_fail(p, "a label key is missing");
         r->key = arena_text(p->a, key);
         p->s->count++;
         return none ? 0 : read_relation(p, r);
@@ -139,6 +140,7 @@ int selector_parse(struct text from, struct arena *a, struct selector **ret, str
         if (p.p == p.end)
                 return 0;
         p.s = arena_new(a, sizeof *p.s);
+        p.s->of = arena_new(a, (SELECTOR_LABELS + SELECTOR_EXPRESSIONS) * sizeof *p.s->of);
         do {
                 int rc = read_requirement(&p);
                 if (rc < 0)

@@ -6,7 +6,7 @@
 
 /* --- requests --- */
 
-/* The amount that stands in a map of quantities; one that cannot be read is no amount. */
+/* The amount of a resource in a map of quantities; not set: absent or unreadable. */
 static struct amount amount_in(const json_t *quantities, enum resource r)
 {
         const json_t *q = json_object_get(quantities, resource_name(r));
@@ -40,7 +40,7 @@ static int check_limit(struct builder *b, const json_t *limits, const struct pat
                        c->name, resource_name(r), (long long)c->to[r].value, (long long)limit.value);
 }
 
-/* Where the container stands: its list and index; NULL: it is gone. Sidecars are init containers. */
+/* The container with its list and index; NULL: it is gone. Sidecars are in initContainers. */
 static json_t *find_container(const json_t *template, const char *name, const char **ret_list, size_t *ret_index)
 {
         static const char *const lists[] = {"containers", "initContainers"};

@@ -9,7 +9,7 @@
 #include "core/quantity.h"
 #include "objects/patch.h"
 
-/* What of an object tells the way back: a workload's template, or a pod. */
+/* The parts of a workload or pod that a restore needs. */
 struct carrier {
         struct arena arena;
         const struct object_view *meta;
@@ -30,7 +30,7 @@ struct rows {
 static int restore_patch_take_row(void *arg, const struct recorded *r)
 {
         struct rows *to = arg;
-        to->row[(*to->rows)++] = *r; /* record_read bounds them */
+        to->row[(*to->rows)++] = *r; /* record_read gives at most VIEW_CONTAINERS rows */
         return 0;
 }
 
@@ -80,7 +80,7 @@ static const struct recorded *find_row(const struct recorded *row, int rows, str
 
 /* --- telling --- */
 
-static const char *restore_patch_spell(enum resource r, struct amount a, char text[static QUANTITY_TEXT_MAX])
+static const char *restore_patch_print(enum resource r, struct amount a, char text[static QUANTITY_TEXT_MAX])
 {
         return a.set ? amount_print(r, a.value, text) : "none";
 }
@@ -96,8 +96,8 @@ static void restore_patch_tell(struct restore *ret, bool back, struct text conta
 {
         char line[RESTORE_TEXT], a[QUANTITY_TEXT_MAX], b[QUANTITY_TEXT_MAX];
         snprintf(line, sizeof line, back ? "%.*s %s %s -> %s" : "%.*s %s is %s, not the %s that halflife set",
-                 TEXT_ARG(container), resource_name(r), restore_patch_spell(r, now, a),
-                 restore_patch_spell(r, other, b));
+                 TEXT_ARG(container), resource_name(r), restore_patch_print(r, now, a),
+                 restore_patch_print(r, other, b));
         restore_patch_add_text(back ? ret->changes : ret->stands, line);
         *(back ? &ret->back : &ret->stand) += 1;
 }
@@ -111,7 +111,7 @@ static void restore_patch_judge(const struct carrier *c, const struct container_
         const struct recorded *original = find_row(c->original, c->originals, v->name);
         if (!applied || !applied->request[r].set || !original)
                 return;
-        const struct origin o = origin(&(struct origin_facts){
+        const struct original_request o = original_request_read(&(struct original_request_facts){
                 .request = v->request[r],
                 .limit = v->limit[r],
                 .applied = applied->request[r],
@@ -132,7 +132,7 @@ static const char *string_in(struct carrier *c, struct text t)
         return t.len ? arena_text(&c->arena, t) : NULL;
 }
 
-/* keep: the annotations as they are. */
+/* keep: leave the annotations as they are. */
 static int restore_patch_build(struct carrier *c, struct text object, const char *template_path, bool keep,
                                struct restore *ret, json_t **ret_patch, struct err *err)
 {
@@ -157,7 +157,8 @@ static int restore_patch_build(struct carrier *c, struct text object, const char
                 .containers = count,
                 .original = keep ? string_in(c, c->note->original) : NULL,
                 .applied = keep ? string_in(c, c->note->applied) : NULL,
-                .basis_stands = keep || c->meta->annotation.basis.len == 0, /* ours has a copy on the workload */
+                .basis_stands = keep || c->meta->annotation.basis.len ==
+                                                0, /* halflife's annotation has a copy on the workload */
         };
         *ret_patch = patch_build(&p, err);
         return *ret_patch ? 0 : err->code;
@@ -200,7 +201,7 @@ int restore_pod_notes(struct text pod, bool basis, json_t **ret_patch, struct er
                                                   .deploys = true};
                 json_t *patch = patch_build(&p, err);
                 rc = patch ? 0 : err->code;
-                if (json_array_size(patch) > 1) /* more than the test of its version */
+                if (json_array_size(patch) > 1) /* the first operation only tests the version */
                         *ret_patch = json_incref(patch);
                 json_decref(patch);
         }
@@ -210,7 +211,7 @@ int restore_pod_notes(struct text pod, bool basis, json_t **ret_patch, struct er
 
 /* --- autoscalers --- */
 
-/* What is recorded of a metric; unset: nothing. */
+/* The recorded target of a metric; not set: none. */
 static struct amount restore_patch_recorded_of(const struct recorded_target *row, int rows, const struct metric_view *m)
 {
         for (int i = 0; i < rows; i++)

@@ -1,9 +1,9 @@
 /*
- * What autoscalers say to a change of requests, and what is to be done with their targets: no I/O.
+ * Which autoscalers hold back a change of requests, and which targets they get. No I/O.
  *
- * A target follows the lowest factor of those that hold now: of the pods that run, of the template that pods are made
- * of next, and of the template as it is about to be written. Requests so fall first and the target rises as pods turn
- * over; on the way back the target falls first. An error can only scale out.
+ * halflife computes three targets: for the running pods, for the present template, and for the template that it is
+ * about to write. The lowest of them counts. So requests fall first, and the target rises as new pods replace old ones.
+ * On the way back the target falls first. A mistake can therefore only add pods, never remove them.
  */
 #include <stdio.h>
 #include <string.h>
@@ -11,9 +11,9 @@
 #include "core/utilization_basis.h"
 #include "plan/autoscaler_plan.h"
 
-enum { DENIED_MS = 10 * MINUTE_MS /* then it is asked again */ };
-
-/* --- what keeps it --- */
+/* how long a refusal counts; then halflife asks again */
+enum { DENIED_MS = 10 * MINUTE_MS };
+/* --- why targets may not change --- */
 
 struct retune_origin autoscaler_origin(const struct autoscaler_metric *m)
 {
@@ -101,8 +101,9 @@ bool autoscaler_concerns(const struct autoscaler *s, enum resource r)
 }
 
 /*
- * Held, the original comes back; but not under a target that we raised and cannot put back: it would be too high for
- * it. Nor while it is not known yet whether the target may be moved.
+ * An HPA hold restores the original request. But a target that halflife raised and cannot restore is too high for the
+ * original: then the request stays as it is. It also stays while halflife does not know whether it may write the
+ * target.
  */
 static void hold_resource(struct plan *p, const struct plan_autoscaler *of, enum resource r)
 {
@@ -120,13 +121,13 @@ static void hold_resource(struct plan *p, const struct plan_autoscaler *of, enum
                 p->hpa_holds[r] |= autoscaler_concerns(of->of, r);
 }
 
-void scaling_facts(struct plan *p, struct wall now, struct arena *a)
+void autoscaler_plan_facts(struct plan *p, struct wall now, struct arena *a)
 {
         int count = 0;
         for (const struct autoscaler *s = p->target->workload->autoscaler; s; s = s->next)
                 count++;
         p->autoscaler = arena_new(a, (size_t)(count + 1) * sizeof *p->autoscaler);
-        p->autoscalers = 0; /* it is judged a second time where a quota has no room */
+        p->autoscalers = 0; /* a plan may be judged a second time, where a quota has no room */
         memset(p->hpa_holds, 0, sizeof p->hpa_holds);
         memset(p->hpa_stands, 0, sizeof p->hpa_stands);
         for (struct autoscaler *s = p->target->workload->autoscaler; s; s = s->next) {
@@ -150,9 +151,9 @@ bool plan_deploys_original(const struct plan *p, enum resource r)
         return false;
 }
 
-/* --- what its targets are to be --- */
+/* --- targets --- */
 
-/* What the annotation of the pods at hand records; pods of one template have the same. */
+/* The originals in a pod's annotation. Kept for the next pod, because pods of one template record the same. */
 struct originals {
         const char *text; /* interned */
         struct recorded *row;
@@ -175,7 +176,7 @@ static void read_originals(struct originals *o, const struct pod *pod, struct ar
                 o->rows = 0;
 }
 
-/* A pod that records none has what its owner asked for. */
+/* The original request of a pod's container. Without a record, the pod has what its owner asked for. */
 static struct amount autoscaler_original_of(const struct originals *o, const struct pod_container *c, enum resource r,
                                             const struct range_facts *range)
 {
@@ -213,7 +214,7 @@ static struct retune_sum sum_of_pods(const struct plan *p, const struct autoscal
         return sum;
 }
 
-/* Of a pod by the template: as it stands, or as it is about to be. */
+/* The sum for one pod of the template: as it is, or (next) as it is about to be written. */
 static struct retune_sum sum_of_template(const struct plan *p, const struct autoscaler_metric *m, bool next)
 {
         struct retune_sum sum = {0};
@@ -230,7 +231,7 @@ static struct retune_sum sum_of_template(const struct plan *p, const struct auto
         return sum;
 }
 
-/* Are its pods made of the template as it stands, and do they turn over to it? */
+/* Do pods get the template's requests unchanged, and does a rollout replace all pods when the template changes? */
 static bool follows_template(const struct plan *p)
 {
         const struct workload *wl = p->target->workload;
@@ -256,18 +257,18 @@ static int64_t autoscaler_plan_target_of(const struct plan *p, const struct auto
                 target = autoscaler_lesser(
                         target, autoscaler_lesser(retune_target(original, &now), retune_target(original, &next)));
         }
-        if (target == INT64_MAX) /* no pod, and nothing that tells of the next: as it is */
+        if (target == INT64_MAX) /* no pods, and nothing known about new ones: keep the target */
                 return m->percent;
         return target > original ? target : original;
 }
 
-/* May a target rise by us? That it falls, back to its owner's, is nothing that one has to be asked for. */
+/* May halflife raise a target? Lowering one towards the owner's needs no permission from the profile. */
 static bool may_raise(const struct plan *p)
 {
         const struct profile *profile = p->target->profile;
         return autoscaler_mode_of(p) == HPA_RETUNE && profile->spec->apply.mode != APPLY_RECOMMEND &&
                !profile->spec->paused && !profile->error && !p->held && !p->contested && !p->opted_out &&
-               !p->orphaned && !p->target->workload->rival;
+               !p->orphaned && !p->target->workload->other_autoscaler;
 }
 
 static void want_target(const struct plan *p, const struct range_facts *range, struct arena *a,
@@ -289,6 +290,8 @@ static void want_target(const struct plan *p, const struct range_facts *range, s
 
 static bool autoscaler_may_write(const struct plan *p, const struct plan_autoscaler *to)
 {
+        if (to->of->denied && p->target->apply_state.contested_ms > p->now.ms)
+                return false; /* another webhook altered the last write, and would alter this one */
         switch (to->hold) {
         case AUTOSCALER_FREE:
                 return true;
@@ -296,7 +299,7 @@ static bool autoscaler_may_write(const struct plan *p, const struct plan_autosca
                 return to->raised;
         case AUTOSCALER_ASKING:
                 return may_raise(p);
-        case AUTOSCALER_RESET: /* once it is known as contested, what we recorded tells nothing any more */
+        case AUTOSCALER_RESET: /* once the conflict is recorded, halflife's annotation is worthless and is removed */
                 return p->target->apply_state.contested_ms > p->now.ms;
         default:
                 return false;
@@ -318,13 +321,14 @@ static void say_retuned(struct plan *p)
                         continue;
                 struct plan_condition *c = plan_say(p, "Retuned", true, "FollowsRequests");
                 snprintf(c->message, sizeof c->message,
-                         "the targets of %s '%.100s' follow the requests; its owner's are in its annotation %s",
+                         "the targets of %s '%.100s' follow the requests; the owner's targets are in its annotation %s",
                          p->autoscaler[i].of->kind->word, p->autoscaler[i].of->name, ANNOTATION_TARGETS);
                 return;
         }
 }
 
-void scaling_targets(struct plan *p, const struct range_facts *range, const struct plan_facts *f, struct arena *a)
+void autoscaler_plan_targets(struct plan *p, const struct range_facts *range, const struct plan_facts *f,
+                             struct arena *a)
 {
         for (int i = 0; i < p->autoscalers; i++) {
                 struct plan_autoscaler *to = &p->autoscaler[i];
@@ -349,7 +353,7 @@ const struct plan_autoscaler *plan_retunes(const struct plan *p)
         return NULL;
 }
 
-/* --- who holds --- */
+/* --- messages --- */
 
 static bool is_held(const struct plan *p, enum resource r)
 {
@@ -364,7 +368,7 @@ static int say_hold(const struct plan_autoscaler *s, enum resource r, char *ret,
         const struct autoscaler *of = s->of;
         switch (s->hold) {
         case AUTOSCALER_RESET:
-                return snprintf(ret, size, "%s '%.100s': somebody put its target of utilization back", of->kind->word,
+                return snprintf(ret, size, "%s '%.100s': somebody restored its utilization target", of->kind->word,
                                 of->name);
         case AUTOSCALER_OWNED:
                 return snprintf(ret, size, "%s '%.60s' was made by %.60s '%.60s', which would put its targets back",
@@ -376,12 +380,12 @@ static int say_hold(const struct plan_autoscaler *s, enum resource r, char *ret,
                 return snprintf(ret, size, "%s '%.100s' has a metric that halflife does not understand", of->kind->word,
                                 of->name);
         case AUTOSCALER_UNREADABLE:
-                return snprintf(ret, size, "%s '%.100s': its annotation %s is not readable", of->kind->word, of->name,
-                                ANNOTATION_TARGETS);
+                return snprintf(ret, size, "%s '%.100s': halflife cannot read its annotation %s", of->kind->word,
+                                of->name, ANNOTATION_TARGETS);
         case AUTOSCALER_FORBIDDEN:
                 return snprintf(ret, size, "%s '%.60s': %.160s", of->kind->word, of->name, of->denied);
         case AUTOSCALER_ASKING:
-                return snprintf(ret, size, "%s '%.100s': to be asked whether its targets may be written",
+                return snprintf(ret, size, "%s '%.100s': halflife has not checked yet whether it may write its targets",
                                 of->kind->word, of->name);
         default:
                 return snprintf(ret, size, "%s '%.64s' scales on %s utilization", of->kind->word, of->name,
@@ -389,8 +393,9 @@ static int say_hold(const struct plan_autoscaler *s, enum resource r, char *ret,
         }
 }
 
-/* "HPA 'web' scales on cpu utilization, HPA 'mem' on memory utilization"; and the way out, where there is one. */
-void scaling_say(const struct plan *p, char *ret, size_t size)
+/* "HPA 'web' scales on cpu utilization, HPA 'mem' scales on memory utilization"; under LimitBasis also which metric to
+ * use. */
+void autoscaler_plan_say(const struct plan *p, char *ret, size_t size)
 {
         size_t at = 0;
         *ret = '\0';
@@ -408,6 +413,6 @@ void scaling_say(const struct plan *p, char *ret, size_t size)
                 at += n > 0 && at + (size_t)n < size ? (size_t)n : 0;
         }
         if (autoscaler_mode_of(p) == HPA_LIMIT_BASIS && at)
-                snprintf(ret + at, size - at, "; write a metric of type Pods there, %s, averageValue 600m for 60 %%",
+                snprintf(ret + at, size - at, "; use a metric of type Pods instead: %s, averageValue 600m for 60 %%",
                          custom_metric_name(is_held(p, CPU) ? CPU : MEMORY));
 }

@@ -1,6 +1,6 @@
 /*
- * Canaries, the facts: who is changed before others, and what is said of it. Among a workload's pods while a setting is
- * tried (struct pod_canary), among a profile's workloads by canary_settle. No I/O.
+ * Canaries in a plan: which pods are changed before the others, and the conditions about that. A pod canary (struct
+ * pod_canary) is among the pods of a workload; canary_settle chooses among the workloads of a profile. No I/O.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@ bool canary_among(const struct profile *p)
 /* --- pods --- */
 
 struct ranked {
-        bool later; /* it has not what is tried */
+        bool later; /* the pod does not have the new requests */
         uint32_t rank;
         struct pod *pod;
 };
@@ -30,15 +30,15 @@ static int canary_compare(const void *a, const void *b)
         return x->rank != y->rank ? (x->rank > y->rank) - (x->rank < y->rank) : strcmp(x->pod->name, y->pod->name);
 }
 
-/* Pods come and go meanwhile: from who has it, it is not taken. */
+/* Does the pod have the new requests? It then stays a canary, although pods that came and went changed the ranking. */
 static bool canary_has(const struct target *t, const struct pod *p)
 {
         for (int i = 0; i < p->containers; i++) {
                 const struct pod_container *c = &p->container[i];
-                const struct record_row *set = target_setting(t, c->name), *resting = pod_canary_resting(t, c->name);
+                const struct record_row *set = target_setting(t, c->name), *baseline = pod_canary_baseline(t, c->name);
                 for (enum resource r = CPU; p->ours && set && r < RESOURCES; r++)
                         if (set->request[r].set && pod_request(c, r).value == set->request[r].value &&
-                            !(resting && resting->request[r].value == set->request[r].value))
+                            !(baseline && baseline->request[r].value == set->request[r].value))
                                 return true;
         }
         return false;
@@ -48,7 +48,7 @@ void canary_mark(struct target *t)
 {
         size_t n = 0;
         for (struct pod *p = t->pods; p; p = target_next_pod(t, p)) {
-                p->canary = false;
+                pod_set_canary(p, false);
                 n += p->running;
         }
         if (!t->apply_state.pod_canary || !t->profile || !n)
@@ -61,7 +61,7 @@ void canary_mark(struct target *t)
                         by[n++] = (struct ranked){!canary_has(t, p), canary_rank(text_of(p->ns), text_of(p->name)), p};
         qsort(by, n, sizeof *by, canary_compare);
         for (size_t i = 0; i < n && (i < share || !by[i].later); i++)
-                by[i].pod->canary = true;
+                pod_set_canary(by[i].pod, true);
 }
 
 struct amount canary_share_of(const struct target *t, const struct plan_container *c, const struct pod *pod,
@@ -69,31 +69,31 @@ struct amount canary_share_of(const struct target *t, const struct plan_containe
 {
         if (!t->apply_state.pod_canary || pod->canary)
                 return c->facts.current[r];
-        const struct record_row *resting = pod_canary_resting(t, c->name);
-        return resting && resting->request[r].set ? resting->request[r] : c->facts.original[r];
+        const struct record_row *baseline = pod_canary_baseline(t, c->name);
+        return baseline && baseline->request[r].set ? baseline->request[r] : c->facts.original[r];
 }
 
-/* --- what is said --- */
+/* --- conditions --- */
 
 static bool is_watched(const struct plan *p)
 {
         const struct target *t = p->target;
         if (t->apply_state.pod_canary)
                 return true;
-        return t->canary && t->apply_state.stood_ms != 0 &&
-               !canary_stood(t->apply_state.stood_ms, p->now.ms, t->profile->spec->apply.guard.watch_ms);
+        return t->canary && t->apply_state.passed_ms != 0 &&
+               !canary_passed(t->apply_state.passed_ms, p->now.ms, t->profile->spec->apply.guard.watch_ms);
 }
 
 static void say_watched(const struct plan *p, char out[static PLAN_WORDS])
 {
         const struct apply_state *d = &p->target->apply_state;
-        const char *what = d->pod_canary ? "some pods have what is set before the others and new ones"
-                                         : "it is changed before others of the profile";
+        const char *what = d->pod_canary ? "some pods get the new requests before the others and new pods"
+                                         : "this workload is changed before others of the profile";
         char until[WALL_TEXT_MAX];
-        if (d->stood_ms > 0)
-                snprintf(
-                        out, PLAN_WORDS, "%s; those follow from %s on, if nothing is taken back until then", what,
-                        wall_print((struct wall){d->stood_ms + p->target->profile->spec->apply.guard.watch_ms}, until));
+        if (d->passed_ms > 0)
+                snprintf(out, PLAN_WORDS, "%s; the others follow from %s on, unless the change is taken back", what,
+                         wall_print((struct wall){d->passed_ms + p->target->profile->spec->apply.guard.watch_ms},
+                                    until));
         else
                 snprintf(out, PLAN_WORDS, "%s; the change is not in force yet", what);
 }
@@ -105,7 +105,7 @@ void canary_says(struct plan *p)
                 return;
         if (t->waits)
                 snprintf(plan_say(p, "Canary", true, "Waiting")->message, PLAN_WORDS,
-                         "others of the profile are changed first; its status.canary tells how far they are");
+                         "others of the profile are changed first; the profile's status.canary has their progress");
         else if (is_watched(p))
                 say_watched(p, plan_say(p, "Canary", true, "Watched")->message);
 }

@@ -1,5 +1,5 @@
 /*
- * What is said of a plan: the conditions of its Recommendation.
+ * The conditions of a plan, which its Recommendation gets.
  */
 #include <assert.h>
 #include <stdio.h>
@@ -34,10 +34,10 @@ static const char *who_paused(const struct plan *plan)
                                             : "the profile is paused";
 }
 
-static const char in_place_only[] = "its updateStrategy is InPlaceOnly: a change of requests would stick there, and "
-                                    "the owner's next image behind it";
+static const char in_place_only[] = "its updateStrategy is InPlaceOnly: a change of requests would block its rollouts, "
+                                    "and with them the owner's next image";
 
-/* The first of what would be changed; false: nothing would. */
+/* Find why the first wanted change is held back, if it is. Returns false where no change is wanted. */
 static bool find_hold(struct plan *plan)
 {
         bool wanted = false;
@@ -55,27 +55,6 @@ static bool find_hold(struct plan *plan)
 
 static void applied_condition(struct plan *plan)
 {
-        static const char *const why[REASONS] = {
-                [REASON_RECOMMEND_ONLY] = "the profile's apply.mode is Recommend",
-                [REASON_BELOW_MIN_CHANGE] = "the change would be smaller than minChangePercent",
-                [REASON_COOLDOWN] = "the last change is younger than the cooldown",
-                [REASON_FUSE] =
-                        "too many changes were taken back within an hour: condition Degraded of the profile names "
-                        "them, halflife resume --fuse goes on",
-                [REASON_CANARY] = "others of the profile are changed first; its status.canary tells how far they are",
-                [REASON_OUTSIDE_WINDOW] = "no maintenance window is open",
-                [REASON_BUDGET] = "the budget for changes is used up",
-                [REASON_IMMUTABLE] = "this kind's template cannot be changed, or its pods ask as a whole",
-                [REASON_ORPHANED] = "no profile selects it any more, but it still carries values of halflife",
-                [REASON_LEARNING] = "not enough was learned yet",
-                [REASON_STALE] = "no fresh usage",
-                [REASON_STATIC] = "a static factor acts at a deploy only",
-                [REASON_CONTESTED] = "somebody else sets these requests; condition Contested tells what happened",
-                [REASON_GUARD] = "a change did harm and was taken back; condition Guarded tells what happened",
-                [REASON_MANAGED] = "another controller writes the template; condition Managed says which",
-                [REASON_OTHER_AUTOSCALER] =
-                        "another autoscaler sets these requests; condition OtherAutoscaler names it",
-        };
         bool wanted = find_hold(plan);
         bool young = plan->state == STATE_NO_DATA || plan->state == STATE_LEARNING;
         if ((!wanted || plan->guarded || resize_lacks_room(plan)) && !plan->orphaned && resize_says(plan))
@@ -91,25 +70,27 @@ static void applied_condition(struct plan *plan)
                                             : waits ? "NextDeploy"
                                                     : "Pending");
         if (waits)
-                snprintf(c->message, sizeof c->message, "the next deploy gets it");
+                snprintf(c->message, sizeof c->message, "the next deploy gets the target values");
         else if (hold == REASON_ROLLOUT_BLOCKED)
                 snprintf(c->message, sizeof c->message, "%s", plan->blocked);
         else if (hold == REASON_QUOTA)
                 snprintf(c->message, sizeof c->message, "%s", plan->no_room);
+        else if (hold == REASON_BUDGET && *plan->over_budget)
+                snprintf(c->message, sizeof c->message, "%s", plan->over_budget);
         else if (hold == REASON_HPA_HOLD)
-                scaling_say(plan, c->message, sizeof c->message);
+                autoscaler_plan_say(plan, c->message, sizeof c->message);
         else if (hold == REASON_RECOMMEND_ONLY && !dimension_writes(plan->target))
-                snprintf(c->message, sizeof c->message, "what is recommended for a %s is never written%s",
+                snprintf(c->message, sizeof c->message, "halflife never writes the target values of a %s%s",
                          plan->target->dimension == DIMENSION_POD ? "pod of a workload" : "namespace",
-                         plan->target->dimension == DIMENSION_POD ? ": its template is its workload's" : "");
+                         plan->target->dimension == DIMENSION_POD ? ": its workload's template sets them" : "");
         else if (hold == REASON_OPTED_OUT)
                 snprintf(c->message, sizeof c->message, "%s", plan->opted_out);
         else if (hold == REASON_IMMUTABLE && plan->target->workload->in_place_only)
                 snprintf(c->message, sizeof c->message, "%s", in_place_only);
         else if (hold == REASON_PAUSED)
                 snprintf(c->message, sizeof c->message, "%s", who_paused(plan));
-        else if (why[hold])
-                snprintf(c->message, sizeof c->message, "%s", why[hold]);
+        else if (reason_condition(hold))
+                snprintf(c->message, sizeof c->message, "%s", reason_condition(hold));
 }
 
 static void ready_condition(struct plan *plan)
@@ -143,14 +124,15 @@ static void resource_conditions(struct plan *plan)
         if (at) {
                 struct plan_condition *c = plan_say(plan, "UnderProvisioned", true, "UsesMoreThanRequested");
                 snprintf(c->message, sizeof c->message,
-                         "%s: usage is above the request; raise it by hand, halflife never goes above the owner's",
+                         "%s: usage is above the request: raise it by hand, halflife never goes above the owner's "
+                         "request",
                          short_of);
         }
         if (qos)
                 plan_say(plan, "QoSChanges", true, "LeavesGuaranteed");
 }
 
-/* A missing rule, or an admission that says no: in the API server's own words. */
+/* Condition Degraded: new pods are refused, or halflife may not write. The message is the API server's. */
 static void denied_condition(struct plan *plan)
 {
         const char *refused = plan->carries ? workload_more(plan->target->workload)->refused : NULL;
@@ -165,18 +147,17 @@ static void denied_condition(struct plan *plan)
         snprintf(c->message, sizeof c->message, "%s", plan->target->denied);
 }
 
-/* What the profile's owner is told of a hold by a person, in the person's words; and of a record that somebody broke:
- * taken for absent, our lowered value would become the owner's, and the owner's be lost. */
+/* Condition Held: a person's hold with its reason, or an annotation record that cannot be read. If halflife took
+ * a broken record for absent, its own lowered request would pass for the owner's, and the owner's would be lost. */
 static void held_condition(struct plan *plan)
 {
         if (plan->unrecorded) {
                 struct plan_condition *c = plan_say(plan, "Held", true, "UnreadableRecord");
-                snprintf(
-                        c->message, sizeof c->message,
-                        "the template's annotation %s is not readable: put it right, or remove both %s and %s to start "
-                        "from the requests as they are",
-                        plan->target->workload->original.broken ? ANNOTATION_ORIGINAL : ANNOTATION_APPLIED,
-                        ANNOTATION_ORIGINAL, ANNOTATION_APPLIED);
+                snprintf(c->message, sizeof c->message,
+                         "halflife cannot read the template's annotation %s: correct it, or remove both %s and %s to "
+                         "start from the requests as they are",
+                         plan->target->workload->original.broken ? ANNOTATION_ORIGINAL : ANNOTATION_APPLIED,
+                         ANNOTATION_ORIGINAL, ANNOTATION_APPLIED);
                 return;
         }
         if (!plan->held)
@@ -193,19 +174,71 @@ static void kill_condition(struct plan *plan)
                 snprintf(plan_say(plan, "OutOfMemory", true, reason)->message, PLAN_WORDS, "%s", words);
 }
 
-/* Whoever serves from Recommendations alone goes by these, too. */
+/* Conditions for what else sets or bounds the requests. A replica that reads only Recommendations needs them. */
 static void resource_holders_conditions(struct plan *plan)
 {
         const struct workload *wl = plan->target->workload;
         const char *asks = pod_asks_word(wl);
-        if (wl->rival)
-                words_of_other_autoscaler(wl->rival,
+        if (wl->other_autoscaler)
+                words_of_other_autoscaler(wl->other_autoscaler,
                                           plan_say(plan, "OtherAutoscaler", true, "VerticalPodAutoscaler")->message);
         if (asks)
                 words_of_pod(wl, plan_say(plan, "PodLevel", true, asks)->message);
 }
 
-/* Whoever serves from Recommendations alone does not see the workload. */
+/* Condition RequestRead: its reason names the resources, its message the first reader. */
+static void read_condition(struct plan *plan)
+{
+        char words[PLAN_WORDS] = "";
+        bool read[RESOURCES] = {false};
+        for (int i = 0; i < plan->containers; i++)
+                for (enum resource r = CPU; r < RESOURCES; r++) {
+                        const char *reader = plan_reader(plan, &plan->container[i], r);
+                        if (reader && !*words)
+                                snprintf(words, sizeof words,
+                                         "%s reads the %s request of container '%.63s', which therefore stays as its "
+                                         "owner set it",
+                                         reader, resource_name(r), plan->container[i].name);
+                        read[r] |= reader != NULL;
+                }
+        if (*words)
+                snprintf(plan_say(plan, "RequestRead", true,
+                                  !read[MEMORY] ? "CPU"
+                                  : read[CPU]   ? "CPUAndMemory"
+                                                : "Memory")
+                                 ->message,
+                         PLAN_WORDS, "%s", words);
+}
+
+/* Does the container fill the heap that its runtime is bounded to, below the original request? */
+static bool fills_heap(const struct plan_container *c, struct amount most)
+{
+        const struct estimate *model = &c->facts.learned.of[MEMORY];
+        struct amount original = c->facts.original[MEMORY];
+        return most.set && most.value > 0 && original.set && original.value > most.value && model->known &&
+               model->model >= most.value - most.value / 10;
+}
+
+/* Condition HeapBound: its message names the first container. */
+static void heap_condition(struct plan *plan)
+{
+        char most[QUANTITY_TEXT_MAX];
+        const struct profile *p = plan->target->profile;
+        for (int i = 0; p && p->spec->apply.runtime == RUNTIME_RESPECT && i < plan->containers; i++) {
+                const struct plan_container *c = &plan->container[i];
+                struct runtime_heap heap = runtime_heaps_find(&workload_more(plan->target->workload)->heaps, c->name);
+                struct amount bound = runtime_heap_most(&heap, c->facts.limit[MEMORY]);
+                if (!plan_counts(c) || !fills_heap(c, bound))
+                        continue;
+                snprintf(plan_say(plan, "HeapBound", true, "ByOption")->message, PLAN_WORDS,
+                         "container '%.63s' fills the heap that %s bounds to %s: a higher request does nothing",
+                         c->name, runtime_cap_name((enum runtime_cap)heap.cap),
+                         amount_print(MEMORY, bound.value, most));
+                return;
+        }
+}
+
+/* A replica that reads only Recommendations does not see the workload, so a condition carries its update strategy. */
 static void in_place_condition(struct plan *plan)
 {
         if (!plan->target->workload->in_place_only)
@@ -222,12 +255,46 @@ static void opted_out_condition(struct plan *plan)
         snprintf(c->message, sizeof c->message, "%s: Never", ANNOTATION_APPLY);
 }
 
-/* What is quoted is of any length and in any script: a message that was cut within a character is none, and the server
- * would take nothing of the status. */
-static void mend_messages(struct plan *plan)
+static const char *startup_bar_words(const char *bar)
+{
+        static const struct {
+                const char *bar, *words;
+        } row[] = {
+                {"RunsToCompletion", "its pods run to completion, so that they need not become Ready"},
+                {"ResizeUnsupported", "this API server cannot resize pods"},
+                {"Forbidden", "halflife may not resize pods; manifests/overlays/in-place has the permission"},
+                {"QoS", "a resize to the target values would change the QoS class of the pods"},
+                {"RestartRequired", "a resize to the target values would restart containers (resizePolicy)"},
+        };
+        size_t i = 0;
+        while (strcmp(row[i].bar, bar) != 0)
+                i++;
+        return row[i].words;
+}
+
+/* Condition Startup, while pods start, are late, or cannot start with their originals. */
+static void startup_condition(struct plan *p)
+{
+        const struct plan_resize *s = &p->resize;
+        if (s->late)
+                snprintf(plan_say(p, "Startup", false, "NotReady")->message, PLAN_WORDS,
+                         "%d of %d pods are not Ready although apply.startup.most is over: they stay at their original "
+                         "requests until they are",
+                         s->late, s->pods);
+        else if (p->startup_bar)
+                snprintf(plan_say(p, "Startup", false, p->startup_bar)->message, PLAN_WORDS,
+                         "new pods start with the target values: %s", startup_bar_words(p->startup_bar));
+        else if (s->starting)
+                snprintf(plan_say(p, "Startup", true, "Starting")->message, PLAN_WORDS,
+                         "pods have their original requests while they start");
+}
+
+/* Repair messages that were cut within a UTF-8 character: a quoted text may be of any length and script. The API server
+ * would refuse the whole status for one invalid message. */
+static void repair_messages(struct plan *plan)
 {
         for (int i = 0; i < plan->conditions; i++)
-                utf8_mend(plan->condition[i].message);
+                utf8_repair(plan->condition[i].message);
 }
 
 void conditions_say(struct plan *plan)
@@ -239,9 +306,12 @@ void conditions_say(struct plan *plan)
         guard_says(plan);
         kill_condition(plan);
         canary_says(plan);
+        startup_condition(plan);
         resource_holders_conditions(plan);
         opted_out_condition(plan);
         in_place_condition(plan);
+        read_condition(plan);
+        heap_condition(plan);
         resource_conditions(plan);
-        mend_messages(plan);
+        repair_messages(plan);
 }

@@ -1,14 +1,14 @@
 /*
- * Of a pod, or of a namespace, as a whole: what was asked for, and how long nothing was heard of it.
+ * Targets that are a whole pod or namespace: requests, quota, and the time without a sample.
  */
 #include "cache/pod_namespace_targets.h"
-#include "core/pod.h"
+#include "core/pod_request_sum.h"
 #include "plan/plan.h"
 
-/* --- what was asked for --- */
+/* --- requests --- */
 
-/* What the owner of a pod asks for a container, and what it runs with. */
-static void add_container(struct cache *w, const struct pod *p, const struct pod_container *pc,
+/* Add the owner's request for a pod's container, and the request it runs with. */
+static void add_container(const struct cache *w, const struct pod *p, const struct pod_container *pc,
                           struct pod_sum original[static RESOURCES], struct pod_sum current[static RESOURCES])
 {
         struct amount asked[RESOURCES];
@@ -26,8 +26,8 @@ static void add_amount(struct amount *to, struct amount a)
                 to->value = add_saturated(to->value, a.value);
 }
 
-/* All pods that still ask for something: one that waits for a node does, too. */
-static void namespace_asks(struct cache *w, const struct target *t, struct plan_container *ret)
+/* The requests of all pods that have not finished; a pod that waits for a node counts. */
+static void namespace_asks(const struct cache *w, const struct target *t, struct plan_container *ret)
 {
         for (size_t i = pods_from(w, t->ns); i < w->ordered && w->order[i]->ns == t->ns; i++) {
                 const struct pod *p = w->order[i];
@@ -51,7 +51,7 @@ static void dimension_pod_asks(const struct plan *plan, struct plan_container *r
         }
 }
 
-void dimension_whole(struct cache *w, const struct target *t, const struct plan *plan, struct plan_container *ret)
+void dimension_whole(const struct cache *w, const struct target *t, const struct plan *plan, struct plan_container *ret)
 {
         bool pod = t->dimension == DIMENSION_POD;
         *ret = (struct plan_container){.name = w->whole};
@@ -66,7 +66,7 @@ void dimension_whole(struct cache *w, const struct target *t, const struct plan 
         }
 }
 
-/* --- what is allowed --- */
+/* --- quota --- */
 
 void dimension_quota(const struct cache *w, const struct target *t, struct amount ret_hard[static RESOURCES],
                      struct amount ret_used[static RESOURCES])
@@ -84,15 +84,15 @@ void dimension_quota(const struct cache *w, const struct target *t, struct amoun
                 }
 }
 
-/* --- silence --- */
+/* --- time without a sample --- */
 
 static int64_t dimension_earlier(int64_t a, int64_t b)
 {
         return a == 0 || (b != 0 && b < a) ? b : a;
 }
 
-/* Since when any pod of it has run; 0: none does. */
-static int64_t runs_since(struct cache *w, const struct target *t)
+/* When the earliest of its running pods started; 0: none runs. */
+static int64_t runs_since(const struct cache *w, const struct target *t)
 {
         int64_t since = 0;
         if (t->dimension == DIMENSION_POD)
@@ -105,7 +105,7 @@ static int64_t runs_since(struct cache *w, const struct target *t)
         return since;
 }
 
-int64_t dimension_silence(struct cache *w, const struct target *t, const struct history *h, struct wall now)
+int64_t dimension_silence(const struct cache *w, const struct target *t, const struct history *h, struct wall now)
 {
         int64_t since = runs_since(w, t), newest = h ? h->usage.newest_ms : 0;
         if (since == 0)

@@ -1,13 +1,14 @@
 /*
- * Would every ResourceQuota of a namespace take the pods of a rollout?
+ * Would every ResourceQuota of the namespace admit the pods of a rollout?
  */
 #include <stdio.h>
 #include <string.h>
 
-#include "core/pod.h"
+#include "core/pod_request_sum.h"
 #include "plan/plan.h"
 
-/* Pods of a rollout: none has a deadline, and each asks for something (there is nothing to write of others). */
+/* Does the quota's scope count the pods of a rollout? They have no deadline, and they have requests: halflife writes no
+ * others. */
 static bool counts_pods(const struct quota_facts *q, const char *class)
 {
         bool listed = false;
@@ -30,7 +31,7 @@ static bool counts_pods(const struct quota_facts *q, const char *class)
         return true;
 }
 
-/* One pod, by what a quota counts. */
+/* The amounts of one pod that a quota counts. */
 struct pod_cost {
         int64_t of[QUOTA_COUNTS];
 };
@@ -60,9 +61,9 @@ static struct pod_cost quota_cost_of(const struct plan *p, bool after)
 }
 
 /*
- * The most that a rollout adds to what is used at any time. With a surge: the first new pods beside all old ones, or
- * the last old ones beside all new ones. Without: a pod goes before its successor comes, which may be refused as well
- * where more is used than is allowed by now.
+ * The most that a rollout adds to the used amount at any time. With a surge, the peak is at the start (the surge's new
+ * pods beside all old pods) or at the end (its old pods beside all new pods). Without a surge, a pod ends before its
+ * successor starts. The quota may refuse even that successor, where more is used than it allows by now.
  */
 static __int128 most_added(int64_t replicas, int64_t surge, int64_t from, int64_t to)
 {
@@ -73,7 +74,7 @@ static __int128 most_added(int64_t replicas, int64_t surge, int64_t from, int64_
 
 int64_t rollout_surge(const struct workload *wl, int64_t replicas)
 {
-        const struct watched_kind *by = workload_more(wl)->stand_in.kind, *k = by ? by : wl->kind;
+        const struct watched_kind *by = workload_more(wl)->rollout_ref.kind, *k = by ? by : wl->kind;
         bool quarter = strcmp(k->kind, "Deployment") == 0 || strcmp(k->kind, "Rollout") == 0;
         struct share s = wl->surge.set && !by ? wl->surge : (struct share){true, true, quarter ? 25 : 0};
         __int128 pods = s.percent ? ((__int128)replicas * s.value + 99) / 100 : s.value;
@@ -106,10 +107,10 @@ static void say_missing(const struct quota *q, enum quota_count c, __int128 adde
                  counted[c].name, quota_print(c, added, more));
 }
 
-static bool quota_allows(struct cache *w, struct plan *p)
+static bool quota_allows(const struct cache *w, struct plan *p)
 {
         const struct workload *wl = p->target->workload;
-        const struct ns *ns = ns_get(w, text_of(p->target->ns));
+        const struct ns *ns = ns_find(w, p->target->ns);
         int64_t replicas = workload_replicas(wl), surge = rollout_surge(wl, replicas);
         if (!ns->quotas || replicas == 0 || wl->kind->flags & KIND_BY_RUNS)
                 return true;
@@ -125,8 +126,8 @@ static bool quota_allows(struct cache *w, struct plan *p)
         return true;
 }
 
-void plan_ask_quota(struct cache *w, struct plan *p)
+void plan_ask_quota(const struct cache *w, struct plan *p)
 {
         if (p->apply && !in_place(p->target) && !quota_allows(w, p))
-                plan_hold(p, REASON_QUOTA);
+                plan_hold(p, GATE_QUOTA);
 }

@@ -1,5 +1,5 @@
 /*
- * From facts to a plan: gathers what the world knows of one target, lets core judge it, and has the outcome said
+ * From facts to a plan: gathers what the cache knows about one target, lets core judge it, and adds the conditions
  * (conditions.c). No I/O.
  */
 #include <assert.h>
@@ -8,6 +8,7 @@
 
 #include "cache/guard_state.h"
 #include "cache/pod_namespace_targets.h"
+#include "cache/profile_fuse.h"
 #include "core/original_request.h"
 #include "plan/autoscaler_plan.h"
 #include "plan/plan.h"
@@ -22,7 +23,8 @@ static const struct record_row *reconcile_row_of(const struct record_set *s, con
         return NULL;
 }
 
-/* The deed remembers what admission made of our last write. */
+/* Fill in a container's originals and current requests. The apply state has what admission made of halflife's last
+ * write. */
 static void reconcile_originate(const struct target *t, const struct container_spec *spec,
                                 const struct range_facts *range, struct plan_container *c)
 {
@@ -30,8 +32,8 @@ static void reconcile_originate(const struct target *t, const struct container_s
         const struct record_row *applied = reconcile_row_of(&wl->applied, spec->name),
                                 *original = reconcile_row_of(&wl->original, spec->name),
                                 *made = reconcile_row_of(&t->apply_state.made, spec->name);
-        for (int r = 0; r < RESOURCES; r++) {
-                struct origin o = origin(&(struct origin_facts){
+        for (enum resource r = CPU; r < RESOURCES; r++) {
+                struct original_request o = original_request_read(&(struct original_request_facts){
                         .request = spec->request[r],
                         .limit = spec->limit[r],
                         .range_default = range->default_request[r],
@@ -48,10 +50,14 @@ static void reconcile_originate(const struct target *t, const struct container_s
                 c->facts.original[r] = o.effective;
                 c->facts.current[r] = o.current;
                 c->facts.limit[r] = spec->limit[r].set ? spec->limit[r] : range->default_limit[r];
+                const struct request_reader *reader = request_readers_find(&workload_more(wl)->readers, spec->name, r);
+                c->facts.read_least[r] = request_reading_least(reader ? reader->divisor : 0, o.effective);
         }
+        struct runtime_heap heap = runtime_heaps_find(&workload_more(wl)->heaps, spec->name);
+        c->facts.heap_start = runtime_heap_start(&heap, c->facts.limit[MEMORY]);
 }
 
-void plan_originals(struct cache *w, const struct target *t, const struct pod_container *pc,
+void plan_originals(const struct cache *w, const struct target *t, const struct pod_container *pc,
                     struct amount ret[static RESOURCES])
 {
         struct range_facts range;
@@ -65,7 +71,7 @@ void plan_originals(struct cache *w, const struct target *t, const struct pod_co
         memcpy(ret, c.facts.original, sizeof c.facts.original);
 }
 
-double plan_cpu_weight(struct cache *w, const struct target *t, const struct pod_container *pc)
+double plan_cpu_weight(const struct cache *w, const struct target *t, const struct pod_container *pc)
 {
         struct amount original[RESOURCES];
         plan_originals(w, t, pc, original);
@@ -83,6 +89,17 @@ static const struct pod *newest_pod(const struct target *t)
         return newest;
 }
 
+/* The newest pod that does not have its originals only for its start; without such a pod the newest. */
+static const struct pod *newest_settled(const struct plan *plan, const struct pod *newest)
+{
+        const struct pod *settled = NULL;
+        for (const struct pod *p = plan->target->pods; plan->starts && p; p = target_next_pod(plan->target, p))
+                if (!p->finished && !startup_holds_original(startup_stage_in(plan, p)) &&
+                    (!settled || p->created_ms > settled->created_ms))
+                        settled = p;
+        return settled ? settled : newest;
+}
+
 static const struct pod_container *container_of_pod(const struct pod *p, const char *name)
 {
         for (int i = 0; p && i < p->containers; i++)
@@ -91,15 +108,15 @@ static const struct pod_container *container_of_pod(const struct pod *p, const c
         return NULL;
 }
 
-static const struct published_amount *published_row(const struct target *t, const char *container)
+static const struct status_container *published_row(const struct target *t, const char *container)
 {
-        for (int i = 0; t->published && i < t->published->rows; i++)
-                if (t->published->row[i].container == container)
-                        return &t->published->row[i];
+        for (int i = 0; t->published && i < t->published->status.containers; i++)
+                if (t->published->status.container[i].name == container)
+                        return &t->published->status.container[i];
         return NULL;
 }
 
-/* How long a running pod of it has gone without a sample of this container. */
+/* The longest time, in ms, that a running pod of the target has gone without a sample of this container. */
 static int64_t silence_of(const struct target *t, const char *container, struct wall now)
 {
         int64_t longest = 0;
@@ -115,16 +132,17 @@ static int64_t silence_of(const struct target *t, const char *container, struct 
 }
 
 /*
- * Is the history behind what was published here? Then a state of Learning means that the profile asks for more of it by
- * now, and a deploy gets what the young get. One that was lost takes nothing back. (Status tells whole seconds.)
+ * Is the history that led to the published target still here? Then Learning means that the profile now asks for a
+ * longer history, and the published target no longer counts. If the history was lost, the published target stays in
+ * force. Times are compared in whole seconds, as the status has them.
  */
-static bool is_here(const struct target *t, const struct published_amount *row, const struct history *h)
+static bool is_here(const struct target *t, const struct status_container *row, const struct history *h)
 {
         bool stood_alone = row->state == STATE_NO_DATA || row->state == STATE_LEARNING;
-        return h && !stood_alone && h->usage.first_ms / SECOND_MS <= t->published->since_ms / SECOND_MS;
+        return h && !stood_alone && h->usage.first_ms / SECOND_MS <= t->published->status.since_ms / SECOND_MS;
 }
 
-static void reconcile_learn(struct cache *w, const struct target *t, const struct plan_facts *f,
+static void reconcile_learn(const struct cache *w, const struct target *t, const struct plan_facts *f,
                             struct plan_container *c)
 {
         const struct history *h = history_find(t, c->name);
@@ -137,11 +155,12 @@ static void reconcile_learn(struct cache *w, const struct target *t, const struc
                 .min_history_ms = t->profile ? t->profile->spec->apply.min_history_ms : 0,
         };
         recommend(h ? &h->usage : NULL, c->facts.policy, &facts, &c->facts.learned);
-        const struct published_amount *row = published_row(t, c->name);
+        const struct status_container *row = published_row(t, c->name);
         bool young = row && c->facts.learned.state == STATE_LEARNING && is_here(t, row, h);
         for (int r = 0; row && !young && r < RESOURCES; r++)
-                if (row->learned[r]) /* an original of then is none of now */
-                        c->facts.last_good[r] = row->target[r];
+                /* skip a target that was merely the owner's request then: it may have changed */
+                if (row->of[r].learned)
+                        c->facts.last_good[r] = amount_of_status(row->of[r].target);
 }
 
 static void reconcile_policy_of(const struct target *t, struct arena *a, struct plan_container *c)
@@ -150,7 +169,8 @@ static void reconcile_policy_of(const struct target *t, struct arena *a, struct 
                 c->facts.policy = profile_spec_container(t->profile->spec, text_of(c->name), &c->facts.ignored);
                 return;
         }
-        struct resource_policy *p = arena_new(a, RESOURCES * sizeof *p); /* orphaned: what was published stands */
+        /* orphaned: the published target stays in force */
+        struct resource_policy *p = arena_new(a, RESOURCES * sizeof *p);
         for (enum resource r = CPU; r < RESOURCES; r++) {
                 resource_policy_defaults(r, &p[r]);
                 p[r].enabled = true;
@@ -190,37 +210,30 @@ static void reconcile_injected(const struct pod *newest, struct plan *plan)
         }
 }
 
-static struct amount amount_shown(int64_t value)
-{
-        return value < 0 ? (struct amount){0} : (struct amount){true, value};
-}
-
-/* No pod is there to tell of those that are injected: as they were published, so that the pods that come get what was
- * learned. */
+/* Without pods, injected containers are unknown: take them from the published status, so that new pods get the learned
+ * target values. */
 static void injected_before(const struct target *t, struct plan *plan)
 {
-        for (int i = 0; t->published && i < t->published->rows; i++) {
-                const struct published_amount *row = &t->published->row[i];
-                if (published_role(t->published, row) != ROLE_INJECTED || in_template(t->workload, row->container) ||
-                    !history_find(t, row->container))
+        for (int i = 0; t->published && i < t->published->status.containers; i++) {
+                const struct status_container *row = &t->published->status.container[i];
+                if (row->role != ROLE_INJECTED || in_template(t->workload, row->name) || !history_find(t, row->name))
                         continue;
-                struct plan_container *c = add_injected(plan, row->container);
-                for (enum resource r = CPU; r < RESOURCES; r++) {
-                        c->facts.original[r] = c->facts.current[r] = c->raw[r] = amount_shown(row->shown[r].original);
-                        c->facts.limit[r] = amount_shown(row->shown[r].limit ? row->shown[r].limit : -1);
-                }
+                struct plan_container *c = add_injected(plan, row->name);
+                for (enum resource r = CPU; r < RESOURCES; r++)
+                        c->facts.original[r] = c->facts.current[r] = c->raw[r] = amount_of_status(row->of[r].original);
         }
 }
 
-static enum apply_mode reconcile_mode_of(const struct target *t)
+enum apply_mode plan_mode_of(const struct target *t)
 {
         return t->profile && dimension_writes(t) ? t->profile->spec->apply.mode : APPLY_RECOMMEND;
 }
 
-/* Its template stays as its owner wrote it, so what a deploy wrote stands in its pods. */
+/* Does halflife set requests on pods at admission? The template then keeps the owner's requests, and pods have the set
+ * ones. */
 static bool writes_pods(const struct target *t)
 {
-        return reconcile_mode_of(t) == APPLY_ON_DEPLOY && t->profile->spec->apply.at == AT_POD;
+        return plan_mode_of(t) == APPLY_ON_DEPLOY && t->profile->spec->apply.at == AT_POD;
 }
 
 static bool reconcile_is_lowered(const struct plan_container *c, enum resource r)
@@ -229,7 +242,7 @@ static bool reconcile_is_lowered(const struct plan_container *c, enum resource r
         return original.set && running.set && running.value < original.value;
 }
 
-static void gather_whole(struct cache *w, struct plan *plan, const struct plan_facts *f, struct arena *a)
+static void gather_whole(const struct cache *w, struct plan *plan, const struct plan_facts *f, struct arena *a)
 {
         struct plan_container *c = &plan->container[plan->containers];
         dimension_whole(w, plan->target, plan, c);
@@ -238,13 +251,13 @@ static void gather_whole(struct cache *w, struct plan *plan, const struct plan_f
         plan->containers++;
 }
 
-static void reconcile_gather(struct cache *w, struct plan *plan, const struct range_facts *range,
+static void reconcile_gather(const struct cache *w, struct plan *plan, const struct range_facts *range,
                              const struct plan_facts *f, struct arena *a)
 {
         const struct target *t = plan->target;
         const struct workload *wl = t->workload;
-        const struct pod *newest = newest_pod(t);
-        int most = wl->containers + (newest ? newest->containers : t->published ? t->published->rows : 0);
+        const struct pod *newest = newest_pod(t), *settled = newest_settled(plan, newest);
+        int most = wl->containers + (newest ? newest->containers : t->published ? t->published->status.containers : 0);
         plan->container = arena_new(a, sizeof *plan->container * (size_t)(most + 1));
         for (int i = 0; i < wl->containers; i++) {
                 struct plan_container *c = &plan->container[plan->containers++];
@@ -258,7 +271,7 @@ static void reconcile_gather(struct cache *w, struct plan *plan, const struct ra
                 injected_before(t, plan);
         for (int i = 0; i < plan->containers; i++) {
                 struct plan_container *c = &plan->container[i];
-                const struct pod_container *pc = container_of_pod(newest, c->name);
+                const struct pod_container *pc = container_of_pod(settled, c->name);
                 reconcile_policy_of(t, a, c);
                 reconcile_learn(w, t, f, c);
                 if (in_place(t))
@@ -301,11 +314,11 @@ static void reconcile_summarize(struct plan *plan)
 
 /* --- the rollout --- */
 
-/* Does the profile name the kind that rolls it out? */
+/* Does the profile name the kind that rolls out the workload's template? */
 static bool reconcile_is_named(const struct target *t)
 {
         const struct workload *wl = t->workload;
-        const struct watched_kind *by = workload_more(wl)->stand_in.kind, *k = by ? by : wl->kind;
+        const struct watched_kind *by = workload_more(wl)->rollout_ref.kind, *k = by ? by : wl->kind;
         for (int i = 0; t->profile && i < t->profile->spec->targets; i++) {
                 struct text group = kind_group(text_of(t->profile->spec->target[i].api_version));
                 if (text_is(group, k->group) && strcmp(t->profile->spec->target[i].kind, k->kind) == 0)
@@ -324,13 +337,14 @@ static void rollout_facts(const struct target *t, struct plan *plan)
         if (why)
                 snprintf(plan->blocked, sizeof plan->blocked, "%s", why);
         else if (workload_replicas(wl) < least && strcmp(wl->kind->kind, "DaemonSet") != 0)
-                snprintf(plan->blocked, sizeof plan->blocked, "it has %lld of at least %d replicas",
+                snprintf(plan->blocked, sizeof plan->blocked, "it has %lld replicas, minReplicas is %d",
                          (long long)workload_replicas(wl), least);
 }
 
-/* --- who else --- */
+/* --- others that set the requests --- */
 
-/* A request that another manager owns by server-side apply: our patch would make its next apply fail. */
+/* The manager that owns a request by server-side apply, whose next apply would fail after a patch by halflife; NULL:
+ * none. */
 static const char *foreign_manager(const struct plan *plan)
 {
         const struct workload *wl = plan->target->workload;
@@ -363,7 +377,7 @@ static void contest_facts(struct plan *plan)
         } else {
                 char until[WALL_TEXT_MAX];
                 snprintf(c->message, sizeof c->message, "%.200s; left alone until %s",
-                         t->apply_state.contest ? t->apply_state.contest : "put back by somebody",
+                         t->apply_state.contest ? t->apply_state.contest : "somebody put it back",
                          wall_print((struct wall){t->apply_state.contested_ms}, until));
         }
 }
@@ -371,7 +385,7 @@ static void contest_facts(struct plan *plan)
 static bool is_managed(const struct target *t, struct plan *plan)
 {
         const struct controller_owner *owner = &t->workload->owner_ref;
-        if (!owner->kind || in_place(t)) /* its template stays as it is */
+        if (!owner->kind || in_place(t)) /* InPlace never writes the template */
                 return false;
         struct plan_condition *c = plan_say(plan, "Managed", true, "OwnedByController");
         snprintf(c->message, sizeof c->message, "its template is written by %s '%s' (%s): set the requests there",
@@ -381,20 +395,21 @@ static bool is_managed(const struct target *t, struct plan *plan)
 
 /* --- judging --- */
 
-static void reconcile_judge(struct cache *w, struct plan *plan, const struct range_facts *range,
+static void reconcile_judge(const struct cache *w, struct plan *plan, const struct range_facts *range,
                             const struct plan_facts *f, struct arena *a)
 {
         const struct target *t = plan->target;
         const struct workload *wl = t->workload;
         static const struct apply_policy none = {.mode = APPLY_RECOMMEND, .max_decrease_percent = 100};
         struct apply_policy apply = t->profile ? t->profile->spec->apply : none;
-        const struct ns *ns = ns_get(w, text_of(t->ns));
-        apply.mode = reconcile_mode_of(t);
-        plan->opted_out = f->apply_never    ? "the controller's own setting apply: never"
+        const struct ns *ns = ns_find(w, t->ns);
+        apply.mode = plan_mode_of(t);
+        plan->opted_out = ns->exempt        ? "the controller's own setting exempt-namespaces"
+                          : f->apply_never  ? "the controller's own setting apply: never"
                           : wl->apply_never ? "the workload's annotation " ANNOTATION_APPLY
                           : ns->apply_never ? "its namespace's annotation " ANNOTATION_APPLY
                                             : NULL;
-        struct advise_facts facts = {
+        struct decide_facts facts = {
                 .workload =
                         {
                                 .now = f->now.wall,
@@ -410,16 +425,17 @@ static void reconcile_judge(struct cache *w, struct plan *plan, const struct ran
                                 .orphaned = plan->orphaned,
                                 .held = plan->held,
                                 .guarded = plan->guarded,
-                                .other_autoscaler = wl->rival != NULL,
+                                .other_autoscaler = wl->other_autoscaler != NULL,
                                 .rollout_blocked = plan->blocked[0] != '\0' && !in_place(t),
                                 .canary_waits = t->waits,
                                 .window_open = !t->profile || t->profile->window_open,
+                                .profile_fused = target_fused(t),
                                 .fuse_blown = f->fuse_blown,
                                 .changed_ms = t->apply_state.changed_ms,
                                 .after_kill = t->kill_ms && t->kill_ms >= whole_second(t->apply_state.changed_ms),
                         },
         };
-        scaling_facts(plan, f->now.wall, a);
+        autoscaler_plan_facts(plan, f->now.wall, a);
         for (enum resource r = CPU; r < RESOURCES; r++) {
                 facts.hpa_holds[r] = plan->hpa_holds[r];
                 facts.hpa_stands[r] = plan->hpa_stands[r];
@@ -430,15 +446,15 @@ static void reconcile_judge(struct cache *w, struct plan *plan, const struct ran
                 facts.pod_ratio[r] = range->pod_ratio[r];
         }
         size_t n = (size_t)plan->containers;
-        struct advise_container *c = arena_new(a, (n + 1) * sizeof *c);
+        struct decide_container *c = arena_new(a, (n + 1) * sizeof *c);
         struct advice *advice = arena_new(a, (n + 1) * sizeof *advice);
         for (size_t i = 0; i < n; i++)
                 c[i] = plan->container[i].facts;
         bool whole = n > 0 && c[n - 1].role == ROLE_WHOLE;
-        plan->apply = advise(&facts, c, n - whole, advice);
-        if (whole) { /* not one of the pod's containers, which are judged together */
-                const struct advise_facts alone = {.workload = facts.workload};
-                advise(&alone, &c[n - 1], 1, &advice[n - 1]);
+        plan->apply = decide_rollout(&facts, c, n - whole, advice);
+        if (whole) { /* the row of the whole is judged alone, not with the containers */
+                const struct decide_facts alone = {.workload = facts.workload};
+                decide_rollout(&alone, &c[n - 1], 1, &advice[n - 1]);
         }
         for (size_t i = 0; i < n; i++)
                 plan->container[i].advice = advice[i];
@@ -446,15 +462,16 @@ static void reconcile_judge(struct cache *w, struct plan *plan, const struct ran
 
 /* --- the whole --- */
 
-void plan_judge(struct cache *w, struct target *t, const struct plan_facts *f, struct arena *a, struct plan *ret)
+void plan_judge(const struct cache *w, struct target *t, const struct plan_facts *f, struct arena *a, struct plan *ret)
 {
         assert(t->workload);
         *ret = (struct plan){.target = t, .now = f->now.wall};
         struct range_facts range = {0};
-        if (t->dimension != DIMENSION_NAMESPACE) /* it bounds pods and containers */
+        if (t->dimension != DIMENSION_NAMESPACE) /* a LimitRange bounds pods and containers only */
                 range_facts(w, t->ns, &range);
         else
                 dimension_quota(w, t, ret->quota_hard, ret->quota_used);
+        startup_begin(w, ret);
         reconcile_gather(w, ret, &range, f, a);
         reconcile_summarize(ret);
         rollout_facts(t, ret);
@@ -462,21 +479,22 @@ void plan_judge(struct cache *w, struct target *t, const struct plan_facts *f, s
         ret->managed = is_managed(t, ret);
         ret->unrecorded = t->workload->original.broken || t->workload->applied.broken;
         ret->held = ret->unrecorded || (t->published && t->published->hold);
-        ret->carries |= reconcile_mode_of(t) == APPLY_RECOMMEND && resize_stands(t);
-        ret->orphaned = reconcile_mode_of(t) == APPLY_RECOMMEND && ret->carries;
+        ret->carries |= plan_mode_of(t) == APPLY_RECOMMEND && resize_stands(t);
+        ret->orphaned = plan_mode_of(t) == APPLY_RECOMMEND && ret->carries;
         ret->guarded = guard_holds(t, f->now.wall);
         if (ret->contested || ret->orphaned || ret->held || ret->guarded)
                 ret->state = STATE_HELD;
         reconcile_judge(w, ret, &range, f, a);
+        startup_judge(ret, newest_pod(t));
         plan_ask_quota(w, ret);
 }
 
-void plan_finish(struct cache *w, const struct plan_facts *f, struct arena *a, struct plan *p)
+void plan_finish(const struct cache *w, const struct plan_facts *f, struct arena *a, struct plan *p)
 {
         struct range_facts range = {0};
         if (p->target->dimension != DIMENSION_NAMESPACE)
                 range_facts(w, p->target->ns, &range);
-        scaling_targets(p, &range, f, a);
+        autoscaler_plan_targets(p, &range, f, a);
         resize_survey(w, f, p);
         conditions_say(p);
 }

@@ -1,5 +1,5 @@
 /*
- * InPlace, the facts: what is set on a workload's pods, how far each is from it, and what is said of that. No I/O.
+ * Mode InPlace in a plan: the requests that pods are to have, the pods without them, and condition Applied. No I/O.
  */
 #include <stdio.h>
 #include <string.h>
@@ -7,21 +7,22 @@
 #include "cache/guard_state.h"
 #include "cache/pod_canary.h"
 #include "cache/pod_namespace_targets.h"
+#include "cache/profile_fuse.h"
 #include "plan/plan.h"
 
-enum { PODS_AT_ONCE = 10 }; /* of one workload, that the kubelet is at */
+enum { PODS_AT_ONCE = 10 }; /* pods of one workload that are being resized at the same time */
 
 bool in_place(const struct target *t)
 {
         return t->profile && dimension_writes(t) && t->profile->spec->apply.mode == APPLY_IN_PLACE;
 }
 
-/* Nothing is below the original that its owner lowered since. */
+/* A request that halflife set counts only below the original: the owner may have lowered the original since. */
 void resize_setting(const struct target *t, struct plan_container *c)
 {
         const struct record_row *row = target_setting(t, c->name);
         if (!t->apply_state.in_place)
-                return; /* what the template has, from a rollout of ours before, stands */
+                return; /* the template's requests, from an earlier rollout by halflife, stay in force */
         for (enum resource r = CPU; r < RESOURCES; r++) {
                 struct amount original = c->facts.original[r], set = row ? row->request[r] : (struct amount){0};
                 c->ours[r] = set.set && original.set && set.value < original.value;
@@ -43,7 +44,7 @@ bool resize_stands(const struct target *t)
                 for (int i = 0; p->running && p->ours && i < p->containers; i++) {
                         const struct pod_container *c = &p->container[i];
                         if (resize_is_of(c, target_setting(t, c->name)) ||
-                            resize_is_of(c, pod_canary_resting(t, c->name)))
+                            resize_is_of(c, pod_canary_baseline(t, c->name)))
                                 return true;
                 }
         return false;
@@ -51,7 +52,7 @@ bool resize_stands(const struct target *t)
 
 /* --- taking back --- */
 
-/* OnDeploy starts nothing, but for taking back. */
+/* Does OnDeploy take a change back? It resizes pods for nothing else. */
 static bool takes_back(const struct plan *p)
 {
         return p->guarded && p->target->profile->spec->apply.mode == APPLY_ON_DEPLOY;
@@ -64,18 +65,24 @@ int64_t resize_set_ms(const struct plan *p)
 
 /* --- one pod --- */
 
-bool resize_is_raised(const struct plan *p, const struct pod *pod)
+/* A raise from before the pod's last start is over: the start had the original, and ends with what is set. */
+static int64_t raised_ms_of(const struct plan *p, const struct pod *pod)
 {
-        return pod->resizing && pod->resizing->raised_ms > p->target->apply_state.changed_ms;
+        int64_t raised_ms = pod->resizing ? pod->resizing->raised_ms : 0;
+        return p->starts && raised_ms < pod_began_ms(pod) ? 0 : raised_ms;
 }
 
-/* A pod that was raised once is not lowered below what it uses now. Without a sample that is not known. */
+bool resize_is_raised(const struct plan *p, const struct pod *pod)
+{
+        return raised_ms_of(p, pod) > p->target->apply_state.changed_ms;
+}
+
+/* May a raised pod not be lowered to `than`, because it uses more? True without a sample, as its usage is unknown. */
 static bool still_uses_more(const struct plan *p, const struct pod *pod, int container, enum resource r, int64_t than)
 {
-        const struct resizing *kept = pod->resizing;
-        if (!kept || !kept->raised_ms || !p->target->profile->spec->apply.raise.enabled)
+        if (!raised_ms_of(p, pod) || !p->target->profile->spec->apply.raise.enabled)
                 return false;
-        const struct raising *raising = &kept->raising[(size_t)container * RESOURCES + r];
+        const struct raising *raising = &pod->resizing->raising[(size_t)container * RESOURCES + r];
         return !raising->sampled || raising->used > than;
 }
 
@@ -86,15 +93,31 @@ static int64_t raise_to(const struct plan *p, const struct pod *pod, int contain
 }
 
 /*
- * The setting, else the original; of one whose change is taken back the original. What a pod was raised to stands until
- * the next setting, and beyond it for as long as the pod uses more than that; a raise that is due comes first. A pod
- * whose request is neither its template's nor recorded as ours is somebody else's.
+ * The request that is set for the pod. OnDeploy changes no request that a deploy has made. It sets a pod that was born
+ * with its originals to what a deploy would give it now.
  */
-struct amount resize_want(const struct plan *p, const struct plan_container *c, const struct pod *pod, int container,
-                          enum resource r, bool *ret_other)
+static struct amount resize_set_for(const struct plan *p, const struct plan_container *c, const struct pod *pod,
+                                    struct amount has, enum resource r)
+{
+        if (p->guarded)
+                return c->facts.original[r];
+        if (in_place(p->target))
+                return canary_share_of(p->target, c, pod, r);
+        return pod_has_originals(pod) && c->facts.original[r].set ? (struct amount){true, c->advice.gate[r].value}
+                                                                  : has;
+}
+
+/*
+ * The request that a started pod is to have: the request that halflife set, else the original; the original also where
+ * the change is taken back. A raised request stays until the next change, and longer while the pod uses more than the
+ * next change allows. A raise that is due wins. No request exceeds the original. A request that is neither the
+ * template's nor recorded as halflife's was set by somebody else and stays.
+ */
+static struct amount resize_target(const struct plan *p, const struct plan_container *c, const struct pod *pod,
+                                   int container, enum resource r, bool *ret_other)
 {
         struct amount original = c->facts.original[r], has = pod_request(&pod->container[container], r);
-        struct amount want = p->guarded ? original : canary_share_of(p->target, c, pod, r);
+        struct amount want = resize_set_for(p, c, pod, has, r);
         if (c->role == ROLE_INIT || c->role == ROLE_INJECTED || !want.set || !has.set || !original.set)
                 return (struct amount){0};
         if (!pod->ours && has.value != original.value) {
@@ -111,6 +134,16 @@ struct amount resize_want(const struct plan *p, const struct plan_container *c, 
         return want;
 }
 
+struct amount resize_want(const struct plan *p, const struct plan_container *c, const struct pod *pod, int container,
+                          enum resource r, bool *ret_other)
+{
+        struct amount want = resize_target(p, c, pod, container, r, ret_other);
+        if (want.set)
+                want.value = startup_want(startup_stage_in(p, pod), pod_request(&pod->container[container], r).value,
+                                          want.value, c->facts.original[r].value);
+        return want;
+}
+
 static const struct plan_container *resize_planned(const struct plan *p, const char *container)
 {
         for (int i = 0; i < p->containers; i++)
@@ -121,15 +154,17 @@ static const struct plan_container *resize_planned(const struct plan *p, const c
 
 struct seen {
         enum resize_verdict verdict;
-        bool other;   /* somebody else set a request of it */
-        bool raises;  /* it is to be raised */
+        bool other;   /* somebody else set a request of the pod */
+        bool raises;  /* the pod is to be raised */
         bool lowered; /* some request is below its original */
         bool falls;   /* some request is to be lower */
+        bool kept;    /* some request is above the target, because the pod starts or is late */
+        enum startup_stage stage;
 };
 
 static struct seen resize_look_at(const struct plan *p, const struct pod *pod)
 {
-        struct seen seen = {0};
+        struct seen seen = {.stage = startup_stage_in(p, pod)};
         struct resize_container c[VIEW_CONTAINERS];
         for (int i = 0; i < pod->containers; i++) {
                 const struct pod_container *pc = &pod->container[i];
@@ -138,11 +173,13 @@ static struct seen resize_look_at(const struct plan *p, const struct pod *pod)
                 for (enum resource r = CPU; r < RESOURCES; r++) {
                         c[i].request[r] = pod_request(pc, r);
                         c[i].limit[r] = pod_limit(pc, r);
-                        c[i].restarts[r] = pc->restarts[r];
-                        if (of)
-                                c[i].want[r] = resize_want(p, of, pod, i, r, &seen.other);
-                        if (!c[i].want[r].set)
+                        c[i].restarts[r] = pod_container_restarts(pc, r);
+                        struct amount target = of ? resize_target(p, of, pod, i, r, &seen.other) : (struct amount){0};
+                        if (!target.set)
                                 continue;
+                        c[i].want[r] = (struct amount){true, startup_want(seen.stage, c[i].request[r].value,
+                                                                          target.value, of->facts.original[r].value)};
+                        seen.kept |= c[i].want[r].value > target.value;
                         seen.raises |= raise_to(p, pod, i, r) > c[i].request[r].value;
                         seen.falls |= c[i].want[r].value < c[i].request[r].value;
                         seen.lowered |= c[i].request[r].value < of->facts.original[r].value;
@@ -152,7 +189,7 @@ static struct seen resize_look_at(const struct plan *p, const struct pod *pod)
         return seen;
 }
 
-/* --- all of them --- */
+/* --- all pods --- */
 
 static void count_progress(struct plan_resize *s, const struct pod *pod)
 {
@@ -164,7 +201,12 @@ static void count_progress(struct plan_resize *s, const struct pod *pod)
         s->verdict_text = pod->resizing ? pod->resizing->message : NULL;
 }
 
-static void resize_count_pod(struct plan *p, const struct plan_facts *f, struct pod *pod)
+static bool resize_fused(const struct plan *p, const struct plan_facts *f)
+{
+        return f->fuse_blown || target_fused(p->target);
+}
+
+static void resize_count_pod(struct plan *p, const struct plan_facts *f, const struct pod *pod)
 {
         static const struct resizing nothing;
         struct plan_resize *s = &p->resize;
@@ -172,7 +214,10 @@ static void resize_count_pod(struct plan *p, const struct plan_facts *f, struct 
                 pod->resizing && pod->resizing->set_ms == resize_set_ms(p) ? pod->resizing : &nothing;
         const struct seen seen = resize_look_at(p, pod);
         bool writes = seen.verdict == RESIZE_WRITES;
+        bool starts = startup_holds_original(seen.stage) || (seen.stage == STARTUP_OVER && pod_has_originals(pod));
         s->pods++;
+        s->starting += seen.kept && startup_holds_original(seen.stage);
+        s->late += seen.kept && seen.stage == STARTUP_LATE;
         s->verdict[seen.verdict]++;
         if (seen.verdict == RESIZE_STANDS && seen.other)
                 s->others++;
@@ -181,18 +226,20 @@ static void resize_count_pod(struct plan *p, const struct plan_facts *f, struct 
         if (writes) {
                 s->others += kept->left;
                 s->refused += !kept->left && kept->refused;
-                s->behind += !kept->left && !kept->refused;
+                s->behind += !kept->left && !kept->refused && !starts;
                 if (kept->refused && !s->refusal)
                         s->refusal = kept->refused;
         }
         bool has = !writes && !(seen.verdict == RESIZE_STANDS && pod->resize == RESIZE_GOES_ON);
-        s->first_behind += pod->canary && !has && !kept->left;
+        s->first_behind += pod->canary && !(has && !seen.kept) && !kept->left;
         bool forgets = seen.verdict == RESIZE_STANDS && pod->ours && !seen.lowered;
-        bool fused = f->fuse_blown && writes && seen.falls;
+        bool fused = resize_fused(p, f) && writes && seen.falls;
         bool due = !fused && (writes || forgets) && !kept->left && f->now.mono.ns >= kept->again.ns;
-        if (due && (!s->next || (seen.raises && !s->raises))) {
+        bool first = starts ? !s->starts : seen.raises && !s->raises && !s->starts;
+        if (due && (!s->next || first)) {
                 s->next = pod;
                 s->raises = seen.raises;
+                s->starts = starts;
         }
 }
 
@@ -204,7 +251,7 @@ static bool any_ours(const struct target *t)
         return p != NULL;
 }
 
-/* A new pod that no admission set: it asks for more than those that run, and the room may be gone that they left. */
+/* Has a new pod no node, because admission did not lower its requests? It asks for more than the pods that run. */
 static bool is_unplaced(const struct plan *p, const struct pod *pod)
 {
         if (!pod->lacks_room || pod->ours)
@@ -218,33 +265,49 @@ static bool is_unplaced(const struct plan *p, const struct pod *pod)
         return false;
 }
 
-/* What is set is followed by the running pods where a change of ours may be started at all. */
-static bool may_follow(const struct plan *p, const struct plan_facts *f)
+/* May halflife resize running pods to requests that it has set before? */
+static bool may_resize(const struct plan *p)
 {
         const struct target *t = p->target;
-        return (p->guarded || (p->state == STATE_READY && !f->source_away)) && !p->opted_out &&
-               !t->profile->spec->paused && !t->profile->error && !p->held && !p->contested && !t->workload->rival;
+        return !p->opted_out && !t->profile->spec->paused && !t->profile->error && !p->held && !p->contested &&
+               !t->workload->other_autoscaler;
+}
+
+/* May the running pods follow a change? Only where halflife may start one at all, or takes one back. */
+static bool may_follow(const struct plan *p, const struct plan_facts *f)
+{
+        return (p->guarded || (p->state == STATE_READY && !f->source_away)) && may_resize(p);
+}
+
+/* Is the pod one that halflife may resize in this mode? */
+static bool resize_counts(const struct plan *p, const struct pod *pod)
+{
+        return pod->running && (in_place(p->target) || p->guarded || pod->original);
 }
 
 void resize_survey(const struct cache *w, const struct plan_facts *f, struct plan *p)
 {
         struct plan_resize *s = &p->resize;
         *s = (struct plan_resize){0};
-        if (!(in_place(p->target) || takes_back(p)) || (!p->carries && !p->guarded && !any_ours(p->target)))
+        if (!(in_place(p->target) || takes_back(p) || p->starts) ||
+            (!p->carries && !p->guarded && !p->starts && !any_ours(p->target)))
                 return;
-        for (struct pod *pod = p->target->pods; pod; pod = pod->next_of_target) {
-                if (pod->running)
+        for (const struct pod *pod = p->target->pods; pod; pod = pod->next_of_target) {
+                if (resize_counts(p, pod))
                         resize_count_pod(p, f, pod);
-                s->unplaced += is_unplaced(p, pod);
+                s->unplaced += !p->starts && is_unplaced(p, pod);
         }
         s->unserved = w->resize == RESIZE_ABSENT;
         bool follows = may_follow(p, f) && w->resize == RESIZE_SERVED;
-        s->goes_on = follows && ((s->behind && !f->fuse_blown) || s->progress[RESIZE_GOES_ON]);
-        if (!follows || (s->progress[RESIZE_GOES_ON] >= PODS_AT_ONCE && !s->raises))
+        s->goes_on = follows && ((s->behind && !resize_fused(p, f)) || s->progress[RESIZE_GOES_ON]);
+        bool full = s->progress[RESIZE_GOES_ON] >= PODS_AT_ONCE && !s->raises;
+        /* A start ends at its time, as a deploy would have set the pod: whether usage is read, or others go on. */
+        bool may = s->starts ? may_resize(p) && w->resize == RESIZE_SERVED : follows && !full;
+        if (!may)
                 s->next = NULL;
 }
 
-/* --- what is said --- */
+/* --- conditions --- */
 
 static bool resize_stuck(struct plan *p, const char *reason, int pods, const char *what, const char *why)
 {
@@ -290,38 +353,40 @@ bool resize_says(struct plan *p)
         if (s->unplaced) {
                 struct plan_condition *c = plan_say(p, "Applied", false, "Unschedulable");
                 snprintf(c->message, sizeof c->message,
-                         "%d new pods came with the original, and no node has the room: the admission webhook "
+                         "%d new pods have the original requests, and no node has room for them: the admission webhook "
                          "(manifests/overlays/admission) is not installed, or did not see them",
                          s->unplaced);
                 s->stuck = true;
                 return true;
         }
         if (s->unserved && wait)
-                return resize_stuck(p, "ResizeUnsupported", wait,
-                                    "stay as they are, for this server cannot resize pods; new ones come with it",
-                                    NULL);
+                return resize_stuck(
+                        p, "ResizeUnsupported", wait,
+                        "stay as they are, because this API server cannot resize pods; new pods get the change", NULL);
         if (s->goes_on) {
                 struct plan_condition *c = plan_say(p, "Applied", false, "Resizing");
                 snprintf(c->message, sizeof c->message, "running pods are being resized, %d at once", PODS_AT_ONCE);
                 return true;
         }
-        return resize_stuck(p, "ResizeRefused", s->refused, "are refused, and tried again", s->refusal) ||
+        return resize_stuck(p, "ResizeRefused", s->refused, "were refused by the API server, and are tried again",
+                            s->refusal) ||
                resize_stuck(p, "Infeasible", s->progress[RESIZE_INFEASIBLE],
-                            "stay as they are until the next setting, their nodes never have the room",
+                            "stay as they are until the next change, as their nodes can never have the room",
                             s->verdict_text) ||
                resize_stuck(p, "Deferred", s->progress[RESIZE_DEFERRED], "wait for room on their nodes",
                             s->verdict_text) ||
-               resize_stuck(p, "ResizeFails", s->progress[RESIZE_FAILS], "are tried again by their nodes",
+               resize_stuck(p, "ResizeFails", s->progress[RESIZE_FAILS], "failed to resize, and their nodes try again",
                             s->verdict_text) ||
-               resize_stuck(p, "QoS", s->verdict[RESIZE_QOS],
-                            "stay as they are, because a resize may not change their QoS class; new ones come with it",
-                            NULL) ||
+               resize_stuck(
+                       p, "QoS", s->verdict[RESIZE_QOS],
+                       "stay as they are, because a resize may not change their QoS class; new pods get the change",
+                       NULL) ||
                resize_stuck(
                        p, "RestartRequired", s->verdict[RESIZE_RESTARTS],
-                       "stay as they are, because their resizePolicy would restart containers; new ones come with it",
+                       "stay as they are, because their resizePolicy would restart containers; new pods get the change",
                        NULL) ||
                resize_stuck(p, "SetByOthers", s->others, "have requests that somebody else set", NULL) ||
-               resize_stuck(p, "Waiting", s->behind, "are yet to be resized, and nothing is changed at present",
+               resize_stuck(p, "Waiting", s->behind, "are yet to be resized, but nothing may be changed at present",
                             NULL) ||
                canary_applies(p);
 }

@@ -4,6 +4,7 @@
 
 #include "base/mem.h"
 #include "base/yaml.h"
+#include "request_headers.h"
 
 enum { FILE_MOST = 1 << 20 };
 
@@ -23,7 +24,7 @@ static int read_pem(const char *path, char **ret, struct err *err)
         return *ret ? 0 : err->code;
 }
 
-/* A token or password: without the line end that editors put behind it. */
+/* Read a token or password, without the line end that editors add. */
 static int read_secret(const char *path, char **ret, struct err *err)
 {
         if (!path)
@@ -51,6 +52,8 @@ static int credentials_read_all(struct credentials *fresh, const struct promethe
                 rc = read_secret(o->password_file, &password, err);
         if (rc == 0 && o->user)
                 fresh->basic = mem_printf("%s:%s", o->user, password ? password : "");
+        if (rc == 0 && o->headers_file)
+                rc = request_headers_read(o->headers_file, fresh->bearer || fresh->basic, &fresh->headers, err);
         credentials_forget(password);
         return rc;
 }
@@ -82,6 +85,7 @@ void credentials_release(struct credentials *id)
 {
         credentials_forget(id->bearer);
         credentials_forget(id->basic);
+        credentials_forget(id->headers);
         credentials_forget(id->key);
         mem_free(id->cert);
         mem_free(id->ca);

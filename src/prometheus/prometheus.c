@@ -1,6 +1,6 @@
 /*
- * A fetch: both queries under way at once, their series interned by name, their points joined and put in order when
- * both are there.
+ * A fetch of usage runs both queries at once, one of throttling runs one. It collects their series by name; when both
+ * answers are complete, it joins and sorts the points.
  */
 #include "prometheus/prometheus.h"
 
@@ -12,11 +12,11 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "credentials.h"
-#include "decode.h"
+#include "decode_series.h"
 #include "net/stream.h"
 #include "query.h"
 
-enum { MATCHERS_MOST = 4 << 10, QUERY_MOST = 8 << 10, SERIES_MOST = 4 << 20 /* bytes of one */, ERROR_BODY = 4 << 10 };
+enum { MATCHERS_MOST = 4 << 10, QUERY_MOST = 8 << 10, SERIES_MOST = 4 << 20 /* per series */, ERROR_BODY = 4 << 10 };
 #define ANSWER_MOST (INT64_C(1) << 30)
 
 struct prometheus {
@@ -24,7 +24,7 @@ struct prometheus {
         struct prometheus_options options;
         struct http *http;
         struct credentials credentials;
-        int fetches; /* under way */
+        int fetches; /* number of fetches in progress */
 };
 
 struct raw_point {
@@ -35,9 +35,8 @@ struct raw_point {
 };
 
 struct series_entry {
-        struct prometheus_series s; /* points behind the entry, where its key is */
-        uint32_t place;             /* in the answer */
-        uint32_t number;            /* as it came */
+        struct prometheus_series s; /* points into key */
+        uint32_t number;            /* order of arrival, from 0 */
         char key[];                 /* "ns/pod/container" */
 };
 
@@ -47,12 +46,12 @@ struct prometheus_fetch {
         struct query {
                 struct prometheus_fetch *fetch;
                 enum resource resource;
-                struct http_call *call; /* NULL: it has ended */
+                struct http_call *call; /* NULL: the call has ended */
                 struct stream stream;
-                struct buf refusal; /* the body of an answer that is none */
+                struct buf refusal; /* the body of an error response */
                 struct series_entry *reading;
         } query[RESOURCES];
-        struct loop_timer failed; /* nothing was asked: told from the loop all the same */
+        struct loop_timer failed; /* reports from the loop that no query could be sent */
         struct arena item;
         struct map by_name; /* key -> struct series_entry */
         struct series_entry **entry;
@@ -64,9 +63,9 @@ struct prometheus_fetch {
         void *arg;
 };
 
-/* --- the parties --- */
+/* --- settings --- */
 
-/* It stands in process lists, in the log and in what check prints. */
+/* Does a URL hold a user or password? It would show in process lists, in the log, and in the output of check. */
 static bool holds_password(const char *url)
 {
         const char *authority = strstr(url, "://") + 3;
@@ -80,15 +79,15 @@ static int prometheus_check(const struct prometheus_options *o, struct err *err)
                                o->url);
         if (holds_password(o->url))
                 return err_set(err, ERR_INVALID,
-                               "Prometheus' URL holds a user: give prometheus-user and prometheus-password-file, for "
-                               "the URL is shown");
+                               "Prometheus' URL holds a user: give prometheus-user and prometheus-password-file, since "
+                               "the URL is shown in logs");
         if (!o->cert_file != !o->key_file)
                 return err_set(err, ERR_INVALID,
-                               "a client certificate for Prometheus wants both files, certificate and key");
+                               "a client certificate for Prometheus needs both files, certificate and key");
         if (o->bearer_file && o->user)
                 return err_set(err, ERR_INVALID, "Prometheus takes a token or a user and password, not both");
         if (o->password_file && !o->user)
-                return err_set(err, ERR_INVALID, "a password for Prometheus wants a user");
+                return err_set(err, ERR_INVALID, "a password for Prometheus needs a user");
         if (o->matchers && strlen(o->matchers) > MATCHERS_MOST)
                 return err_set(err, ERR_INVALID, "matchers for Prometheus are longer than %d bytes", MATCHERS_MOST);
         return query_check_matchers(o->matchers, err);
@@ -118,7 +117,7 @@ void prometheus_free(struct prometheus *p)
         mem_free(p);
 }
 
-/* --- an answer comes --- */
+/* --- reading an answer --- */
 
 static struct series_entry *prometheus_entry_of(struct prometheus_fetch *f, const struct prometheus_series *s)
 {
@@ -188,7 +187,7 @@ static int prometheus_on_data(void *arg, const struct http_reply *head, const ch
         return rc;
 }
 
-/* --- it ends --- */
+/* --- the end of a fetch --- */
 
 static int compare_entries(const void *a, const void *b)
 {
@@ -209,7 +208,7 @@ static int compare_points(const void *a, const void *b)
         return (x->resource > y->resource) - (x->resource < y->resource);
 }
 
-/* Series in the order of their names, points in that of time. */
+/* Sort the series by name and the points by time. */
 static void put_in_order(struct prometheus_fetch *f, struct prometheus_series **ret_series)
 {
         uint32_t *place = mem_new_array(f->entries + 1, sizeof *place);
@@ -228,7 +227,7 @@ static void put_in_order(struct prometheus_fetch *f, struct prometheus_series **
         *ret_series = series;
 }
 
-/* Both resources of a series at one time are one point. */
+/* Join the values of both resources of a series at the same time into one point. */
 static struct prometheus_point *prometheus_join(const struct prometheus_fetch *f, size_t *ret_count)
 {
         struct prometheus_point *point = mem_new_array(f->raws + 1, sizeof *point);
@@ -274,7 +273,7 @@ static void fetch_end(struct prometheus_fetch *f)
                 a->series_count = f->entries;
                 a->point = point;
         } else {
-                err_wrap(&a->err, "usage from Prometheus");
+                err_wrap(&a->err, "%s from Prometheus", f->slice.of == PROMETHEUS_THROTTLING ? "throttling" : "usage");
         }
         f->done(f->arg, a);
         mem_free(series);
@@ -282,7 +281,7 @@ static void fetch_end(struct prometheus_fetch *f)
         fetch_free(f);
 }
 
-/* Why an answer that came is none; 0: it is one. */
+/* Judge the HTTP status of a response: 0 for 200, else an error that says what the caller can do. */
 static int judge_status(const struct query *q, const struct http_reply *reply, struct err *err)
 {
         char said[256];
@@ -291,16 +290,18 @@ static int judge_status(const struct query *q, const struct http_reply *reply, s
                 return 0;
         query_error(buf_text(&q->refusal), said, sizeof said);
         if (status == 401 || status == 403)
-                return err_set(err, ERR_DENIED, "HTTP %d: it wants other credentials: %s", status, said);
+                return err_set_http(err, ERR_DENIED, status, "HTTP %d: the credentials are refused: %s", status, said);
         if (status == 404)
-                return err_set(err, ERR_INVALID, "HTTP 404: no Prometheus is there; is the URL's path right?");
-        /* 422: the query ran into a bound of the server's, of samples or time. */
+                return err_set_http(err, ERR_INVALID, status,
+                                    "HTTP 404: there is no Prometheus at this URL; is its path right?");
+        /* 422: the query exceeded one of the server's limits, on samples or time. */
         if (status == 422 || status == 413)
-                return err_set(err, ERR_TOOBIG, "HTTP %d: %s", status, said);
-        return err_set(err, status == 429 || status >= 500 ? ERR_RETRY : ERR_INVALID, "HTTP %d: %s", status, said);
+                return err_set_http(err, ERR_TOOBIG, status, "HTTP %d: %s", status, said);
+        return err_set_http(err, status == 429 || status >= 500 ? ERR_RETRY : ERR_INVALID, status, "HTTP %d: %s",
+                            status, said);
 }
 
-/* Thanos and Prometheus answer 200 and say in warnings that parts are missing: that is no whole answer. */
+/* Refuse an answer with warnings: Thanos and Prometheus answer 200 and report missing parts as warnings. */
 static int judge_envelope(const struct query *q, struct err *err)
 {
         struct text key, doc = stream_envelope(&q->stream);
@@ -315,7 +316,7 @@ static int judge_envelope(const struct query *q, struct err *err)
                 }
         if (json_done(&j, err) < 0)
                 return err->code;
-        return warned ? err_set(err, ERR_RETRY, "the answer is not whole: it comes with warnings") : 0;
+        return warned ? err_set(err, ERR_RETRY, "the answer may be incomplete: it comes with warnings") : 0;
 }
 
 static void prometheus_on_done(void *arg, const struct http_reply *reply)
@@ -344,7 +345,7 @@ static void prometheus_on_done(void *arg, const struct http_reply *reply)
                 fetch_end(f);
 }
 
-/* --- it begins --- */
+/* --- the start of a fetch --- */
 
 static void prometheus_ask(struct prometheus_fetch *f, enum resource r)
 {
@@ -353,13 +354,17 @@ static void prometheus_ask(struct prometheus_fetch *f, enum resource r)
         struct buf promql = {0}, form = {0};
         buf_init(&promql, QUERY_MOST);
         buf_init(&form, 4 * QUERY_MOST);
-        query_promql(&promql, &p->options, r, &f->slice);
+        if (f->slice.of == PROMETHEUS_THROTTLING)
+                query_promql_throttling(&promql, &p->options, &f->slice);
+        else
+                query_promql(&promql, &p->options, r, &f->slice);
         query_form(&form, promql.data, &f->slice);
         q->call = http_start(p->http, &(struct http_request){.method = HTTP_POST,
                                                              .peer = &p->credentials.peer,
                                                              .path_query = "/api/v1/query_range",
                                                              .bearer = p->credentials.bearer,
                                                              .basic = p->credentials.basic,
+                                                             .headers = p->credentials.headers,
                                                              .content_type = "application/x-www-form-urlencoded",
                                                              .body = buf_text(&form),
                                                              .gzip = true,
@@ -389,12 +394,12 @@ struct prometheus_fetch *prometheus_fetch(struct prometheus *p, const struct pro
                 stream_init(&f->query[r].stream, STREAM_QUERY, SERIES_MOST, ANSWER_MOST, on_item, &f->query[r]);
                 buf_init(&f->query[r].refusal, ERROR_BODY);
         }
-        bool unread = !p->credentials.peer.base_url; /* the one before could not read them, and has yet to say so */
+        bool unread = !p->credentials.peer.base_url; /* a fetch still in progress failed to read the files */
         if ((p->fetches++ == 0 || unread) && credentials_read(&p->credentials, &p->options, &f->answer.err) < 0) {
                 loop_timer_set(p->loop, &f->failed, 0, on_failed, f);
                 return f;
         }
-        for (enum resource r = CPU; r < RESOURCES; r++)
+        for (enum resource r = CPU; r < (s->of == PROMETHEUS_THROTTLING ? MEMORY : RESOURCES); r++)
                 prometheus_ask(f, r);
         return f;
 }

@@ -2,9 +2,9 @@
 
 #include <string.h>
 
-/* --- matchers that people give --- */
+/* --- matchers from the settings --- */
 
-/* The byte after a string that begins at p, or NULL where it does not end. */
+/* The byte after the string that begins at p, or NULL if the string does not end. */
 static const char *skip_string(const char *p)
 {
         for (char quote = *p++; *p; p++) {
@@ -23,7 +23,7 @@ int query_check_matchers(const char *matchers, struct err *err)
         while (p && *p) {
                 if (strchr("{}()[]#", *p))
                         return err_set(err, ERR_INVALID,
-                                       "matchers '%s': '%c' has no place there; give label matchers such as "
+                                       "matchers '%s': '%c' is not allowed; give label matchers such as "
                                        "cluster=\"a\",job=~\"kubelet.*\"",
                                        matchers, *p);
                 if (*p == ',' && last == ',')
@@ -51,9 +51,10 @@ static void query_add_quoted(struct buf *out, const char *s)
         (void)buf_add_text(out, "\"");
 }
 
-static void add_selector(struct buf *out, const struct prometheus_options *o, const char *ns)
+static void add_selector(struct buf *out, const struct prometheus_options *o, enum prometheus_names names,
+                         const char *ns)
 {
-        (void)buf_add_text(out, o->names == PROMETHEUS_CADVISOR
+        (void)buf_add_text(out, names == PROMETHEUS_CADVISOR
                                         ? "{container!=\"\",container!=\"POD\",metrics_path=~\"(.*/cadvisor)?\""
                                         : "{container!=\"\",metrics_path=~\"(.*/resource)?\"");
         if (ns) {
@@ -73,8 +74,23 @@ void query_promql(struct buf *out, const struct prometheus_options *o, enum reso
         (void)buf_add_text(out, r == CPU ? "sum by (namespace, pod, container) (rate(container_cpu_usage_seconds_total"
                                          : "max by (namespace, pod, container) "
                                            "(max_over_time(container_memory_working_set_bytes");
-        add_selector(out, o, s->ns);
+        add_selector(out, o, o->names, s->ns);
         (void)buf_printf(out, "[%llds]))", (long long)window_s);
+}
+
+static void query_add_increase(struct buf *out, const struct prometheus_options *o, const char *counter, const char *ns)
+{
+        (void)buf_printf(out, "sum by (namespace, pod, container) (increase(%s", counter);
+        add_selector(out, o, PROMETHEUS_CADVISOR, ns);
+        (void)buf_add_text(out, "[1h]))");
+}
+
+void query_promql_throttling(struct buf *out, const struct prometheus_options *o, const struct prometheus_slice *s)
+{
+        query_add_increase(out, o, "container_cpu_cfs_throttled_periods_total", s->ns);
+        (void)buf_add_text(out, " / ");
+        query_add_increase(out, o, "container_cpu_cfs_periods_total", s->ns);
+        (void)buf_printf(out, " >= 0.%d", PROMETHEUS_THROTTLED_LEAST);
 }
 
 static void query_add_escaped(struct buf *out, const char *s)

@@ -1,5 +1,5 @@
 /*
- * What is asked, as text: PromQL and the form that carries it.
+ * The text of a query: PromQL, and the HTTP form that carries it.
  */
 #ifndef HALFLIFE_PROMETHEUS_QUERY_H
 #define HALFLIFE_PROMETHEUS_QUERY_H
@@ -7,11 +7,15 @@
 #include "base/buf.h"
 #include "prometheus/prometheus.h"
 
-/* ERR_INVALID: braces, unclosed strings or a comma too many: what would end the selector, or mean something else. */
+/* ERR_INVALID if matchers hold brackets, '#', an unclosed string or a comma too many. They would end the selector, or
+ * change its meaning. */
 int query_check_matchers(const char *matchers, struct err *err);
-/* Both append to a buffer. */
+/* Append the PromQL for one resource. */
 void query_promql(struct buf *out, const struct prometheus_options *o, enum resource r,
                   const struct prometheus_slice *s);
+/* Append the PromQL for the share of throttled periods. */
+void query_promql_throttling(struct buf *out, const struct prometheus_options *o, const struct prometheus_slice *s);
+/* Append the form for /api/v1/query_range, percent-encoded. */
 void query_form(struct buf *out, const char *promql, const struct prometheus_slice *s);
 
 #endif

@@ -2,9 +2,10 @@
 
 #include <math.h>
 
+#include "core/gates.h"
 #include "core/rules.h"
 
-enum { INTERVAL_MS = MINUTE_MS }; /* the controller's own default */
+enum { INTERVAL_MS = MINUTE_MS }; /* the controller's default sampling interval */
 static const double cpu_weight = 0.1;
 static const double units_of_one[RESOURCES] = {[CPU] = 1000, [MEMORY] = 1};
 
@@ -61,7 +62,7 @@ static struct replay_entity *add_entity(struct replay *r, struct text name)
         return e;
 }
 
-/* NULL: too many. */
+/* Find or add an entity; NULL if there are too many. */
 static struct replay_entity *find_entity(struct replay *r, struct text name)
 {
         if (r->last && text_is(name, r->last->name))
@@ -126,7 +127,7 @@ static void deploy_resource(const struct replay *r, struct replay_policy *p, str
                 deploy_request(p, &t->requests, (enum replay_way)way, q, c.target.value);
 }
 
-/* A peak that was raised above falls back to the highest value seen. */
+/* Set the peak policy's requests to the highest value seen, also where a raise went above it. */
 static void deploy_peak(struct replay *r, struct replay_entity *e)
 {
         for (int way = 0; way < replay_ways(r); way++)
@@ -139,7 +140,7 @@ static void deploy_peak(struct replay *r, struct replay_entity *e)
                 }
 }
 
-/* What is learned between two deploys does not change while there are no rows: of several only the last counts. */
+/* Deploy an entity once for all deploy times since its previous row: without rows in between all would be equal. */
 static void deploy_entity(struct replay *r, struct replay_entity *e, int64_t now_ms)
 {
         for (int i = 0; i < r->policies; i++) {
@@ -178,8 +179,8 @@ static enum sample_verdict replay_learn(struct replay *r, struct replay_entity *
         return verdict;
 }
 
-/* What usage that stands above it for long makes of a request. There is no original to bound it. Above is what
- * score_row() counts, too. */
+/* Raise a request if usage has been above it for long enough. A trace has no original, so nothing bounds the raise.
+ * A row counts as above the request exactly when score_row() counts it so. */
 static void raise_request(const struct replay *r, struct replay_request *q, enum resource resource,
                           const struct sample *sample, int64_t round_to, struct score *s)
 {
@@ -254,7 +255,7 @@ static const char *replay_reason_of(enum sample_verdict v)
         case SAMPLE_ABSURD:
                 return "cpu_cores is above 1e5 or memory_bytes above 1e15";
         default:
-                return "cpu_cores or memory_bytes is below 0 or too large a number";
+                return "cpu_cores or memory_bytes is negative or too large";
         }
 }
 
@@ -267,8 +268,9 @@ int replay_row(struct replay *r, const struct trace_row *row, const char **ret_w
         r->rows++;
         if (e->rows > 0 && s.at.ms <= e->last_ms)
                 return replay_refuse(r, ret_why,
-                                     s.at.ms == e->last_ms ? "timestamp_s is that of the entity's row before"
-                                                           : "timestamp_s is earlier than the entity's row before");
+                                     s.at.ms == e->last_ms
+                                             ? "timestamp_s equals that of the entity's previous row"
+                                             : "timestamp_s is earlier than that of the entity's previous row");
         if (e->rows > 0 && s.at.ms > e->deploy_ms)
                 deploy_entity(r, e, s.at.ms);
         memcpy(s.has, row->has, sizeof s.has);

@@ -11,17 +11,17 @@ enum { BUFFER_SIZE = 1 << 20, FIELDS = 4, NUMBER_MAX = 512, TIME_DIGITS = 12 };
 
 /* --- numbers --- */
 
-/* A product or quotient of two exact doubles is rounded once, as strtod rounds: so a mantissa up to 2^53 and a power of
- * ten up to 10^22, both exact, need no strtod. */
+/* Numbers with a mantissa up to 2^53 and a power of ten up to 10^22 need no strtod. Both are exact doubles, and one
+ * product or quotient of exact doubles is rounded once, as strtod does. */
 enum { EXACT_POWER = 22, EXACT_DIGITS = 19, EXPONENT_MOST = 100000 };
 static const double power_of_ten[EXACT_POWER + 1] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
                                                      1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
                                                      1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
 
-/* A number cut up: value = mantissa * 10^exponent, unless it has more digits than are kept. */
+/* A number in parts: value = mantissa * 10^exponent, if digits is at most EXACT_DIGITS. */
 struct decimal {
         uint64_t mantissa;
-        int digits; /* that count: leading zeros do not */
+        int digits; /* number of digits, without leading zeros */
         int64_t exponent;
         bool negative;
 };
@@ -41,7 +41,7 @@ static const char *trace_scan_digits(const char *p, const char *end, struct deci
         return p;
 }
 
-/* "e", a sign, digits; NULL: it is not one. */
+/* Parse a sign and digits after the "e"; NULL if there are no digits. */
 static const char *scan_exponent(const char *p, const char *end, struct decimal *d)
 {
         int64_t exponent = 0;
@@ -129,7 +129,7 @@ static int trace_split(struct text line, struct text field[static FIELDS])
         }
 }
 
-/* UTF-8 that a terminal can be shown. */
+/* Is the text UTF-8 without control characters, so that it may be printed on a terminal? */
 static bool is_printable(struct text t)
 {
         for (size_t at = 0, n; at < t.len; at += n) {
@@ -155,7 +155,7 @@ static const char *read_row(struct text line, struct trace_row *row)
 {
         struct text field[FIELDS];
         if (trace_split(line, field) != FIELDS)
-                return "it has not four columns: " TRACE_HEADER;
+                return "it does not have four columns: " TRACE_HEADER;
         row->entity = field[0];
         if (row->entity.len == 0)
                 return "entity is empty";
@@ -164,7 +164,7 @@ static const char *read_row(struct text line, struct trace_row *row)
         if (!is_printable(row->entity))
                 return "entity is not UTF-8 or has control characters";
         if (!trace_read_time(field[1], &row->at_s))
-                return "timestamp_s is not whole seconds since zero, of at most 12 digits";
+                return "timestamp_s is not a whole number of seconds with at most 12 digits";
         const char *why = trace_read_value(field[2], CPU, row);
         if (!why)
                 why = trace_read_value(field[3], MEMORY, row);
@@ -198,7 +198,7 @@ void trace_release(struct trace *t)
         *t = (struct trace){0};
 }
 
-/* More bytes behind those not read yet; 0 when there are some or the end is reached. */
+/* Append more bytes to the buffer, or set at_end. Returns 0 or ERR_IO. */
 static int trace_fill(struct trace *t, struct err *err)
 {
         memmove(t->buf, t->buf + t->begin, t->end - t->begin);
@@ -216,7 +216,8 @@ static int trace_fill(struct trace *t, struct err *err)
         return 0;
 }
 
-/* One line without its end: 1; 0 at the end of all. Of one that is too long the first TRACE_LINE_MAX + 1 bytes. */
+/* Read a line without its line end. Returns 1, or 0 at the end of the source. A line that is too long is reported with
+ * the length TRACE_LINE_MAX + 1, so that the caller refuses it. */
 static int next_line(struct trace *t, struct text *ret, struct err *err)
 {
         bool cut = false;
@@ -231,7 +232,7 @@ static int next_line(struct trace *t, struct text *ret, struct err *err)
                 }
                 if (t->at_end)
                         return 0;
-                if (len > TRACE_LINE_MAX) { /* forget what cannot be used, so that there is room to find its end */
+                if (len > TRACE_LINE_MAX) { /* drop the long line so far, to make room for finding its end */
                         cut = true;
                         t->begin = t->end;
                 }

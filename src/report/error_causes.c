@@ -6,7 +6,7 @@
 
 /* --- the text --- */
 
-/* Behind the path: paths hold no space. */
+/* The text after "PATH: "; paths contain no space. NULL: no such text. */
 static const char *cause_behind(const char *path)
 {
         const char *space = strchr(path, ' ');
@@ -33,7 +33,7 @@ static bool in_name(char c)
         return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '.';
 }
 
-/* How long the subject is that stands at p as a word of its own; 0: none does. before: the byte in front of it. */
+/* The length of a subject that is a whole word at p; 0: none. before: the byte before p. */
 static size_t subject_at(const char *p, char before, const char *const *subject)
 {
         for (; subject && *subject && !in_name(before); subject++) {
@@ -44,10 +44,10 @@ static size_t subject_at(const char *p, char before, const char *const *subject)
         return 0;
 }
 
-/* A number that says nothing of the cause: a time, a port, a stream; not that of an HTTP status. */
+/* The length of a number at p that is not part of the cause, as a time or port; 0 for an HTTP status. */
 static size_t number_at(const char *p, const char *text)
 {
-        bool inside = p > text && p[-1] >= '0' && p[-1] <= '9'; /* of one that is kept */
+        bool inside = p > text && p[-1] >= '0' && p[-1] <= '9'; /* within a number that counts */
         bool status = p - text >= 5 && memcmp(p - 5, "HTTP ", 5) == 0;
         return inside || status ? 0 : strspn(p, "0123456789");
 }
@@ -69,11 +69,11 @@ uint64_t cause_digest(const struct err *err, const char *const *subject)
         return digest;
 }
 
-/* --- what it is --- */
+/* --- kinds of causes --- */
 
 bool cause_is_missing_rule(const struct err *err)
 {
-        return err->code == ERR_DENIED && strstr(err->text, "HTTP 403") && strstr(err->text, " cannot ");
+        return err->code == ERR_DENIED && err->http_status == 403 && strstr(err->text, " cannot ");
 }
 
 bool cause_is_going_namespace(const struct err *err)
@@ -86,22 +86,22 @@ const char *cause_cure(const struct err *err)
         switch (err->code) {
         case ERR_DENIED:
                 if (cause_is_missing_rule(err))
-                        return "grant the rule, manifests/base/rbac.yaml has them all; 'halflife check' names what is "
-                               "missing";
-                if (strstr(err->text, "HTTP 401"))
-                        return "renew the credentials; files of them are read again by themselves";
-                if (strstr(err->text, "HTTP 403"))
-                        return "ask who set the policy that refuses it";
+                        return "grant the missing RBAC rule: manifests/base/rbac.yaml has all rules, 'halflife check' "
+                               "names the missing ones";
+                if (err->http_status == 401)
+                        return "renew the credentials; halflife reads credential files again by itself";
+                if (err->http_status == 403)
+                        return "ask the owner of the policy that refuses it";
                 return "correct the certificate authority or the server's certificate";
         case ERR_NOTFOUND:
                 return "install what is missing: kubectl apply -k manifests for halflife's own kinds";
         case ERR_RETRY:
                 if (strstr(err->text, "too many files are open"))
                         return "raise the limit of open files (ulimit -n, LimitNOFILE)";
-                return "does the server run, and can it be reached from here? It is tried again until it answers";
+                return "does the server run, and can it be reached from here? halflife tries again until it answers";
         case ERR_CONFLICT:
-                return "another manager owns it: see the condition of the Recommendation";
+                return "another manager owns the field: see the condition of the Recommendation";
         default:
-                return "the text tells; it is tried again";
+                return "see the error text; halflife tries again";
         }
 }

@@ -1,5 +1,5 @@
 /*
- * Events on a target: what was done to it, and what was deployed.
+ * Events on the object of a target: what halflife did to it, and which requests were deployed.
  */
 #include <string.h>
 
@@ -26,7 +26,7 @@ void report_event(struct report *report, const struct target *t, bool warning, c
         mem_free(api_version);
 }
 
-/* --- what was deployed: told of what is seen, whoever answered the deploy, and once it was let in --- */
+/* --- deployed requests: reported once the object is in the cluster, whichever halflife answered the deploy --- */
 
 enum { CHANGES_MAX = 900 };
 
@@ -45,7 +45,7 @@ static void events_add_change(struct buf *changes, const char *container, enum r
                          after);
 }
 
-/* Of what was there when this life began, a former one has told. */
+/* Before the first cycle has ended, no Event: the halflife before the restart reported what already existed. */
 static void events_deployed(struct report *report, const struct target *t, const char *reason,
                             const struct buf *changes)
 {
@@ -82,7 +82,7 @@ static void events_add_pod(struct buf *changes, const struct workload *wl, const
                                                   pod_request(&p->container[i], r));
 }
 
-/* Pods of one template are alike: what is the same as of the one before is not said again. */
+/* Pods of one template have the same requests, so only a difference from the last report makes a new Event. */
 void report_admitted(struct report *report, struct target *t)
 {
         for (struct pod *p = t->pods; p; p = target_next_pod(t, p)) {

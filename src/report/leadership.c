@@ -3,10 +3,10 @@
 #include "base/mem.h"
 
 struct leadership {
-        const struct lease *lease; /* NULL: not yet, or none is needed */
+        const struct lease *lease; /* NULL: not set yet, or none is needed */
         bool elects;
         bool lost;    /* held the Lease and lost it */
-        bool rereads; /* held the Lease, lost it, holds it again: no write before everything was read again */
+        bool rereads; /* lost and regained the Lease: no writes until everything was read again */
         bool stops;
         int writes; /* under way */
         void (*changed)(void *arg);
@@ -40,7 +40,7 @@ bool may_write(const struct leadership *l)
         return leads(l) && !l->rereads;
 }
 
-void nudge(struct leadership *l)
+void schedule_pass(struct leadership *l)
 {
         if (!l->stops)
                 l->changed(l->arg);

@@ -7,11 +7,11 @@
 
 enum { REFUSALS_MAX = 32 };
 
-/* A cause that writes are refused for. */
+/* A cause of refused writes. */
 struct refusal {
-        uint64_t cause, count; /* count 0: a free place */
+        uint64_t cause, count; /* count: refused writes; 0: a free entry */
         struct mono first, last, told;
-        bool said;
+        bool said; /* the log has reported the cause */
         char text[256];
 };
 
@@ -21,15 +21,15 @@ struct report {
         const struct leadership *leadership;
         struct event_source *events;
         uint64_t cycle;
-        bool cycle_ended; /* one has */
+        bool cycle_ended; /* at least one cycle has ended */
         struct refusal refusal[REFUSALS_MAX];
         struct watch_health *watch[WATCHES_MAX];
         int watches;
         struct loop_timer outage_timer;
-        uint64_t outages; /* told so far */
-        struct usage_source source;
+        uint64_t outages; /* how many outages the log has reported */
+        struct usage_source_state source;
 };
 
-void refusal_tick(struct report *report); /* now and then: counts */
+void refusal_tick(struct report *report); /* called now and then: logs how many writes were refused */
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * What watches fail by: all that fail by one cause are one line in the log, and one when the last of them works again.
- * The metric, the conditions and readiness go by each watch's own trouble.
+ * Failing watches. The log has one line for all watches that fail by the same cause, and one when the last of them
+ * works again. The metric, the conditions and readiness use the trouble of each watch.
  */
 #include <assert.h>
 #include <stdio.h>
@@ -11,12 +11,12 @@
 
 enum {
         GATHER_MS = 700
-}; /* from the first failure to its line, before it is tried again: others may fail by the same */
+}; /* from the first failure to its log line, which so names all watches that fail by this cause */
 
-/* Two rules that are missing at once are one cause: the role. Later ones are told for themselves. */
+/* Do two watches fail by the same cause? Rules missing at the same time count as one cause: the role is missing. */
 static bool outage_alike(const struct watch_health *a, const struct watch_health *b)
 {
-        return a->trouble[0] && (a->cause == b->cause || (a->rule_missing && b->rule_missing));
+        return a->trouble.code && (a->cause == b->cause || (a->rule_missing && b->rule_missing));
 }
 
 static void add_name(char *list, size_t size, const char *name)
@@ -40,8 +40,7 @@ static void outage_tell(struct report *report, struct watch_health *first)
         char what[512] = "";
         int count = 0;
         uint64_t outage = ++report->outages;
-        struct err err = {.code = first->trouble_code};
-        snprintf(err.text, sizeof err.text, "%s", first->trouble);
+        const struct err err = first->trouble;
         for (int i = 0; i < report->watches; i++)
                 if (!report->watch[i]->outage && outage_alike(report->watch[i], first)) {
                         report->watch[i]->outage = outage;
@@ -58,11 +57,11 @@ static void outage_gathered(void *arg)
 {
         struct report *report = arg;
         for (int i = 0; i < report->watches; i++)
-                if (report->watch[i]->trouble[0] && !report->watch[i]->outage)
+                if (report->watch[i]->trouble.code && !report->watch[i]->outage)
                         outage_tell(report, report->watch[i]);
 }
 
-/* One more that fails by what was told already. */
+/* Count the watch into an outage with the same cause that the log has reported. False: there is none. */
 static bool outage_joins(struct report *report, struct watch_health *w)
 {
         for (int i = 0; i < report->watches; i++) {
@@ -78,25 +77,24 @@ static bool outage_joins(struct report *report, struct watch_health *w)
 
 void report_watch_fails(struct report *report, struct watch_health *w, const struct err *err)
 {
-        if (!w->trouble[0])
+        if (w->trouble.code == 0)
                 w->failing = loop_now(report->loop).mono;
-        snprintf(w->trouble, sizeof w->trouble, "%s", err->text);
-        w->trouble_code = err->code;
+        w->trouble = *err;
         w->cause = cause_digest(err, NULL);
         w->rule_missing = cause_is_missing_rule(err);
-        if (w->outage) /* it fails by another cause now: the line of the former goes on without it */
+        if (w->outage) /* the cause is another one now: the watch leaves its former outage */
                 outage_resize(report, w->outage, w->outage_size - 1);
         w->outage = 0;
         if (!outage_joins(report, w) && !report->outage_timer.place)
                 loop_timer_set(report->loop, &report->outage_timer, GATHER_MS, outage_gathered, report);
 }
 
-/* What keeps the others from trying may be over as well: they try at once. The last one tells. */
+/* When one watch works again, the cause may be gone for the others: they retry at once. The last logs the recovery. */
 void report_watch_works(struct report *report, struct watch_health *w)
 {
         uint64_t outage = w->outage;
         int others = 0;
-        w->trouble[0] = '\0';
+        w->trouble.code = 0;
         w->outage = 0;
         for (int i = 0; outage && i < report->watches; i++)
                 if (report->watch[i]->outage == outage) {
@@ -127,7 +125,7 @@ void report_watch(struct report *report, struct watch_health *w)
 const struct watch_health *report_failing_watch(const struct report *report)
 {
         for (int i = 0; i < report->watches; i++)
-                if (report->watch[i]->trouble[0])
+                if (report->watch[i]->trouble.code && !report->watch[i]->named)
                         return report->watch[i];
         return NULL;
 }
@@ -136,6 +134,6 @@ int report_failing_watches(const struct report *report)
 {
         int count = 0;
         for (int i = 0; i < report->watches; i++)
-                count += report->watch[i]->trouble[0] != '\0';
+                count += report->watch[i]->trouble.code != 0;
         return count;
 }

@@ -1,6 +1,6 @@
 /*
- * Writes that are refused: one line for one cause, however many objects it meets, and later how many there were. The
- * condition of each object goes on telling its own.
+ * Refused writes. The log has one line for each cause, however many objects it concerns, and later a line with the
+ * number of refused writes. The condition of each object still reports its own refusal.
  */
 #include <stdio.h>
 #include <string.h>
@@ -9,15 +9,15 @@
 #include "report_private.h"
 
 enum {
-        OVER_MS = 11 * MINUTE_MS, /* longer than any back-off: nobody was refused for that any more */
+        OVER_MS = 11 * MINUTE_MS, /* longer than any back-off: the cause is gone if no write was refused in this time */
         AGAIN_MS = HOUR_MS,
-        PASSING_MS = 5000, /* what ends by itself so soon is not told */
+        PASSING_MS = 5000, /* the log does not report a cause that ends by itself within this time */
 };
 
 static void tell_count(const struct refusal *r, bool over)
 {
         log_write(over ? LOG_INFO : LOG_WARN,
-                  over ? "writes are not refused for this any more" : "writes go on being refused",
+                  over ? "writes are no longer refused for this reason" : "writes are still refused",
                   (const struct kv[]){KV_INT("refused", r->count), KV("error", r->text)}, 2);
 }
 
@@ -54,7 +54,7 @@ void report_refusal(struct report *report, const struct refused *what, const str
         struct mono now = loop_now(report->loop).mono;
         if (err->code == ERR_STALE || err->code == ERR_NOTFOUND || cause_is_going_namespace(err) ||
             !may_write(report->leadership))
-                return; /* read again, or going, or not ours to write any more: nothing anyone has to know */
+                return; /* the object changed or is gone, or halflife may not write any more: no news for a person */
         const char *const subject[] = {refusal_known(what->ns), refusal_known(what->name),
                                        refusal_known(what->recommendation), NULL};
         struct refusal *r = refusal_find(report, cause_digest(err, subject), err, now);
@@ -62,10 +62,10 @@ void report_refusal(struct report *report, const struct refused *what, const str
         r->count++;
         r->last = now;
         if (r->said || passing ||
-            report_outage_told(report, err)) /* the last: the log has told of this server already */
+            report_outage_told(report, err)) /* the log has reported failing watches of this server */
                 return;
         r->said = true;
-        log_warn("write refused, will try again; more of this are only counted", KV("namespace", what->ns),
+        log_warn("write refused, will try again; more for this reason are only counted", KV("namespace", what->ns),
                  KV("kind", what->kind), KV("name", what->name), KV("code", err_name(err->code)), KV("error", r->text),
                  KV("cure", cause_cure(err)), KV_INT("cycle", report->cycle));
 }

@@ -26,7 +26,7 @@ static void explain_text_say(char out[static WORDS_MAX], const char *fmt, ...)
         va_end(args);
 }
 
-/* An amount as text, several at once in one sentence. */
+/* Room for the texts of several amounts in one sentence. */
 struct amounts {
         char text[4][QUANTITY_TEXT_MAX];
         int used;
@@ -65,10 +65,14 @@ static void say_samples(const struct explain_words *w, char *out)
 }
 
 /* "0.392 to 0.412 cores", "812.0 to 853.2 Mi" */
-static void print_edges(enum resource r, int bucket, char out[static 96])
+static void print_edges(enum resource r, const struct histogram_place *p, char out[static 96])
 {
-        double from = histogram_start(r, bucket), to = histogram_edge(r, bucket);
-        if (r == CPU)
+        double from = histogram_start(r, p->bucket), to = p->value;
+        if (p->last && r == CPU)
+                snprintf(out, 96, "above %.4g cores", from);
+        else if (p->last)
+                snprintf(out, 96, "above %.1f Mi", from / (1 << 20));
+        else if (r == CPU)
                 snprintf(out, 96, "%.4g to %.4g cores", from, to);
         else
                 snprintf(out, 96, "%.1f to %.1f Mi", from / (1 << 20), to / (1 << 20));
@@ -85,11 +89,11 @@ static void say_percentile(const struct explain_words *w, const struct explain_s
                 explain_text_say(out, "no percentile: no weight is left in the histogram");
                 return;
         }
-        print_edges(r, p->bucket, edges);
+        print_edges(r, p, edges);
         explain_text_say(out,
-                         "%s %% of the weight lies in or below bucket %d (%s; %.1f %% below it, %.1f %% in it): its "
-                         "upper edge, %s",
+                         "%s %% of the weight lies in or below bucket %d (%s; %.1f %% below it, %.1f %% in it): %s, %s",
                          percent, p->bucket, edges, 100 * p->below / p->total, 100 * p->here / p->total,
+                         p->last ? "the last bucket, so more than its lower edge" : "its upper edge",
                          explain_text_print(&a, r, s->value));
 }
 
@@ -98,7 +102,7 @@ static void say_kill(const struct explain_words *w, const struct explain_step *s
         struct amounts a = {0};
         char at[WALL_TEXT_MAX];
         if (!s->value.set) {
-                explain_text_say(out, "no kill for lack of memory is held");
+                explain_text_say(out, "no out-of-memory kill is remembered");
                 return;
         }
         explain_text_say(out, "a kill at %s asks for %s: %s", wall_print((struct wall){w->of->kill.at_ms}, at),
@@ -114,14 +118,14 @@ static void say_week(const struct explain_words *w, const struct explain_step *s
         struct amounts a = {0};
         char at[WALL_TEXT_MAX];
         if (!s->value.set) {
-                explain_text_say(out, "no sample of the last seven days or of today");
+                explain_text_say(out, "no sample from today or the seven days before");
                 return;
         }
         wall_print((struct wall){w->of->week_day * DAY_MS}, at);
         at[sizeof "2026-11-21" - 1] = '\0';
         explain_text_say(out, "the highest peak of a week, %s on %s: %s", explain_text_print(&a, MEMORY, s->value), at,
                          s->spoke ? "more than anything else asks for, so it makes the model"
-                                  : "no more, so it adds nothing");
+                                  : "no more than the percentile or a kill asks for, so it adds nothing");
 }
 
 static void say_model(const struct explain_words *w, const struct explain_step *s, char *out)
@@ -178,25 +182,26 @@ static const char *why_unmanaged(enum reason reason)
         }
 }
 
-/* What a silent rule says; a speaking one where its words hold no number. */
+/* The sentence of a rule that changed nothing; and of a rule that did, where the sentence needs no number. */
 static const struct {
         const char *silent, *spoke;
 } rules[RULES] = {
-        [RULE_STATIC] = {"the static coefficient does not count here", NULL},
-        [RULE_MODEL] = {"the model does not count here", NULL},
-        [RULE_LAST_GOOD] = {"no need of what was published before", NULL},
-        [RULE_CLAMP] = {"within the profile's bounds", NULL},
-        [RULE_ORIGINAL] = {"below the original", NULL},
-        [RULE_UNDER_PROVISIONED] = {"usage wants no more than the original",
-                                    "usage wants more than the original: condition UnderProvisioned"},
-        [RULE_UNMANAGED] = {"the profile manages it", NULL},
-        [RULE_RANGE] = {"no LimitRange asks for more", NULL},
+        [RULE_STATIC] = {"no static target is used (apply.overcommit)", NULL},
+        [RULE_MODEL] = {"the model does not decide the target", NULL},
+        [RULE_LAST_GOOD] = {"the target published last is not needed", NULL},
+        [RULE_CLAMP] = {"the target is within the profile's bounds", NULL},
+        [RULE_ORIGINAL] = {"the target is below the original", NULL},
+        [RULE_UNDER_PROVISIONED] = {"usage needs no more than the original",
+                                    "usage needs more than the original: condition UnderProvisioned"},
+        [RULE_UNMANAGED] = {"the profile manages this request", NULL},
+        [RULE_RANGE] = {"no LimitRange demands more", NULL},
+        [RULE_HEAP] = {"the runtime's heap does not begin larger", NULL},
         [RULE_NO_ORIGINAL] = {"there is an original to lower",
                               "no request, limit or default: there is nothing to lower"},
-        [RULE_QOS] = {"the pod's QoS class stays as it is", NULL},
-        [RULE_LIMIT] = {"not above a limit", NULL},
+        [RULE_QOS] = {"the pod's QoS class stays the same", NULL},
+        [RULE_LIMIT] = {"the target is not above the limit", NULL},
         [RULE_INJECTED] = {"the template has this container",
-                           "only pods have this container: it is set as they are admitted"},
+                           "only pods have this container, not the template: its requests are set at admission"},
 };
 
 static void say_spoken_rule(const struct explain_words *w, const struct explain_step *s, char *out)
@@ -212,11 +217,14 @@ static void say_spoken_rule(const struct explain_words *w, const struct explain_
                                  explain_text_print(&a, f->resource, f->original), factor, value);
                 break;
         case RULE_MODEL:
-                explain_text_say(out, "the model with its margin: %s", value);
+                explain_text_say(out,
+                                 f->estimate.more ? "usage may be above the model, so the original stands: %s"
+                                                  : "the model with its margin: %s",
+                                 value);
                 break;
         case RULE_LAST_GOOD:
                 explain_text_say(out, "%s: %s stands, %s", state_name(f->state), value,
-                                 f->last_good.set ? "which was published before" : "the original");
+                                 f->last_good.set ? "the target published last" : "the original");
                 break;
         case RULE_CLAMP:
                 explain_text_say(out, "clamped to the profile's bounds (min %s, max %s): %s",
@@ -230,16 +238,20 @@ static void say_spoken_rule(const struct explain_words *w, const struct explain_
                 explain_text_say(out, "%s", why_unmanaged(s->reason));
                 break;
         case RULE_RANGE:
-                explain_text_say(
-                        out,
-                        f->pod_refused ? "the namespace's LimitRange lets no pod through that asks for less in all: %s"
-                                       : "the namespace's LimitRange lets nothing less through: %s",
-                        value);
+                explain_text_say(out,
+                                 f->pod_refused
+                                         ? "the namespace's LimitRange refuses pods that request less in total: %s"
+                                         : "the namespace's LimitRange refuses a lower request: %s",
+                                 value);
+                break;
+        case RULE_HEAP:
+                explain_text_say(out, "the heap that the container's runtime begins with: %s", value);
                 break;
         case RULE_QOS:
                 explain_text_say(out,
-                                 f->keep_guaranteed ? "the pod is Guaranteed and is kept so: %s"
-                                                    : "takes the pod out of Guaranteed: condition QoSChanges; %s",
+                                 f->keep_guaranteed
+                                         ? "the pod keeps its QoS class Guaranteed: %s"
+                                         : "the pod loses its QoS class Guaranteed (condition QoSChanges): %s",
                                  value);
                 break;
         case RULE_LIMIT:
@@ -256,45 +268,71 @@ static void say_spoken_rule(const struct explain_words *w, const struct explain_
 static const struct {
         const char *open, *holds;
 } gates[GATES] = {
-        [GATE_RULE] = {"there is a change to make", "there is nothing to change"},
-        [GATE_STATE] = {"enough was learned, and lately", "not enough was learned, or not lately"},
-        [GATE_MODE] = {"the profile applies what it recommends", "the profile only recommends"},
-        [GATE_PAUSE] = {"neither paused nor held", "the profile is paused, or a person holds it"},
-        [GATE_OPT_OUT] = {"nobody opted out", "opted out by halflife.dev/apply: Never, or by the setting apply: never"},
-        [GATE_AUTOSCALER] = {"no other autoscaler sets its requests",
-                             "a VerticalPodAutoscaler that is not Off sets its requests"},
-        [GATE_HPA] = {"no autoscaler scales by this resource's utilization",
-                      "an autoscaler scales by this resource's utilization"},
-        [GATE_GUARD] = {"no change was taken back", "a change was taken back"},
-        [GATE_FUSE] = {"the fuse is whole", "too many changes were taken back within an hour: the fuse is blown"},
-        [GATE_CONTEST] = {"nobody else sets the request", "somebody else sets the request"},
-        [GATE_MANAGER] = {"no other controller writes the template", "another controller writes the template"},
-        [GATE_KIND] = {"what is asked for can be changed",
-                       "the kind's template cannot be changed, or its pods ask as a whole (spec.resources)"},
-        [GATE_ORPHAN] = {"a profile selects it", "it carries our values but has no profile any more"},
-        [GATE_MIN_CHANGE] = {"far enough from what stands", "too close to what stands"},
-        [GATE_COOLDOWN] = {"the last change is long enough ago", "too soon after the last change"},
-        [GATE_CANARY] = {"no canary is waited for", "others of the profile are tried first (apply.canary)"},
-        [GATE_WINDOW] = {"a window is open, or none is wanted", "waits for a window"},
-        [GATE_BUDGET] = {"the budget has room", "waits for the budget"},
-        [GATE_QUOTA] = {"no ResourceQuota refuses a pod of the rollout",
-                        "a ResourceQuota would refuse pods of the rollout"},
-        [GATE_ROLLOUT] =
-                {"nothing blocks a rollout",
-                 "the workload is paused, rolling out, stuck, OnDelete, partitioned, Recreate or has too few replicas"},
+#define GATE(id, name, rule, reason, direction, open, holds) [GATE_##id] = {open, holds},
+#include "core/gates.def"
+#undef GATE
 };
 
 static void say_gate(const struct explain_words *w, const struct explain_step *s, char *out)
 {
         bool waits = s->kind == EXPLAIN_GATE && s->gate == GATE_MODE && w->mode == APPLY_ON_DEPLOY;
         if (waits && s->reached && !s->spoke) {
-                explain_text_say(out, "OnDeploy: what is recommended waits for the next deploy");
+                explain_text_say(out, "OnDeploy: the target waits for the next deploy");
                 return;
         }
         explain_text_say(out, "%s",
                          !s->reached ? "not asked: a gate before it holds"
                          : s->spoke  ? gates[s->gate].holds
                                      : gates[s->gate].open);
+}
+
+/* --- starts --- */
+
+bool explain_starts_of(const struct explain_facts *f, struct amount target, struct explain_starts *ret)
+{
+        enum resource r = f->correct.resource;
+        const struct usage_starts *starts = f->usage ? f->usage->starts : NULL;
+        double need;
+        *ret = (struct explain_starts){.ignore_ms = f->correct.policy->ignore_first_ms, .target = target};
+        ret->known = starts && usage_starts_need(starts, r, f->correct.policy->percentile, &need);
+        if (ret->known) {
+                double units = r == CPU ? need * 1000 : need;
+                ret->need = (struct amount){true, (int64_t)units + ((double)(int64_t)units < units)};
+                ret->last_ms = usage_starts_last_ms(starts, r);
+                ret->at_ms = starts->of[r].at_ms;
+        }
+        return ret->known || ret->ignore_ms > 0;
+}
+
+/* "; the target does not count them (ignoreFirst 5m)" */
+static void say_not_counted(const struct explain_starts *s, char out[static 96])
+{
+        char first[DURATION_TEXT_MAX];
+        if (s->ignore_ms > 0)
+                snprintf(out, 96, "; the target does not count them (ignoreFirst %s)",
+                         duration_print(s->ignore_ms, first));
+        else
+                snprintf(out, 96, "; the target does not count them");
+}
+
+char *explain_starts_words(const struct explain_starts *s, enum resource r, char out[static WORDS_MAX])
+{
+        struct amounts a = {0};
+        char duration[DURATION_TEXT_MAX], rest[96];
+        say_not_counted(s, rest);
+        if (!s->known)
+                explain_text_say(out, "no start was seen yet; samples of a container's first %s will not count",
+                                 duration_print(s->ignore_ms, duration));
+        else if (s->target.set && s->need.value <= s->target.value)
+                explain_text_say(out, "starts need %s, no more than the target%s", explain_text_print(&a, r, s->need),
+                                 rest);
+        else if (s->last_ms > 0)
+                explain_text_say(out, "starts need %s for %s%s", explain_text_print(&a, r, s->need),
+                                 duration_print(s->last_ms, duration), rest);
+        else
+                explain_text_say(out, "starts need %s, for how long is not known yet%s",
+                                 explain_text_print(&a, r, s->need), rest);
+        return out;
 }
 
 char *explain_words(const struct explain_words *w, const struct explain_step *s, char out[static WORDS_MAX])

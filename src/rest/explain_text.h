@@ -1,22 +1,35 @@
-/* The steps of an explanation in words, for people. */
+/* The steps of an explanation as sentences for people; REST and `halflife explain` show them. */
 #ifndef HALFLIFE_REST_EXPLAIN_TEXT_H
 #define HALFLIFE_REST_EXPLAIN_TEXT_H
 
-#include "core/explain.h"
+#include "core/explain_steps.h"
 
 struct explain_words {
         const struct explain_facts *facts;
-        const struct explain *of;
-        int confidence_percent;
-        enum apply_mode mode;   /* of the profile */
-        const char *overcommit; /* of the profile */
+        const struct explain *of; /* the explanation that the step belongs to */
+        int confidence_percent;   /* 0 to 100 */
+        enum apply_mode mode;     /* of the profile */
+        const char *overcommit;   /* the profile's apply.overcommit, such as "Static" */
 };
 
 enum { WORDS_MAX = 512 };
-/* Writes a sentence of at most WORDS_MAX - 1 bytes. Returns out. */
+/* Write the sentence of step s, at most WORDS_MAX - 1 bytes. Returns out. */
 char *explain_words(const struct explain_words *w, const struct explain_step *s, char out[static WORDS_MAX]);
 
-/* Thousandths as a decimal: "1.1". Returns out. */
+/* What the container needs while it starts, apart from the target. */
+struct explain_starts {
+        bool known;           /* some start was seen, and need is its percentile */
+        struct amount need;   /* millicores or bytes */
+        int64_t last_ms;      /* how long starts stay above the steady target; 0: not at all, as far as known */
+        int64_t at_ms;        /* the newest sample of a start */
+        int64_t ignore_ms;    /* the profile's ignoreFirst; 0: it has none, or is not known */
+        struct amount target; /* the target, for comparison */
+};
+/* False: there is nothing to say, since the profile ignores nothing and no start was learned. */
+bool explain_starts_of(const struct explain_facts *f, struct amount target, struct explain_starts *ret);
+char *explain_starts_words(const struct explain_starts *s, enum resource r, char out[static WORDS_MAX]);
+
+/* Write thousandths as a decimal: 1100 becomes "1.1". Returns out. */
 enum { FACTOR_TEXT_MAX = 24 };
 char *factor_text(int thousandths, char out[static FACTOR_TEXT_MAX]);
 

@@ -1,34 +1,35 @@
 /*
- * What the doors share: a question with all that goes with it, and the ways to answer.
+ * What the endpoints share: a request with the data that answers it, and the functions that write parts of answers.
  */
 #ifndef HALFLIFE_REST_HANDLERS_H
 #define HALFLIFE_REST_HANDLERS_H
 
-#include "deploy/deploy.h"
+#include "deploy/deploy_answer.h"
 #include "objects/json_writer.h"
-#include "query.h"
+#include "query_parameters.h"
 #include "rest/routes.h"
 
+/* A request on its way to an endpoint. All is borrowed, and lives until the answer is made. */
 struct ask {
         const struct route *route;
         const struct query *query;
         const struct snapshot *v;
-        const struct snapshot_target *target; /* NULL: unknown, or the door has none */
-        const struct learned_copy *learned;
+        const struct snapshot_target *target; /* NULL: the workload is unknown, or the path names none */
+        const struct learned_copy *learned;   /* NULL: the halflife that learns cannot be asked */
         size_t copies;
         struct arena *a;
         struct answer *ret;
 };
 
-/* 200 with JSON to come. */
+/* Begin an answer with status 200; the writer writes its JSON body. */
 struct writer answer_begin(struct answer *a);
-/* 400 that names a parameter (also a part of the path). Returns ERR_INVALID. */
+/* Make the answer a 400 that names a parameter of the query or of the path. Returns ERR_INVALID. */
 int answer_bad_parameter(struct answer *a, const char *parameter, const char *fmt, ...)
         __attribute__((format(printf, 3, 4)));
-/* Whether what is told is of before the API server was away. */
+/* Add the headers Warning and Age where the API server or its metrics cannot be asked, so that the view is old. */
 void answer_age(const struct snapshot *v, struct wall now, struct arena *a, struct answer *ret);
 
-/* One row each for enum route_name, but render. */
+/* The function of each endpoint but render. */
 void answer_workload(struct ask *k);
 void answer_list(struct ask *k);
 void answer_histogram(struct ask *k);
@@ -38,27 +39,32 @@ void answer_openapi(struct ask *k);
 
 /* --- parts --- */
 
-/* "metadata" of what is asked for; its target may be unknown. */
+/* The member "metadata" of the requested workload, which may be unknown. */
 void write_metadata(struct writer *w, const struct ask *k);
-/* metadata, profile and status of a target, as members. Only the container of this name; NULL: all. */
+/* The members metadata, profile and status of a target. container: only the container of this name; NULL: all. */
 void write_target(struct writer *w, const struct snapshot_target *t, const struct text *container);
 
+/* The first sample's time as "firstSample", and as "since": the former name, which the next API version drops. */
+void write_first_sample(struct writer *w, int64_t ms);
 void write_profile(struct writer *w, const struct snapshot_profile *p); /* NULL: nothing */
-/* 404 for a workload that the view has not. */
+/* Make the answer a 404: the view does not have the workload. */
 void answer_not_known(struct ask *k);
 
-/* The container that ?container names, else the only main one: its place, or ERR_INVALID with the answer made. */
+/* Find the container that ?container names; without the parameter, the workload's only main container. Returns its
+ * index in k->target->container, or ERR_INVALID with the answer made. */
 int container_asked(struct ask *k);
 
-/* ?resource. 0, or ERR_INVALID with the answer made. */
+/* Read ?resource. Returns 0, or ERR_INVALID with the answer made. */
 int resource_asked(struct ask *k, enum resource *ret);
 
-/* Whether what only the learner knows can be told: 0, or ERR_INVALID with the answer made. */
+/* Check that the workload is known and that the halflife that learns can be asked. Returns 0, or ERR_INVALID with the
+ * answer made. */
 int learned_asked(struct ask *k);
-/* NULL: nothing was learned of it. */
+/* What was learned of a container; NULL: nothing. */
 const struct usage *learned_of(const struct ask *k, const char *container);
 
-/* What the containers of a known workload deploy with. Everything in the arena or the view. */
+/* The requested workload, with its containers and their originals, as the input of deploy_answer. Texts and arrays are
+ * in the arena or the view; the container array has room for one more. */
 struct deploy_subject subject_of(const struct ask *k);
 
 #endif

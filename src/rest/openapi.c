@@ -1,4 +1,4 @@
-/* The description of the doors, as the build found it in src/rest/openapi.yaml. */
+/* GET /openapi.yaml: the file src/rest/openapi.yaml, embedded at build time. */
 #include "handlers.h"
 
 __asm__(".pushsection .rodata\n"

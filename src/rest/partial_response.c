@@ -3,7 +3,7 @@
 #include "base/json.h"
 #include "partial_response.h"
 
-/* What an item of a list has (src/rest/openapi.yaml: Workload), so that a slip of the pen is no empty answer. */
+/* The paths of a list's item (src/rest/openapi.yaml: Workload). A mistyped path is an error, not an empty answer. */
 static const char *const paths[] = {
         "metadata.namespace",
         "metadata.kind",
@@ -14,6 +14,9 @@ static const char *const paths[] = {
         "profile.kind",
         "profile.name",
         "status.state",
+        "status.mode",
+        "status.soFar.cpu",
+        "status.soFar.memory",
         "status.containers.name",
         "status.containers.state",
         "status.containers.cpu.original",
@@ -22,6 +25,7 @@ static const char *const paths[] = {
         "status.containers.cpu.target",
         "status.containers.cpu.lower",
         "status.containers.cpu.upper",
+        "status.containers.cpu.more",
         "status.containers.cpu.reason",
         "status.containers.memory.original",
         "status.containers.memory.current",
@@ -29,6 +33,7 @@ static const char *const paths[] = {
         "status.containers.memory.target",
         "status.containers.memory.lower",
         "status.containers.memory.upper",
+        "status.containers.memory.more",
         "status.containers.memory.reason",
         "status.pod.cpu.original",
         "status.pod.cpu.current",
@@ -45,6 +50,7 @@ static const char *const paths[] = {
         "status.saving.cpu",
         "status.saving.memory",
         "status.samples",
+        "status.firstSample",
         "status.since",
         "status.lastSample",
         "status.confidencePercent",
@@ -58,7 +64,7 @@ static const char *const paths[] = {
 };
 enum { PATHS = sizeof paths / sizeof paths[0] };
 
-/* Is head the beginning of path, by whole names? */
+/* Whether head is path or an ancestor of path: "status.pod" leads to "status.pod.cpu", "status.po" does not. */
 static bool fields_leads_to(struct text head, struct text path)
 {
         return head.len <= path.len && (head.len == 0 || memcmp(head.p, path.p, head.len) == 0) &&
@@ -84,7 +90,7 @@ int fields_parse(struct text from, struct fields *ret, struct err *err)
                         return err_set(err, ERR_INVALID, "fields has more than %d paths", FIELDS_MOST);
                 if (path.len == 0 || !fields_is_known(path))
                         return err_set(err, ERR_INVALID,
-                                       "'%.*s' in fields is no path of an item, such as metadata.name or "
+                                       "'%.*s' in fields is not a path of an item, such as metadata.name or "
                                        "status.containers.cpu.target",
                                        (int)(path.len < 64 ? path.len : 64), path.p);
                 ret->path[ret->count++] = path;

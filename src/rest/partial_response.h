@@ -1,5 +1,5 @@
 /*
- * What a list leaves out by fields: a partial response.
+ * Partial responses: the parameter `fields` of a list names the members that each item keeps.
  */
 #ifndef HALFLIFE_REST_PARTIAL_RESPONSE_H
 #define HALFLIFE_REST_PARTIAL_RESPONSE_H
@@ -7,14 +7,16 @@
 #include "base/buf.h"
 #include "base/err.h"
 
-/* Dotted paths of what an item may have; a path keeps all that is below it. Elements of arrays are passed through. */
+/* Dotted paths of members to keep, such as status.containers.cpu; a path keeps all members below it. Paths do not
+ * mention arrays: a path applies to each element. The texts point into the text that was parsed. */
 enum { FIELDS_MOST = 32 };
 struct fields {
         struct text path[FIELDS_MOST];
         int count;
 };
+/* Parse paths separated by commas. ERR_INVALID: too many paths, or a path that no item has. */
 int fields_parse(struct text from, struct fields *ret, struct err *err);
-/* Copy one JSON value, of ours, with only the fields named. */
+/* Append a JSON value with only the named fields. json must be valid: halflife wrote it (asserted). */
 void fields_copy(const struct fields *f, struct text json, struct buf *to);
 
 #endif

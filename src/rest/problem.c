@@ -17,12 +17,14 @@ static const struct {
         [PROBLEM_NOT_FOUND] = {404, TYPE("not-found"), "Not found", {0}},
         [PROBLEM_METHOD_NOT_ALLOWED] = {405, TYPE("method-not-allowed"), "Method not allowed", {0}},
         [PROBLEM_INVALID_PARAMETER] = {400, TYPE("invalid-parameter"), "Invalid parameter", {0}},
+        [PROBLEM_INVALID_HEADER] = {400, TYPE("invalid-header"), "Invalid header", {0}},
         [PROBLEM_INVALID_BODY] = {400, TYPE("invalid-body"), "Invalid body", {0}},
         [PROBLEM_UNSUPPORTED_TYPE] = {415, TYPE("unsupported-type"), "Unsupported media type", {0}},
         [PROBLEM_TOO_LARGE] = {413, TYPE("too-large"), "Too large", {0}},
         [PROBLEM_UNAUTHENTICATED] = {401, TYPE("unauthenticated"), "Unauthenticated", {"WWW-Authenticate", "Bearer"}},
         [PROBLEM_FORBIDDEN] = {403, TYPE("forbidden"), "Forbidden", {0}},
         [PROBLEM_EXPIRED] = {410, TYPE("expired"), "Expired", {0}},
+        [PROBLEM_SHARE_USED] = {429, TYPE("share-used"), "Share used up", {"Retry-After", "1"}},
         [PROBLEM_OVERLOADED] = {503, TYPE("overloaded"), "Overloaded", {"Retry-After", "1"}},
         [PROBLEM_UNAVAILABLE] = {503, TYPE("unavailable"), "Unavailable", {"Retry-After", "5"}},
         [PROBLEM_TIMEOUT] = {408, TYPE("timeout"), "Timeout", {0}},
@@ -61,7 +63,7 @@ static void write_problem(struct answer *a, enum problem p, const char *paramete
         char detail[DETAIL_MAX];
         assert(p < PROBLEMS);
         vsnprintf(detail, sizeof detail, fmt, args);
-        utf8_mend(detail); /* whatever came in may be quoted */
+        utf8_repair(detail); /* a detail may quote bytes of the request */
         problem_clear(a, problems[p].status, "application/problem+json");
         struct writer w = {.b = &a->body};
         writer_open(&w, NULL, '{');
@@ -95,8 +97,8 @@ int answer_bad_parameter(struct answer *a, const char *parameter, const char *fm
 
 /* --- ETag --- */
 
-/* 128 bits that tell contents apart, the same on every replica; made to be fast, not to withstand a forger: whoever can
- * choose the content of an answer can write Recommendations. */
+/* A digest of 128 bits, the same on every replica. It is fast and does not withstand deliberate collisions: a caller
+ * who could choose an answer's content can write Recommendations anyway. */
 static uint64_t problem_mix(uint64_t state, uint64_t word)
 {
         unsigned __int128 product = (unsigned __int128)(state ^ word) * 0x9e3779b97f4a7c15u;
@@ -117,7 +119,7 @@ static void problem_digest(struct text t, uint64_t ret[2])
         ret[1] = problem_mix(b, a ^ 0x082efa98ec4e6c89u);
 }
 
-/* A weak comparison, as If-None-Match has it: W/ does not count. */
+/* Whether If-None-Match lists the tag, by weak comparison (RFC 9110 8.8.3.2): a prefix W/ does not count. */
 static bool problem_lists(struct text header, struct text tag)
 {
         for (size_t i = 0; i + tag.len <= header.len; i++)

@@ -1,5 +1,6 @@
 #include <assert.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "core/kind.h"
 #include "handlers.h"
@@ -9,22 +10,32 @@ enum { PATH_MAX_BYTES = 2048, SEGMENTS = 9, NAME_MOST = 253, NS_MOST = 63 };
 
 /* --- the table --- */
 
-static const struct door {
-        enum route_name name;
-        const char *method, *allow;
-        const char *path; /* segments in braces are taken as they come */
-        const char *verb;
-} doors[] = {
-        {ROUTE_OPENAPI, "GET", "GET, HEAD", "openapi.yaml", NULL},
-        {ROUTE_LIST, "GET", "GET, HEAD", "api/v1/workloads", "list"},
-        {ROUTE_LIST, "GET", "GET, HEAD", "api/v1/namespaces/{ns}/workloads", "list"},
-        {ROUTE_WORKLOAD, "GET", "GET, HEAD", "api/v1/namespaces/{ns}/workloads/{kind}/{name}", "get"},
-        {ROUTE_HISTOGRAM, "GET", "GET, HEAD", "api/v1/namespaces/{ns}/workloads/{kind}/{name}/histogram", "get"},
-        {ROUTE_HISTORY, "GET", "GET, HEAD", "api/v1/namespaces/{ns}/workloads/{kind}/{name}/history", "get"},
-        {ROUTE_EXPLAIN, "GET", "GET, HEAD", "api/v1/namespaces/{ns}/workloads/{kind}/{name}/explain", "get"},
-        {ROUTE_RENDER, "POST", "POST", "api/v1/namespaces/{ns}/render", "get"},
+#define WORKLOAD "api/v1/namespaces/{ns}/workloads/{kind}/{name}"
+
+enum wants {
+        WANTS_BODY = 1,    /* the request's body */
+        WANTS_LEARNED = 2, /* learned copies of the workload's containers */
+        WANTS_WORKER = 4,  /* a thread of its own, because the answer is long */
 };
-enum { DOORS = sizeof doors / sizeof doors[0] };
+
+static const struct endpoint {
+        enum route_name name;
+        const char *method; /* GET: HEAD as well */
+        const char *path;   /* a segment in braces matches any text */
+        const char *verb;
+        unsigned wants;
+        void (*answer)(struct ask *k); /* NULL: route_render answers */
+} endpoints[] = {
+        {ROUTE_OPENAPI, "GET", "openapi.yaml", NULL, WANTS_WORKER, answer_openapi},
+        {ROUTE_LIST, "GET", "api/v1/workloads", "list", WANTS_WORKER, answer_list},
+        {ROUTE_LIST, "GET", "api/v1/namespaces/{ns}/workloads", "list", WANTS_WORKER, answer_list},
+        {ROUTE_WORKLOAD, "GET", WORKLOAD, "get", 0, answer_workload},
+        {ROUTE_HISTOGRAM, "GET", WORKLOAD "/histogram", "get", WANTS_LEARNED, answer_histogram},
+        {ROUTE_HISTORY, "GET", WORKLOAD "/history", "get", WANTS_LEARNED, answer_history},
+        {ROUTE_EXPLAIN, "GET", WORKLOAD "/explain", "get", WANTS_LEARNED, answer_explain},
+        {ROUTE_RENDER, "POST", "api/v1/namespaces/{ns}/render", "get", WANTS_BODY, NULL},
+};
+enum { ENDPOINTS = sizeof endpoints / sizeof endpoints[0] };
 enum variable { VARIABLE_NS, VARIABLE_KIND, VARIABLE_NAME, VARIABLES };
 
 struct path {
@@ -48,9 +59,9 @@ static bool route_split(struct text path, struct path *ret)
         return true;
 }
 
-static bool route_fits(const struct door *d, const struct path *p, struct text ret[static VARIABLES])
+static bool route_fits(const struct endpoint *e, const struct path *p, struct text ret[static VARIABLES])
 {
-        const char *want = d->path;
+        const char *want = e->path;
         for (int i = 0; i < p->count; i++) {
                 size_t len = strcspn(want, "/");
                 if (*want == '{')
@@ -124,24 +135,29 @@ static int read_variables(const struct text variable[static VARIABLES], const st
 
 /* --- matching --- */
 
-static int no_door(struct answer *ret_answer)
+static int no_such_path(struct answer *ret_answer)
 {
-        answer_problem(ret_answer, PROBLEM_NOT_FOUND, "there is no such path: /openapi.yaml lists those there are");
+        answer_problem(ret_answer, PROBLEM_NOT_FOUND, "this path does not exist: /openapi.yaml lists the paths");
         return ERR_INVALID;
 }
 
-static int wrong_method(const struct door *d, struct text method, struct answer *ret_answer)
+static bool is_read(const struct endpoint *e)
 {
-        answer_problem(ret_answer, PROBLEM_METHOD_NOT_ALLOWED, "'%.*s' is not answered here: %s %s",
-                       (int)(method.len < 32 ? method.len : 32), method.p, d->allow,
-                       strchr(d->allow, ',') ? "are" : "is");
-        answer_header(ret_answer, "Allow", d->allow);
+        return strcmp(e->method, "GET") == 0;
+}
+
+static int wrong_method(const struct endpoint *e, struct text method, struct answer *ret_answer)
+{
+        const char *allow = is_read(e) ? "GET, HEAD" : e->method;
+        answer_problem(ret_answer, PROBLEM_METHOD_NOT_ALLOWED, "method '%.*s' is not allowed on this path: use %s",
+                       (int)(method.len < 32 ? method.len : 32), method.p, allow);
+        answer_header(ret_answer, "Allow", allow);
         return ERR_INVALID;
 }
 
-static bool route_takes(const struct door *d, struct text method)
+static bool route_takes(const struct endpoint *e, struct text method)
 {
-        return text_is(method, d->method) || (text_is(method, "HEAD") && d->name != ROUTE_RENDER);
+        return text_is(method, e->method) || (text_is(method, "HEAD") && is_read(e));
 }
 
 static int read_dry_run(const struct query *q, struct route *ret, struct answer *ret_answer)
@@ -150,27 +166,29 @@ static int read_dry_run(const struct query *q, struct route *ret, struct answer 
         if (!query_has(q, PARAM_DRY_RUN) || text_is(value, "false"))
                 return 0;
         if (value.len && !text_is(value, "true"))
-                return answer_bad_parameter(ret_answer, "dryRun", "dryRun is true, false or without a value");
+                return answer_bad_parameter(ret_answer, "dryRun", "dryRun is neither true, false nor empty");
         ret->dry_run = true;
         return 0;
 }
 
-static int route_enter(const struct door *d, const struct text variable[static VARIABLES], const struct request *r,
+static int route_enter(const struct endpoint *e, const struct text variable[static VARIABLES], const struct request *r,
                        const struct snapshot *v, struct arena *a, struct route *ret, struct answer *ret_answer)
 {
         struct query *q = arena_new(a, sizeof *q);
         *ret = (struct route){
-                .name = d->name,
-                .verb = d->verb,
-                .wants_body = d->name == ROUTE_RENDER,
-                .wants_learned = d->name == ROUTE_HISTOGRAM || d->name == ROUTE_HISTORY || d->name == ROUTE_EXPLAIN,
+                .name = e->name,
+                .verb = e->verb,
+                .endpoint = e,
+                .wants_body = e->wants & WANTS_BODY,
+                .wants_learned = e->wants & WANTS_LEARNED,
+                .wants_worker = e->wants & WANTS_WORKER,
                 .query = q,
         };
-        if (!route_takes(d, r->method))
-                return wrong_method(d, r->method, ret_answer);
+        if (!route_takes(e, r->method))
+                return wrong_method(e, r->method, ret_answer);
         int rc = read_variables(variable, v, a, ret, ret_answer);
         if (rc == 0)
-                rc = query_read(r->query, d->name, a, q, ret_answer);
+                rc = query_read(r->query, e->name, a, q, ret_answer);
         return rc == 0 ? read_dry_run(q, ret, ret_answer) : rc;
 }
 
@@ -179,18 +197,18 @@ int route_match(const struct request *r, const struct snapshot *v, struct arena 
 {
         struct path path;
         if (r->path.len > PATH_MAX_BYTES || !route_split(r->path, &path))
-                return no_door(ret_answer);
-        for (int i = 0; i < DOORS; i++) {
+                return no_such_path(ret_answer);
+        for (int i = 0; i < ENDPOINTS; i++) {
                 struct text variable[VARIABLES] = {0};
-                if (route_fits(&doors[i], &path, variable))
-                        return route_enter(&doors[i], variable, r, v, a, ret, ret_answer);
+                if (route_fits(&endpoints[i], &path, variable))
+                        return route_enter(&endpoints[i], variable, r, v, a, ret, ret_answer);
         }
-        return no_door(ret_answer);
+        return no_such_path(ret_answer);
 }
 
 /* --- answering --- */
 
-/* What was true when all could last be asked, and for how long that is: no view is made while nobody can. */
+/* No view is made while the API server cannot be asked: the answer shows the last state, and Age how old that is. */
 void answer_age(const struct snapshot *v, struct wall now, struct arena *a, struct answer *ret)
 {
         char age[24];
@@ -199,24 +217,19 @@ void answer_age(const struct snapshot *v, struct wall now, struct arena *a, stru
                 return;
         snprintf(age, sizeof age, "%lld", (long long)(ms > 0 ? ms / SECOND_MS : 0));
         answer_header(ret, "Warning",
-                      "110 halflife \"the API server or its metrics cannot be asked: this is what was known before\"");
+                      "110 halflife \"the API server or its metrics cannot be asked: this answer is as old as Age\"");
         answer_header(ret, "Age", arena_text(a, text_of(age)));
 }
 
 void route_answer(const struct route *route, const struct request *r, const struct snapshot *v,
                   const struct learned_copy *learned, size_t copies, struct arena *a, struct answer *ret)
 {
-        static void (*const answers[ROUTES])(struct ask * k) = {
-                [ROUTE_WORKLOAD] = answer_workload,   [ROUTE_LIST] = answer_list,
-                [ROUTE_HISTOGRAM] = answer_histogram, [ROUTE_EXPLAIN] = answer_explain,
-                [ROUTE_HISTORY] = answer_history,     [ROUTE_OPENAPI] = answer_openapi,
-        };
-        assert(route->name != ROUTE_RENDER);
+        assert(route->endpoint->answer);
         struct ask k = {route, route->query, v, NULL, learned, copies, a, ret};
         if (route->kind)
                 k.target = snapshot_find(v, text_of(route->ns), text_of(route->group), text_of(route->kind),
                                          text_of(route->workload));
-        answers[route->name](&k);
+        route->endpoint->answer(&k);
         if (ret->status == 200)
                 answer_tag(ret, r->if_none_match, a);
         if (route->name != ROUTE_OPENAPI)

@@ -1,78 +1,45 @@
 /*
- * Why a number is what it is: core/explain's steps as JSON, with words; and what it would be with another percentile,
- * multiplier or half-life.
+ * GET …/explain: why a target has its value, as the steps of core/explain_steps in JSON, each with a sentence; and the
+ * target under another percentile, multiplier or half-life.
  */
 #include <stdio.h>
 
 #include "core/kind.h"
-#include "core/quantity.h"
 #include "explain_text.h"
 #include "handlers.h"
-
-enum { PERCENT_LEAST = 50, PERCENT_MOST = 100 };
-enum { FACTOR_LEAST = 100, FACTOR_MOST = 100000 }; /* thousandths */
-static const int64_t half_life_least = MINUTE_MS, half_life_most = 720 * (int64_t)HOUR_MS;
+#include "rest/explain_change.h"
 
 /* --- what is asked --- */
 
-struct wish {
-        int only; /* container; -1: all */
-        bool of[RESOURCES];
-        bool changed;
+struct explain_query {
+        int only;           /* the index of the requested container; -1: all */
+        bool of[RESOURCES]; /* which resources to explain */
+        bool changed;       /* the query asks for a what-if */
         struct explain_change change;
 };
 
-/* A decimal of at most three decimals as thousandths; -1: it is not one. */
-static int64_t read_decimal(struct text t)
-{
-        int64_t units = -1;
-        bool plain = t.len > 0 && t.p[0] != '.';
-        for (size_t i = 0; i < t.len; i++)
-                plain &= (t.p[i] >= '0' && t.p[i] <= '9') || t.p[i] == '.';
-        const char *point = t.len ? memchr(t.p, '.', t.len) : NULL;
-        size_t decimals = point ? t.len - (size_t)(point - t.p) - 1 : 0;
-        if (!plain || (point && (decimals < 1 || decimals > 3)) ||
-            quantity_parse(t.p, t.len, QUANTITY_MILLI, &units, NULL) < 0)
-                return -1;
-        return units;
-}
-
-static int read_change(struct ask *k, struct wish *ret)
+static int read_change(struct ask *k, struct explain_query *ret)
 {
         const struct query *q = k->query;
         struct explain_change *c = &ret->change;
-        if (query_has(q, PARAM_PERCENTILE)) {
-                int64_t p = read_decimal(q->value[PARAM_PERCENTILE]);
-                if (p < PERCENT_LEAST * 1000 || p > PERCENT_MOST * 1000 || p % 1000)
-                        return answer_bad_parameter(k->ret, "percentile",
-                                                    "percentile '%s' is no whole number of per cent from %d to %d",
-                                                    q->value[PARAM_PERCENTILE].p, PERCENT_LEAST, PERCENT_MOST);
-                c->percentile = (int)(p / 100);
-        }
-        if (query_has(q, PARAM_MULTIPLIER)) {
-                int64_t m = read_decimal(q->value[PARAM_MULTIPLIER]);
-                if (m < FACTOR_LEAST || m > FACTOR_MOST)
-                        return answer_bad_parameter(
-                                k->ret, "multiplier",
-                                "multiplier '%s' is no factor from 0.1 to 100 with at most three decimals",
-                                q->value[PARAM_MULTIPLIER].p);
-                c->multiplier = (int)m;
-        }
-        if (query_has(q, PARAM_HALF_LIFE)) {
-                struct text t = q->value[PARAM_HALF_LIFE];
-                if (duration_parse(t.p, t.len, &c->half_life_ms) < 0 || c->half_life_ms < half_life_least ||
-                    c->half_life_ms > half_life_most)
-                        return answer_bad_parameter(k->ret, "halfLife",
-                                                    "halfLife '%s' is no duration from 1m to 720h, such as 48h", t.p);
-        }
+        struct err err = {0};
+        if (query_has(q, PARAM_PERCENTILE) &&
+            explain_change_percentile("percentile", q->value[PARAM_PERCENTILE], &c->percentile, &err) < 0)
+                return answer_bad_parameter(k->ret, "percentile", "%s", err.text);
+        if (query_has(q, PARAM_MULTIPLIER) &&
+            explain_change_multiplier("multiplier", q->value[PARAM_MULTIPLIER], &c->multiplier, &err) < 0)
+                return answer_bad_parameter(k->ret, "multiplier", "%s", err.text);
+        if (query_has(q, PARAM_HALF_LIFE) &&
+            explain_change_half_life("halfLife", q->value[PARAM_HALF_LIFE], &c->half_life_ms, &err) < 0)
+                return answer_bad_parameter(k->ret, "halfLife", "%s", err.text);
         ret->changed = c->percentile || c->multiplier || c->half_life_ms;
         return 0;
 }
 
-static int read_wish(struct ask *k, struct wish *ret)
+static int read_explain_query(struct ask *k, struct explain_query *ret)
 {
         enum resource r;
-        *ret = (struct wish){.only = -1, .of = {true, true}};
+        *ret = (struct explain_query){.only = -1, .of = {true, true}};
         if (query_has(k->query, PARAM_CONTAINER) && (ret->only = container_asked(k)) < 0)
                 return ERR_INVALID;
         if (query_has(k->query, PARAM_RESOURCE)) {
@@ -86,10 +53,10 @@ static int read_wish(struct ask *k, struct wish *ret)
 
 /* --- the facts of one number --- */
 
-/* What all numbers of a workload share. */
+/* The facts that the explanations of all containers of a workload share. */
 struct scene {
         struct ask *k;
-        struct wish wish;
+        struct explain_query explain_query;
         struct resource_policy defaults[RESOURCES];
         struct apply_policy apply;
         const struct snapshot_ns *ns;
@@ -114,13 +81,13 @@ static void scene_init(struct scene *s, struct ask *k)
 static struct explain_facts explain_facts_of(const struct scene *s, int at, enum resource r)
 {
         const struct snapshot_target *t = s->k->target;
-        const struct snapshot_container *c = &t->container[at];
-        const struct snapshot_numbers *n = &c->of[r];
+        const struct status_container *c = &t->container[at];
+        const struct status_numbers *n = &c->of[r];
         const struct resource_policy *policy = s->defaults;
-        bool ignored = false, whole = strcmp(c->name, CONTAINER_WHOLE) == 0; /* which no LimitRange bounds */
+        bool ignored = false,
+             whole = strcmp(c->name, CONTAINER_WHOLE) == 0; /* the pod or namespace: no LimitRange bounds it */
         if (t->profile)
                 policy = profile_spec_container(t->profile->spec, text_of(c->name), &ignored);
-        struct amount in_force = amount_of_view(n->applied >= 0 ? n->applied : n->original);
         return (struct explain_facts){
                 .usage = learned_of(s->k, c->name),
                 .now = s->k->v->at,
@@ -134,20 +101,24 @@ static struct explain_facts explain_facts_of(const struct scene *s, int at, enum
                                 .state = (enum state)c->state,
                                 .estimate = {.known = n->model >= 0,
                                              .by_kill = n->by_kill,
+                                             .more = n->more,
                                              .model = n->model,
                                              .lower = n->lower,
                                              .upper = n->upper},
-                                .original = amount_of_view(n->original),
+                                .original = amount_of_status(n->original),
                                 .limit = {n->limit > 0, n->limit},
                                 .range_min = s->ns && !whole ? s->ns->range_min[r] : (struct amount){0},
                                 .range_ratio = s->ns && !whole ? s->ns->range_ratio[r] : (struct amount){0},
-                                .last_good = n->learned ? amount_of_view(n->target) : (struct amount){0},
+                                .heap_start = s->apply.runtime == RUNTIME_RESPECT ? amount_of_heap_start(n->heap_start)
+                                                                                  : (struct amount){0},
+                                .last_good = n->learned ? amount_of_status(n->target) : (struct amount){0},
                                 .pod_refused = s->deploy.advice[at].pod_refused[r],
                                 .guaranteed = s->deploy.advice[at].guaranteed,
                                 .keep_guaranteed = s->apply.keep_guaranteed,
                         },
+                .held = (enum gate)n->gate,
+                .deploy_held = s->deploy.advice[at].gate[r],
                 .shown = (enum reason)n->reason,
-                .stands = in_force.set && in_force.value == n->target,
                 .deploy = s->deploy.advice[at].reason[r],
         };
 }
@@ -172,7 +143,7 @@ static void explain_write_learned(struct writer *w, const struct explain_words *
 {
         const struct usage *u = words->facts->usage;
         writer_int(w, "samples", u ? u->samples : 0);
-        writer_time(w, "since", u ? u->first_ms : 0);
+        write_first_sample(w, u ? u->first_ms : 0);
         writer_time(w, "lastSample", u ? u->newest_ms : 0);
         writer_int(w, "confidencePercent", words->confidence_percent);
 }
@@ -183,7 +154,7 @@ static void write_factor(struct writer *w, const char *key, int thousandths)
         writer_text(w, key, text_of(factor_text(thousandths, factor)));
 }
 
-/* What only this kind of step has. */
+/* The members that only this kind of step has. */
 static void write_own(struct writer *w, const struct explain_words *words, const struct explain_step *s)
 {
         const struct correct_facts *f = &words->facts->correct;
@@ -243,22 +214,21 @@ static void write_steps(struct writer *w, const struct explain_words *words)
 static void write_notes(struct writer *w, const struct scene *s, const struct explain_facts *f)
 {
         char was[DURATION_TEXT_MAX];
-        const struct explain_change *c = &s->wish.change;
+        const struct explain_change *c = &s->explain_query.change;
         writer_open(w, "notes", '[');
         if (c->half_life_ms && f->usage)
                 writer_printf(
                         w, NULL,
-                        "halfLife: the weights stored were aged with %s and samples are not kept, so they can only be "
-                        "aged "
-                        "afresh from the newest sample on: the percentile of today stays, it will move differently",
+                        "halfLife: the stored weights were aged with %s, and samples are not kept. Another half-life "
+                        "acts on new samples only, so today's percentile stays",
                         duration_print(f->usage->of[f->correct.resource].half_life_ms, was));
         if (!f->usage)
                 writer_printf(
                         w, NULL,
-                        "percentile, halfLife: nothing is stored of this container to recompute from; the model is "
-                        "the one published");
+                        "percentile, halfLife: no history of this container is stored, so nothing can be recomputed; "
+                        "the model is the published one");
         if (f->correct.state != STATE_READY && f->correct.state != STATE_HELD)
-                writer_printf(w, NULL, "in state %s the model does not make the target, so it does not follow",
+                writer_printf(w, NULL, "in state %s the model does not decide the target, so the target stays",
                               state_name(f->correct.state));
         writer_printf(w, NULL, "gates are not recomputed");
         writer_close(w, ']');
@@ -268,9 +238,9 @@ static void write_what_if(struct writer *w, const struct scene *s, const struct 
                           const struct explain_words *as_it_is)
 {
         char half_life[DURATION_TEXT_MAX];
-        const struct explain_change *c = &s->wish.change;
+        const struct explain_change *c = &s->explain_query.change;
         struct explain *e = arena_new(s->k->a, sizeof *e);
-        double *room = arena_new(s->k->a, RESOURCES * HISTOGRAM_BUCKETS * sizeof *room);
+        double *room = arena_new(s->k->a, RESOURCES * HISTOGRAM_SUM_BUCKETS * sizeof *room);
         struct explain_facts changed = *f;
         struct resource_policy policy = *f->correct.policy;
         explain_changed(f, c, room, e);
@@ -296,7 +266,37 @@ static void write_what_if(struct writer *w, const struct scene *s, const struct 
         writer_close(w, '}');
 }
 
+/* --- starts --- */
+
+static void write_starts(struct writer *w, const struct explain_facts *f, struct amount target)
+{
+        enum resource r = f->correct.resource;
+        char words[WORDS_MAX], duration[DURATION_TEXT_MAX];
+        struct explain_starts s;
+        if (!explain_starts_of(f, target, &s))
+                return;
+        writer_open(w, "starts", '{');
+        if (s.ignore_ms > 0)
+                writer_text(w, "ignoreFirst", text_of(duration_print(s.ignore_ms, duration)));
+        writer_int(w, "percentile", f->correct.policy->percentile / 10);
+        writer_amount(w, "need", r, s.need);
+        if (s.last_ms > 0)
+                writer_text(w, "last", text_of(duration_print(s.last_ms, duration)));
+        writer_time(w, "lastSample", s.at_ms);
+        writer_text(w, "words", text_of(explain_starts_words(&s, r, words)));
+        writer_close(w, '}');
+}
+
 /* --- the answer --- */
+
+static void write_limit(struct writer *w, const struct status_limit *l)
+{
+        if (!l)
+                return;
+        writer_open(w, "limit", '{');
+        status_write_limit(w, l);
+        writer_close(w, '}');
+}
 
 static void write_number(struct writer *w, const struct scene *s, int at, enum resource r)
 {
@@ -315,8 +315,10 @@ static void write_number(struct writer *w, const struct scene *s, int at, enum r
         writer_amount(w, "deploy", r, deploy_request(&s->deploy, (size_t)at, r));
         if (f.deploy)
                 writer_text(w, "deployReason", text_of(reason_name(f.deploy)));
+        write_limit(w, status_limit_find(s->k->target->limits, at, r));
         write_steps(w, &words);
-        if (s->wish.changed)
+        write_starts(w, &f, e->result.target);
+        if (s->explain_query.changed)
                 write_what_if(w, s, &f, &words);
         writer_close(w, '}');
 }
@@ -327,13 +329,13 @@ static void write_containers(struct writer *w, const struct scene *s)
         writer_open(w, "containers", '[');
         for (int i = 0; i < t->containers; i++) {
                 enum state state = t->state == STATE_HELD ? STATE_HELD : (enum state)t->container[i].state;
-                if (s->wish.only >= 0 && s->wish.only != i)
+                if (s->explain_query.only >= 0 && s->explain_query.only != i)
                         continue;
                 writer_open(w, NULL, '{');
                 writer_text(w, "name", text_of(t->container[i].name));
                 writer_text(w, "state", text_of(state_name(state)));
                 for (enum resource r = CPU; r < RESOURCES; r++)
-                        if (s->wish.of[r])
+                        if (s->explain_query.of[r])
                                 write_number(w, s, i, r);
                 writer_close(w, '}');
         }
@@ -345,7 +347,7 @@ void answer_explain(struct ask *k)
         if (learned_asked(k) < 0)
                 return;
         struct scene *s = arena_new(k->a, sizeof *s);
-        if (read_wish(k, &s->wish) < 0)
+        if (read_explain_query(k, &s->explain_query) < 0)
                 return;
         scene_init(s, k);
         struct writer w = answer_begin(k->ret);
@@ -354,7 +356,7 @@ void answer_explain(struct ask *k)
         write_profile(&w, k->target->profile);
         writer_text(&w, "state", text_of(state_name((enum state)k->target->state)));
         if (!k->target->profile)
-                writer_text(&w, "note", TEXT("no profile selects it: a profile's defaults are shown"));
+                writer_text(&w, "note", TEXT("no profile selects the workload: profile defaults are shown"));
         write_containers(&w, s);
         writer_close(&w, '}');
 }

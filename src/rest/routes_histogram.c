@@ -1,5 +1,5 @@
 /*
- * The histogram behind a number.
+ * GET …/histogram: the histogram of one container and resource, from which its model is computed.
  */
 #include "core/quantity.h"
 #include "handlers.h"
@@ -23,8 +23,8 @@ int learned_asked(struct ask *k)
         }
         if (!k->learned) {
                 answer_problem(k->ret, PROBLEM_UNAVAILABLE,
-                               "only the halflife that learns has histograms, and it cannot be asked now: ask again, "
-                               "or ask it");
+                               "only the halflife that learns has histograms, and it cannot be asked now: try again "
+                               "later, or ask the learning halflife directly");
                 return ERR_INVALID;
         }
         return 0;
@@ -36,7 +36,7 @@ int resource_asked(struct ask *k, enum resource *ret)
         for (*ret = CPU; *ret < RESOURCES; (*ret)++)
                 if (text_is(t, resource_name(*ret)))
                         return 0;
-        return answer_bad_parameter(k->ret, "resource", "resource is cpu or memory");
+        return answer_bad_parameter(k->ret, "resource", "resource is neither cpu nor memory");
 }
 
 static void write_buckets(struct writer *w, const struct histogram *h, double total)
@@ -49,7 +49,7 @@ static void write_buckets(struct writer *w, const struct histogram *h, double to
                 writer_open(w, NULL, '{');
                 writer_int(w, "index", h->first + i);
                 writer_double(w, "from", histogram_start(r, h->first + i));
-                writer_double(w, "to", histogram_edge(r, h->first + i));
+                writer_double(w, "to", histogram_edge_of(h, h->first + i));
                 writer_double(w, "weight", h->w[i]);
                 writer_double(w, "share", h->w[i] / total);
                 writer_close(w, '}');
@@ -57,7 +57,7 @@ static void write_buckets(struct writer *w, const struct histogram *h, double to
         writer_close(w, ']');
 }
 
-/* Rounded up. */
+/* Cores or bytes as millicores or bytes, rounded up. */
 static int64_t histogram_units_up(enum resource r, double value)
 {
         double units = r == CPU ? value * 1000 : value;
@@ -81,6 +81,59 @@ static void write_percentiles(struct writer *w, const struct usage *u, enum reso
         writer_close(w, ']');
 }
 
+static double starts_total(const float *weight, int count)
+{
+        double total = 0;
+        for (int i = 0; i < count; i++)
+                total += (double)weight[i];
+        return total;
+}
+
+static void write_start_buckets(struct writer *w, enum resource r, const float *weight)
+{
+        double total = starts_total(weight, START_BUCKETS);
+        writer_open(w, "buckets", '[');
+        for (int i = 0; i < START_BUCKETS; i++) {
+                if (weight[i] <= 0)
+                        continue;
+                writer_open(w, NULL, '{');
+                writer_double(w, "from", histogram_start(r, i * START_FINE));
+                writer_double(w, "to", histogram_edge(r, i * START_FINE + START_FINE - 1));
+                writer_double(w, "weight", (double)weight[i]);
+                writer_double(w, "share", (double)weight[i] / total);
+                writer_close(w, '}');
+        }
+        writer_close(w, ']');
+}
+
+static void write_start_ages(struct writer *w, const float *above)
+{
+        char within[DURATION_TEXT_MAX];
+        double total = starts_total(above, START_AGES);
+        writer_open(w, "aboveTarget", '[');
+        for (int i = 0; i < START_AGES; i++) {
+                if (above[i] <= 0)
+                        continue;
+                writer_open(w, NULL, '{');
+                writer_text(w, "within", text_of(duration_print(start_age_edge(i), within)));
+                writer_double(w, "weight", (double)above[i]);
+                writer_double(w, "share", (double)above[i] / total);
+                writer_close(w, '}');
+        }
+        writer_close(w, ']');
+}
+
+static void histogram_write_starts(struct writer *w, const struct usage *u, enum resource r)
+{
+        if (!u->starts || u->starts->of[r].at_ms == 0)
+                return;
+        writer_open(w, "starts", '{');
+        writer_time(w, "lastSample", u->starts->of[r].at_ms);
+        write_start_buckets(w, r, u->starts->of[r].weight);
+        write_start_ages(w, u->starts->of[r].above);
+        writer_close(w, '}');
+}
+
 static void histogram_write_learned(struct writer *w, const struct usage *u, enum resource r)
 {
         const struct histogram *h = &u->of[r];
@@ -90,7 +143,7 @@ static void histogram_write_learned(struct writer *w, const struct usage *u, enu
         writer_time(w, "reference", h->ref_ms);
         writer_double(w, "totalWeight", total);
         writer_int(w, "samples", u->samples);
-        writer_time(w, "since", u->first_ms);
+        write_first_sample(w, u->first_ms);
         writer_time(w, "lastSample", u->newest_ms);
         write_buckets(w, h, total);
         write_percentiles(w, u, r);
@@ -100,6 +153,7 @@ static void histogram_write_learned(struct writer *w, const struct usage *u, enu
                 writer_time(w, "time", u->peak_at_ms);
                 writer_close(w, '}');
         }
+        histogram_write_starts(w, u, r);
 }
 
 static void write_nothing(struct writer *w)
@@ -118,13 +172,13 @@ void answer_histogram(struct ask *k)
         if (learned_asked(k) < 0)
                 return;
         if (!query_has(k->query, PARAM_RESOURCE)) {
-                answer_bad_parameter(k->ret, "resource", "say of what: resource=cpu or resource=memory");
+                answer_bad_parameter(k->ret, "resource", "resource is missing: add resource=cpu or resource=memory");
                 return;
         }
         int at = resource_asked(k, &r) < 0 ? -1 : container_asked(k);
         if (at < 0)
                 return;
-        const struct snapshot_container *c = &k->target->container[at];
+        const struct status_container *c = &k->target->container[at];
         const struct usage *u = learned_of(k, c->name);
         struct writer w = answer_begin(k->ret);
         writer_open(&w, NULL, '{');
@@ -132,9 +186,9 @@ void answer_histogram(struct ask *k)
         writer_text(&w, "container", text_of(c->name));
         writer_text(&w, "resource", text_of(resource_name(r)));
         writer_text(&w, "unit", r == CPU ? TEXT("cores") : TEXT("bytes"));
-        writer_amount(&w, "original", r, amount_of_view(c->of[r].original));
-        writer_amount(&w, "model", r, amount_of_view(c->of[r].model));
-        writer_amount(&w, "target", r, amount_of_view(c->of[r].target));
+        writer_amount(&w, "original", r, amount_of_status(c->of[r].original));
+        writer_amount(&w, "model", r, amount_of_status(c->of[r].model));
+        writer_amount(&w, "target", r, amount_of_status(c->of[r].target));
         if (u)
                 histogram_write_learned(&w, u, r);
         else

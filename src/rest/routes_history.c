@@ -1,5 +1,5 @@
 /*
- * What was learned of a workload, bit by bit: for halflife export.
+ * GET …/history: the histories of a workload's containers exactly as the database stores them, for halflife export.
  */
 #include "handlers.h"
 

@@ -1,5 +1,5 @@
 /*
- * Pages of targets, by key.
+ * GET …/workloads: pages of targets in the order of namespace and Recommendation name.
  */
 #include <stdio.h>
 
@@ -16,10 +16,10 @@ struct page {
         enum state state;
         long limit;
         struct fields fields; /* count 0: all */
-        size_t from;          /* place of the first target */
+        size_t from;          /* index of the first target in the view */
 };
 
-/* --- continue: the last key looked at, "ns/recommendation" as base64url --- */
+/* --- continue: the key "ns/recommendation" of the last target looked at, as base64url --- */
 
 static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
@@ -40,7 +40,7 @@ static const char *token_of(const struct snapshot_target *t, struct arena *a)
         return out;
 }
 
-/* The key's bytes; {NULL, 0} for what is not one of ours. */
+/* The decoded key; {NULL, 0}: token_of never writes such a token. */
 static struct text list_decode(struct text token, struct arena *a)
 {
         char *out = arena_new(a, token.len + 1);
@@ -82,14 +82,14 @@ static int read_continue(struct ask *k, struct page *ret)
                 return 0;
         struct text key = list_decode(token, k->a);
         if (!key.p || !list_is_key(key)) {
-                answer_problem(k->ret, PROBLEM_EXPIRED, "continue cannot be read: begin again without it");
+                answer_problem(k->ret, PROBLEM_EXPIRED, "continue cannot be read: start again without continue");
                 return ERR_INVALID;
         }
         size_t len = (size_t)((const char *)memchr(key.p, '/', key.len) - key.p);
         struct text of = {key.p, len};
         if (ns.len && !text_equal(of, ns)) {
                 answer_problem(k->ret, PROBLEM_EXPIRED,
-                               "continue belongs to a list of another namespace: begin again without it");
+                               "continue is from a list of another namespace: start again without continue");
                 return ERR_INVALID;
         }
         ret->from = snapshot_after(k->v, of, (struct text){key.p + len + 1, key.len - len - 1});
@@ -108,7 +108,7 @@ static int read_limit(struct ask *k, struct page *ret)
         for (size_t i = 0; i < t.len; i++)
                 limit = t.p[i] >= '0' && t.p[i] <= '9' && limit >= 0 ? limit * 10 + (t.p[i] - '0') : -1;
         if (limit < 1 || limit > LIMIT_MOST)
-                return answer_bad_parameter(k->ret, "limit", "limit '%s' is no whole number from 1 to %d", t.p,
+                return answer_bad_parameter(k->ret, "limit", "limit '%s' is not a whole number from 1 to %d", t.p,
                                             LIMIT_MOST);
         ret->limit = limit;
         return 0;
@@ -153,7 +153,7 @@ static bool list_wanted(const struct page *p, const struct snapshot_target *t)
         return selector_match(p->selector, label, labels);
 }
 
-/* scratch holds the whole item while its fields are picked. */
+/* Write one item. scratch holds the whole item while the requested fields are copied out of it. */
 static void write_item(struct writer *w, const struct page *p, const struct snapshot_target *t, struct buf *scratch)
 {
         if (p->fields.count == 0) {

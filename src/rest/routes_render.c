@@ -1,4 +1,4 @@
-/* POST …/render: manifests in, manifests out. */
+/* POST …/render: takes manifests, and answers them with the requests to deploy with. */
 #include <stdio.h>
 #include <strings.h>
 
@@ -7,8 +7,8 @@
 
 enum { OUT_MAX = 128 << 20, REASONS_MAX = 16 };
 
-/* The type as we spell it, without parameters; NULL: none that is taken. What tells none is read as YAML, which JSON
- * is, too. */
+/* The accepted media type that given names, without parameters; NULL: not accepted. A request without a type is read as
+ * YAML, because JSON is YAML as well. */
 static const char *render_type_of(struct text given)
 {
         static const char *const types[] = {"application/yaml", "application/x-yaml", "text/yaml", "text/plain",
@@ -29,19 +29,19 @@ static void count_header(struct answer *ret, const char *name, size_t count, str
         answer_header(ret, name, arena_text(a, text_of(text)));
 }
 
-/* Each once: they are constants. */
+/* List each reason once. */
 static void reason_header(struct answer *ret, const struct render_row *row, size_t count, struct arena *a)
 {
         const char *seen[REASONS_MAX];
         char text[REASONS_MAX * 20] = "";
-        int kinds = 0, at = 0;
-        for (size_t i = 0; i < count && kinds < REASONS_MAX; i++) {
+        int reasons = 0, at = 0;
+        for (size_t i = 0; i < count && reasons < REASONS_MAX; i++) {
                 int k = 0;
-                while (row[i].reason && k < kinds && strcmp(seen[k], row[i].reason) != 0)
+                while (row[i].reason && k < reasons && strcmp(seen[k], row[i].reason) != 0)
                         k++;
-                if (!row[i].reason || k < kinds || (size_t)at + strlen(row[i].reason) + 3 > sizeof text)
+                if (!row[i].reason || k < reasons || (size_t)at + strlen(row[i].reason) + 3 > sizeof text)
                         continue;
-                seen[kinds++] = row[i].reason;
+                seen[reasons++] = row[i].reason;
                 at += snprintf(text + at, sizeof text - (size_t)at, "%s%s", at ? ", " : "", row[i].reason);
         }
         if (at > 0)
@@ -68,8 +68,9 @@ void route_render(const struct route *route, const struct request *r, const stru
         const char *type = render_type_of(r->content_type);
         if (!type) {
                 answer_problem(ret, PROBLEM_UNSUPPORTED_TYPE,
-                               "manifests are application/yaml, text/yaml, application/x-yaml, application/json or "
-                               "text/plain: curl --data-binary @FILE -H 'Content-Type: application/yaml'");
+                               "the Content-Type is not application/yaml, text/yaml, application/x-yaml, "
+                               "application/json or text/plain: "
+                               "curl --data-binary @FILE -H 'Content-Type: application/yaml'");
                 return;
         }
         const struct render_options o = {.ns = text_of(route->ns), .one_ns = true};

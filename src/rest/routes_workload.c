@@ -1,5 +1,5 @@
 /*
- * One workload: its recommendation, and what it deploys with.
+ * GET …/workloads/{kind}/{name}: the recommendation for one workload, and the requests to deploy the workload with.
  */
 #include "handlers.h"
 
@@ -7,15 +7,17 @@ enum { LABELS_MOST = 64 };
 
 /* --- what the manifest asks for --- */
 
-/* The owner's words as the view has them: what stands now is ours or his, but the original is always his. */
-static void workload_recall(const struct snapshot_container *from, struct deploy_container *to)
+/* Take the owner's requests from the view: the originals, because a current request may be halflife's own. */
+static void workload_recall(const struct status_container *from, struct deploy_container *to)
 {
         *to = (struct deploy_container){.name = text_of(from->name), .role = (enum container_role)from->role};
         for (enum resource r = CPU; r < RESOURCES; r++) {
-                to->request[r] = amount_of_view(from->of[r].original);
+                to->request[r] = amount_of_status(from->of[r].original);
                 if (from->of[r].limit > 0)
                         to->limit[r] = (struct amount){true, from->of[r].limit};
+                to->read[r].divisor = from->of[r].read; /* which divisor it is, the view does not have */
         }
+        to->heap.start = amount_of_heap_start(from->of[MEMORY].heap_start).value;
 }
 
 struct deploy_subject subject_of(const struct ask *k)
@@ -23,13 +25,13 @@ struct deploy_subject subject_of(const struct ask *k)
         const struct snapshot_target *t = k->target;
         size_t known = t ? t->containers : 0;
         if (known > 0 && t->container[known - 1].role == ROLE_WHOLE)
-                known--; /* no container of its own: nothing is deployed with it */
+                known--; /* the sum for the whole pod or namespace is not a container that is deployed */
         struct deploy_container *container = arena_new(k->a, (known + 1) * sizeof *container);
         struct label_pair *label = NULL;
         size_t labels = 0;
         for (size_t i = 0; i < known; i++)
                 workload_recall(&t->container[i], &container[i]);
-        if (t && !t->profile) { /* gone: who comes back by this name is judged by what was remembered of it */
+        if (t && !t->profile) { /* gone: where the name is used again, profiles select by the labels remembered */
                 label = arena_new(k->a, VIEW_LABELS_MAX * sizeof *label);
                 labels = snapshot_unpack_labels(t->labels, t->labels_size, label, VIEW_LABELS_MAX);
         }
@@ -39,7 +41,7 @@ struct deploy_subject subject_of(const struct ask *k)
                 .kind = text_of(k->route->kind),
                 .name = text_of(k->route->workload),
                 .known = t,
-                .pod_asks = {t && t->pod_asks[CPU], t && t->pod_asks[MEMORY]},
+                .pod_asks = {t && t->decision.pod_asks[CPU], t && t->decision.pod_asks[MEMORY]},
                 .label = label,
                 .labels = labels,
                 .container = container,
@@ -98,7 +100,8 @@ static int workload_read_labels(struct ask *k, struct deploy_subject *s)
                 const char *equals = pair.len ? memchr(pair.p, '=', pair.len) : NULL;
                 if (!equals || equals == pair.p || n == LABELS_MOST)
                         return answer_bad_parameter(k->ret, "labels",
-                                                    "labels are at most %d of KEY=VALUE, such as app=web,tier=front",
+                                                    "labels is not a list of at most %d KEY=VALUE, such as "
+                                                    "app=web,tier=front",
                                                     LABELS_MOST);
                 struct text key = {pair.p, (size_t)(equals - pair.p)};
                 label[n++] = (struct label_pair){key, {equals + 1, pair.len - key.len - 1}};
@@ -109,7 +112,7 @@ static int workload_read_labels(struct ask *k, struct deploy_subject *s)
         return 0;
 }
 
-/* ?original: the container it is said of, added where it is not known. */
+/* Put the requests of ?original on the container that they are for; an unknown container is added. */
 static int put_original(struct ask *k, struct deploy_subject *s)
 {
         struct deploy_container *container = (struct deploy_container *)(uintptr_t)s->container;
@@ -154,7 +157,7 @@ int container_asked(struct ask *k)
                 answer_problem(k->ret, PROBLEM_NOT_FOUND, "%s '%s' has no container '%s'", t->kind, t->name,
                                k->query->value[PARAM_CONTAINER].p);
         else
-                answer_bad_parameter(k->ret, "container", "%s '%s' has %d containers: say which by container=NAME",
+                answer_bad_parameter(k->ret, "container", "%s '%s' has %d containers: name one by container=NAME",
                                      t->kind, t->name, mains);
         return ERR_INVALID;
 }
@@ -223,9 +226,9 @@ void answer_not_known(struct ask *k)
         const char *group = k->route->group;
         answer_problem(
                 k->ret, PROBLEM_NOT_FOUND,
-                "nothing is known of %s%s%s '%s' in namespace '%s': no profile selects it, it was deployed within "
-                "the last cycle or not yet (then ask with original=cpu:2,memory:4Gi), or its kind needs its group, as "
-                "in widgets.example.com",
+                "nothing is known of %s%s%s '%s' in namespace '%s': no profile selects it, it is newer than the last "
+                "cycle or not deployed yet (then add original=cpu:2,memory:4Gi), or its kind needs its group, as in "
+                "widgets.example.com",
                 k->route->kind, *group ? "." : "", group, k->route->workload, k->route->ns);
 }
 

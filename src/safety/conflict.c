@@ -1,10 +1,12 @@
 /*
- * Who put our value back: told from a deploy by the template's digest, and answered by leaving the workload alone for a
- * while.
+ * Conflicts: somebody puts a request back after halflife changed it. A template whose fingerprint is otherwise
+ * unchanged tells this from a deploy. Another webhook that alters halflife's writes is a conflict as well. A contested
+ * workload is left alone for a while, longer each time.
  */
 #include <string.h>
 
 #include "cache/apply_state.h"
+#include "kube/patch.h"
 #include "plan/autoscaler_plan.h"
 #include "safety_private.h"
 
@@ -15,8 +17,9 @@ static void conflict_begin(struct safety *safety, struct target *t, char *what)
         const struct apply_state *d = &t->apply_state;
         apply_state_contest(t, loop_now(safety->loop).wall, what);
         safety->count.conflicts++;
-        log_warn("left alone: its requests are contested", KV("namespace", t->ns), KV("kind", t->kind),
-                 KV("name", t->name), KV("why", what), KV_INT("hours", d->contest_step_ms / HOUR_MS));
+        log_warn("somebody changes what halflife writes to a workload: it is left alone for a while",
+                 KV("namespace", t->ns), KV("kind", t->kind), KV("name", t->name), KV("why", what),
+                 KV_INT("hours", d->contest_step_ms / HOUR_MS));
         checkpointer_apply_state(safety->checkpointer, t);
 }
 
@@ -29,7 +32,7 @@ static bool any_reset(const struct plan *p)
         return false;
 }
 
-/* Only who writes by himself can be in a fight: where owners deploy, or nothing is to be changed, it is theirs. */
+/* Only in mode Rollout does halflife write templates on its own. In the other modes the owner's value is right. */
 static bool may_fight(const struct target *t)
 {
         return t->profile && t->profile->spec->apply.mode == APPLY_ROLLOUT;
@@ -39,7 +42,7 @@ static bool carries_held(const struct plan *p)
 {
         for (int i = 0; i < p->containers; i++)
                 for (enum resource r = CPU; r < RESOURCES; r++) {
-                        const struct advise_container *f = &p->container[i].facts;
+                        const struct decide_container *f = &p->container[i].facts;
                         if (p->hpa_holds[r] && f->original[r].set && f->current[r].set &&
                             f->current[r].value < f->original[r].value)
                                 return true;
@@ -47,7 +50,7 @@ static bool carries_held(const struct plan *p)
         return false;
 }
 
-/* Under a target that somebody put back, the original comes back first. */
+/* Begin a conflict if somebody put an autoscaler's target back, but only once the original requests are back. */
 static void conflict_targets(struct safety *safety, struct target *t, const struct plan *p)
 {
         for (int i = 0; i < p->autoscalers; i++)
@@ -55,17 +58,18 @@ static void conflict_targets(struct safety *safety, struct target *t, const stru
                         const struct autoscaler *s = p->autoscaler[i].of;
                         conflict_begin(
                                 safety, t,
-                                mem_printf("%s '%.80s': its target of utilization was put back after our change, by "
-                                           "%.60s",
-                                           s->kind->word, s->name, s->writer ? s->writer : "somebody"));
+                                mem_printf(
+                                        "%s '%.80s': its target utilization was put back after halflife's change, by "
+                                        "%.60s",
+                                        s->kind->word, s->name, s->writer ? s->writer : "somebody"));
                         return;
                 }
 }
 
 /*
- * Once per change of ours: a request is back at the original with nothing else changed, soon after our write, or a
- * second time within cooldown. A reset that came with other changes is a deploy, and one of a change that stood longer
- * is no fight either: both begin the count afresh.
+ * A reset is a request that is back at the original after halflife's change; each change has at most one. It begins a
+ * conflict if nothing else in the template changed and it comes within CONTEST_SOON_MS, or twice in a row within the
+ * cooldown. A reset together with other changes is a deploy, and a later reset is no conflict: both restart the count.
  */
 void conflict_watch(struct safety *safety, struct target *t, const struct plan *p)
 {
@@ -79,15 +83,27 @@ void conflict_watch(struct safety *safety, struct target *t, const struct plan *
         bool within = fight && passed <= t->profile->spec->apply.cooldown_ms;
         apply_state_reset(t, p->now, soon || within);
         if (soon) {
-                conflict_begin(safety, t,
-                               mem_string("the requests went back to the original within 15 min of our change"));
+                conflict_begin(
+                        safety, t,
+                        mem_string(
+                                "somebody put the requests back to the original within 15 min of halflife's change"));
                 return;
         }
         if (within && d->resets >= 2) {
-                conflict_begin(safety, t, mem_string("the requests went back to the original twice in a row"));
+                conflict_begin(safety, t, mem_string("somebody put the requests back to the original twice in a row"));
                 return;
         }
         checkpointer_apply_state(safety->checkpointer, t);
+}
+
+bool conflict_refused(struct safety *safety, struct target *t, const struct err *err)
+{
+        const char *reason = patch_refused_by_policy(err);
+        if (!reason)
+                return false;
+        conflict_begin(safety, t,
+                       mem_printf("the policy refused the write as other admission left it: %.120s", reason));
+        return true;
 }
 
 void conflict_changed(struct safety *safety, struct target *t, const char *what)

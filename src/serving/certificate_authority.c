@@ -7,7 +7,7 @@
 #include "base/mem.h"
 
 enum {
-        EARLY_MS = 5 * MINUTE_MS /* valid so long before it is made: clocks differ */,
+        EARLY_MS = 5 * MINUTE_MS /* certificates are valid from so long before now, because clocks differ */,
         ROOTS_MAX = 2,
         SERIAL_BYTES = 16
 };
@@ -155,7 +155,7 @@ static bool held_read(const struct certificate_authority *a, struct held *h)
                authority_is_pair(h->cert, h->cert_key);
 }
 
-/* Also by the key: every root of ours has the same name. */
+/* Verify the signature: comparing issuer names is not enough, because all roots of halflife have the same name. */
 static bool is_signed_by(gnutls_x509_crt_t c, gnutls_x509_crt_t root)
 {
         unsigned verdict;
@@ -191,7 +191,7 @@ static int authority_describe(gnutls_x509_crt_t c, const char *name, int64_t day
 {
         unsigned char serial[SERIAL_BYTES];
         int rc = gnutls_rnd(GNUTLS_RND_NONCE, serial, sizeof serial);
-        serial[0] = (unsigned char)((serial[0] & 0x7f) | 0x40); /* positive, and of one length */
+        serial[0] = (unsigned char)((serial[0] & 0x7f) | 0x40); /* a positive number of fixed length */
         time_t since = (time_t)((now.ms - EARLY_MS) / SECOND_MS), until = (time_t)(now.ms / SECOND_MS + days * 86400);
         if (rc >= 0)
                 rc = gnutls_x509_crt_set_version(c, 3);
@@ -233,7 +233,7 @@ static int key_make(gnutls_x509_privkey_t *ret)
                                                      GNUTLS_CURVE_TO_BITS(GNUTLS_ECC_CURVE_SECP256R1), 0);
 }
 
-/* Tells a root from the one before it, where keys are compared by these. */
+/* Set the key identifiers, by which verifiers choose between two roots of the same name. */
 static int authority_identify(gnutls_x509_crt_t c, gnutls_x509_crt_t root)
 {
         unsigned char id[64];
@@ -263,7 +263,7 @@ static int authority_print(gnutls_x509_crt_t c, gnutls_x509_privkey_t k, char **
         return 0;
 }
 
-/* names NULL: a root that signs itself. */
+/* Make a key and a certificate that root signs. names NULL: make a self-signed root. */
 static int authority_make(const char *const *names, int count, gnutls_x509_crt_t root, gnutls_x509_privkey_t root_key,
                           struct wall now, char **ret_cert, char **ret_key)
 {
@@ -288,7 +288,7 @@ static int authority_make(const char *const *names, int count, gnutls_x509_crt_t
 
 /* --- whom else to trust --- */
 
-/* The root that signed it; NULL: none of them. */
+/* The root that signed the certificate; NULL: none of them did. */
 static gnutls_x509_crt_t signer_of(const char *roots_pem, const char *cert_pem)
 {
         struct held h = {.roots = ROOTS_MAX};
@@ -387,13 +387,13 @@ static int drop_root(struct certificate_authority *a, gnutls_x509_crt_t keep, st
         return 0;
 }
 
-/* Would anybody take it at this time? Clocks that were ahead leave one behind that is not valid yet. */
+/* Whether clients accept the certificate now. A replica whose clock was ahead can make one that is not valid yet. */
 static bool authority_is_valid(gnutls_x509_crt_t c, struct wall now)
 {
         return now.ms >= since_ms(c) - EARLY_MS && now.ms < until_ms(c);
 }
 
-/* The rules, the first that speaks is done. */
+/* The step that is due: the first rule that applies. */
 static enum certificate_authority_due authority_due(const struct held *h, const char *const *names, int count,
                                                     struct wall now)
 {

@@ -1,25 +1,27 @@
 #include "serving/loop_calls.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/list.h"
 #include "base/log.h"
+#include "base/mailbox.h"
 #include "kube/review.h"
 #include "learn/learner.h"
-#include "serving/owner_lookup.h"
+#include "objects/target_key.h"
 
-_Static_assert((int)LEARNED_SOURCES == (int)TRANSFER_SOURCES, "all of them are told");
+_Static_assert((int)LEARNED_SOURCES == (int)TRANSFER_SOURCES, "every source is copied");
 enum { SELF_AGAIN_MS = 30 * SECOND_MS };
 
 struct loop_call {
-        struct loop_call *before, *next;
+        struct mailbox_item item;   /* in the mailbox */
+        LIST_ENTRY(loop_call) link; /* in under_way */
         struct loop_calls *all;
-        enum { ASKS_REVIEW, ASKS_LEARNED, ASKS_UPSTREAM, ASKS_OWNER } what;
+        enum { ASKS_REVIEW, WITHDRAWS_REVIEW, ASKS_LEARNED, ASKS_UPSTREAM, ASKS_OWNER } what;
         struct auth_key key;
         uint64_t ticket;
-        char *token, *verb, *ns, *group, *kind, *name;
+        char *token, *verb, *address, *ns, *group, *kind, *name;
         struct review *review;
         struct upstream_call *asked;
 };
@@ -27,20 +29,20 @@ struct loop_call {
 struct loop_calls {
         struct loop_calls_options o;
         struct server *server;
-        struct loop_call *under_way; /* at the API server; the loop's */
+        LIST_HEAD(, loop_call)
+        under_way; /* calls that wait for the API server or upstream; only the loop's thread uses the list */
         struct owner_lookup *owners;
-        bool away;           /* told that callers cannot be told apart */
-        struct review *self; /* under way */
+        bool away;           /* the log reports that callers cannot be checked */
+        struct review *self; /* the request for halflife's own user name, if under way */
         struct loop_timer self_again;
 
-        pthread_mutex_t lock; /* of the box */
-        struct loop_call *box, **end;
+        struct mailbox box;
         _Atomic uint64_t admitted[ADMISSION_RESULTS];
 };
 
 static void loop_call_free(struct loop_call *q)
 {
-        char *const text[] = {q->token, q->verb, q->ns, q->group, q->kind, q->name};
+        char *const text[] = {q->token, q->verb, q->address, q->ns, q->group, q->kind, q->name};
         if (q->token)
                 explicit_bzero(q->token, strlen(q->token));
         for (size_t i = 0; i < sizeof text / sizeof text[0]; i++)
@@ -48,22 +50,14 @@ static void loop_call_free(struct loop_call *q)
         mem_free(q);
 }
 
-/* --- the box; what the server's threads call --- */
-
-static void open_box(void *arg);
+/* --- the mailbox, and the functions that the server's threads call --- */
 
 static void drop_in(struct loop_calls *all, const struct loop_call *q)
 {
         struct loop_call *copy = MEM_NEW(struct loop_call);
         *copy = *q;
         copy->all = all;
-        pthread_mutex_lock(&all->lock);
-        bool first = all->box == NULL;
-        *all->end = copy;
-        all->end = &copy->next;
-        pthread_mutex_unlock(&all->lock);
-        if (first)
-                loop_post(all->o.loop, open_box, all);
+        (void)mailbox_post(&all->box, &copy->item); /* cannot fail: the mailbox is unbounded and never closed */
 }
 
 static void on_review(void *arg, const struct server_question *q)
@@ -74,6 +68,11 @@ static void on_review(void *arg, const struct server_question *q)
                                          .verb = mem_string(q->verb),
                                          .ns = mem_string(q->ns),
                                          .name = mem_string(q->name)});
+}
+
+static void on_withdraw(void *arg, const struct auth_key *k)
+{
+        drop_in(arg, &(struct loop_call){.what = WITHDRAWS_REVIEW, .key = *k});
 }
 
 static void on_recall(void *arg, const struct server_usage_request *w)
@@ -98,6 +97,7 @@ static void on_find_owner(void *arg, const struct server_owner_lookup *k)
 {
         drop_in(arg, &(struct loop_call){.what = ASKS_OWNER,
                                          .ticket = k->ticket,
+                                         .address = mem_string(k->address),
                                          .ns = mem_string(k->ns),
                                          .group = mem_string(k->api_version),
                                          .kind = mem_string(k->kind),
@@ -113,7 +113,7 @@ static void on_admitted(void *arg, enum admission_result r)
 static void on_trouble(void *arg, const struct err *why)
 {
         (void)arg;
-        log_warn("certificate refused, the old one is kept", KV("error", why->text));
+        log_warn("the certificate cannot be used, the old one is kept", KV("error", why->text));
 }
 
 static void loop_call_on_renewed(void *arg, const char *cert_file)
@@ -126,24 +126,16 @@ static void loop_call_on_renewed(void *arg, const char *cert_file)
 
 static void set_out(struct loop_call *q)
 {
-        struct loop_calls *all = q->all;
-        q->before = NULL;
-        q->next = all->under_way;
-        if (q->next)
-                q->next->before = q;
-        all->under_way = q;
+        LIST_INSERT_HEAD(&q->all->under_way, q, link);
 }
 
 static void come_back(struct loop_call *q)
 {
-        struct loop_calls *all = q->all;
-        *(q->before ? &q->before->next : &all->under_way) = q->next;
-        if (q->next)
-                q->next->before = q->before;
+        LIST_REMOVE(q, link);
         loop_call_free(q);
 }
 
-/* --- who may --- */
+/* --- permissions of callers --- */
 
 static void tell_away(struct loop_calls *all, const struct err *err)
 {
@@ -151,9 +143,9 @@ static void tell_away(struct loop_calls *all, const struct err *err)
                 return;
         all->away = err != NULL;
         if (err)
-                log_warn("callers cannot be told apart now: those allowed lately still are", KV("error", err->text));
+                log_warn("callers cannot be checked now: only those allowed lately still are", KV("error", err->text));
         else
-                log_info("callers can be told apart again");
+                log_info("callers can be checked again");
 }
 
 static void loop_call_reviewed(void *arg, enum review_verdict v, const struct err *err)
@@ -161,9 +153,11 @@ static void loop_call_reviewed(void *arg, enum review_verdict v, const struct er
         static const enum server_verdict verdict[] = {[REVIEW_ALLOWED] = SERVER_ALLOWS,
                                                       [REVIEW_UNKNOWN] = SERVER_KNOWS_NOT,
                                                       [REVIEW_FORBIDDEN] = SERVER_FORBIDS,
+                                                      [REVIEW_BUSY] = SERVER_BUSY,
                                                       [REVIEW_UNANSWERED] = SERVER_CANNOT_TELL};
         struct loop_call *q = arg;
-        tell_away(q->all, v == REVIEW_UNANSWERED ? err : NULL);
+        if (v != REVIEW_BUSY) /* which says nothing about the API server */
+                tell_away(q->all, v == REVIEW_UNANSWERED ? err : NULL);
         server_reviewed(q->all->server, &q->key, verdict[v]);
         q->review = NULL;
         come_back(q);
@@ -186,11 +180,25 @@ static void ask_review(struct loop_call *q)
         explicit_bzero(q->token, strlen(q->token));
 }
 
+static void withdraw_review(struct loop_call *q)
+{
+        struct loop_call *each;
+        LIST_FOREACH (each, &q->all->under_way, link)
+                if (each->review && memcmp(each->key.byte, q->key.byte, sizeof q->key.byte) == 0)
+                        break;
+        if (each) {
+                review_cancel(each->review);
+                come_back(each);
+        }
+        loop_call_free(q);
+}
+
 /* --- what was learned --- */
 
 static const struct target *loop_call_target_of(const struct loop_call *q)
 {
-        AUTO(mem_free) char *key = mem_printf("%s/%s/%s/%s", q->ns, q->group, q->kind, q->name);
+        AUTO(mem_free)
+        char *key = target_key_new(text_of(q->ns), text_of(q->group), text_of(q->kind), text_of(q->name));
         return map_get(&q->all->o.cache->targets, text_of(key));
 }
 
@@ -199,12 +207,16 @@ static void copy_usage(struct learned_copy *to, const struct usage *from)
         to->usage = *from;
         for (enum resource r = CPU; r < RESOURCES; r++) {
                 struct histogram *h = &to->usage.of[r];
-                double *room = to->room + (size_t)r * HISTOGRAM_BUCKETS;
+                double *room = to->room + (size_t)r * HISTOGRAM_SUM_BUCKETS;
                 if (h->count)
                         memcpy(room, h->w, h->count * sizeof *room);
                 h->w = room;
-                h->cap = HISTOGRAM_BUCKETS;
+                h->cap = (uint16_t)histogram_buckets(h);
         }
+        if (!from->starts)
+                return;
+        to->starts = *from->starts;
+        to->usage.starts = &to->starts;
 }
 
 static void answer_learned(struct loop_call *q)
@@ -239,7 +251,7 @@ static void loop_call_ask_upstream(struct loop_call *q)
         const struct loop_calls_options *o = &q->all->o;
         static const struct server_relayed nobody = {0, "",
                                                      TEXT("only the halflife that learns knows this, and the setting "
-                                                          "upstream-url does not say where it is")};
+                                                          "upstream-url is not set")};
         if (!o->upstream) {
                 server_relayed(q->all->server, q->ticket, &nobody);
                 loop_call_free(q);
@@ -250,7 +262,7 @@ static void loop_call_ask_upstream(struct loop_call *q)
         explicit_bzero(q->token, strlen(q->token));
 }
 
-/* --- who owns the owner --- */
+/* --- the owner above a pod's controller --- */
 
 static void owner_found(void *arg, struct admission_owner *owner)
 {
@@ -261,9 +273,9 @@ static void owner_found(void *arg, struct admission_owner *owner)
 
 static void loop_call_find_owner(struct loop_call *q)
 {
-        const struct owner_lookup_call quest = {q->ns, q->group, q->kind, q->name, owner_found, q};
+        const struct owner_lookup_call lookup = {q->address, q->ns, q->group, q->kind, q->name, owner_found, q};
         set_out(q);
-        owner_lookup_find(q->all->owners, &quest);
+        owner_lookup_find(q->all->owners, &lookup);
 }
 
 /* --- the loop's side --- */
@@ -271,26 +283,28 @@ static void loop_call_find_owner(struct loop_call *q)
 static void open_box(void *arg)
 {
         static void (*const answer[])(struct loop_call *) = {[ASKS_REVIEW] = ask_review,
+                                                             [WITHDRAWS_REVIEW] = withdraw_review,
                                                              [ASKS_LEARNED] = answer_learned,
                                                              [ASKS_UPSTREAM] = loop_call_ask_upstream,
                                                              [ASKS_OWNER] = loop_call_find_owner};
         struct loop_calls *all = arg;
-        pthread_mutex_lock(&all->lock);
-        struct loop_call *q = all->box;
-        all->box = NULL;
-        all->end = &all->box;
-        pthread_mutex_unlock(&all->lock);
-        for (struct loop_call *next; q; q = next) {
-                next = q->next;
+        struct mailbox_items calls;
+        mailbox_drain(&all->box, &calls);
+        for (struct loop_call *q; (q = mailbox_items_next(&calls));)
                 answer[q->what](q);
-        }
 }
 
-/* --- who we are --- */
+static void box_filled(void *arg)
+{
+        struct loop_calls *all = arg;
+        loop_post(all->o.loop, open_box, all);
+}
+
+/* --- halflife's own user name --- */
 
 static void ask_self(void *arg);
 
-/* Credentials may come to be another's, if hardly ever: it is asked again now and then. */
+/* Credentials may change to another user's, though rarely, so the name is asked for again each hour. */
 static void told_self(void *arg, const char *user, const struct err *err)
 {
         struct loop_calls *all = arg;
@@ -319,8 +333,7 @@ struct loop_calls *loop_calls_new(const struct loop_calls_options *o)
         struct loop_calls *all = MEM_NEW(struct loop_calls);
         all->o = *o;
         all->owners = owner_lookup_new(o->client, o->cache);
-        all->end = &all->box;
-        pthread_mutex_init(&all->lock, NULL);
+        mailbox_init(&all->box, 0, box_filled, all);
         return all;
 }
 
@@ -328,6 +341,7 @@ struct server_calls loop_calls_table(struct loop_calls *all)
 {
         return (struct server_calls){
                 .review = on_review,
+                .withdraw = on_withdraw,
                 .recall = all->o.replica ? NULL : on_recall,
                 .relay = all->o.replica ? on_relay : NULL,
                 .find_owner = on_find_owner,
@@ -343,6 +357,11 @@ uint64_t loop_calls_admitted(const struct loop_calls *all, enum admission_result
         return atomic_load(&all->admitted[r]);
 }
 
+uint64_t loop_calls_owner_lookups(const struct loop_calls *all, enum owner_lookup_result r)
+{
+        return owner_lookup_count(all->owners, r);
+}
+
 void loop_calls_free(struct loop_calls *all)
 {
         if (!all)
@@ -351,18 +370,17 @@ void loop_calls_free(struct loop_calls *all)
         if (all->self)
                 review_cancel(all->self);
         owner_lookup_free(all->owners);
-        while (all->under_way) {
-                struct loop_call *q = all->under_way;
+        for (struct loop_call *q; (q = LIST_FIRST(&all->under_way));) {
                 if (q->review)
                         review_cancel(q->review);
                 if (q->asked)
                         upstream_cancel(q->asked);
                 come_back(q);
         }
-        for (struct loop_call *q = all->box, *next; q; q = next) {
-                next = q->next;
+        struct mailbox_items calls;
+        mailbox_drain(&all->box, &calls);
+        for (struct loop_call *q; (q = mailbox_items_next(&calls));)
                 loop_call_free(q);
-        }
-        pthread_mutex_destroy(&all->lock);
+        mailbox_release(&all->box);
         mem_free(all);
 }

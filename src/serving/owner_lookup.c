@@ -1,30 +1,44 @@
 #include "serving/owner_lookup.h"
 
+#include <assert.h>
 #include <string.h>
 
+#include "base/list.h"
+#include "core/pod_owner_name.h"
+#include "kept_owners.h"
+#include "lookup_budget.h"
+
 enum {
-        LOOK_MS = 900, /* all steps together */
+        LOOK_MS = 900, /* time for the wait and all steps of a look-up together */
+        TICK_MS = 20,  /* between looks at those that wait */
         STEPS_MAX = 3,
         CLIMB_MAX = 8,
-        UNDER_WAY_MAX = 64,
-        LOOKS_A_SECOND = 200, /* whoever reaches the door may send reviews: not all are the API server's */
-        LOOKS_BURST = 400,
+        WAITING_MAX = 2048, /* more than the listener has connections */
+        NAME_LONGEST = 253, /* of an object; a longer one exists nowhere */
+        VERSION_MOST = 317, /* of an apiVersion: a group, '/' and a version */
         BODY_MAX = 256 << 10,
-        KEPT_MAX = 1024, /* of at most some 100 KiB of labels each */
-        KEPT_MS = MINUTE_MS,
+        ABSENT_MAX = 4096, /* names, in each of two generations */
+        ABSENT_MS = 10 * SECOND_MS,
 };
 
-struct kept {
-        char *key; /* "ns/apiVersion/Kind/name" of the one below */
-        struct admission_owner *owner;
-        struct mono at;
-};
+enum budget { BUDGET_EXPECTED, BUDGET_STRANGE, BUDGETS };
 
-struct quest {
-        struct quest *before, *next;
-        struct owner_lookup *kin;
+static const struct {
+        double a_second, burst;
+        int at_once;
+} budgets[BUDGETS] = {[BUDGET_EXPECTED] = {200, 400, 64}, [BUDGET_STRANGE] = {50, 100, 16}};
+
+struct owner_search {
+        TAILQ_ENTRY(owner_search) link; /* in waiting or asking */
+        struct owner_lookup *lookup;
+        struct lookup_budget *budget;
+        bool asks;    /* it has had its turn */
+        bool absent;  /* the API server did not have the owner seconds ago, and is not asked */
+        bool watched; /* informers watch the owner's kind, so the cache may have the owner soon */
+        char *tenant; /* address and namespace of the client; the address is its first part */
+        struct lookup_client client;
         char *key, *ns;
-        char *group, *version, *kind, *name; /* the one that is asked for */
+        char *group, *version, *kind, *name; /* the object to ask for next */
         struct admission_owner *best;
         int steps;
         struct mono began;
@@ -35,50 +49,17 @@ struct quest {
 
 struct owner_lookup {
         struct client *client;
-        struct cache *cache;
-        struct quest *under_way;
-        int quests;
-        double looks; /* that may begin at once */
-        struct mono refilled;
-        struct map kept;
+        const struct cache *cache;
+        TAILQ_HEAD(owner_searches, owner_search) waiting, asking; /* oldest first */
+        int waits;                                                /* number of waiting */
+        struct loop_timer tick;                                   /* set while any waits */
+        struct lookup_budget budget[BUDGETS];
+        struct kept_owners kept;
+        struct recent_count absent; /* keys of owners that the API server did not have */
+        uint64_t counts[OWNER_LOOKUP_RESULTS];
 };
 
-/* --- owners in one block --- */
-
-struct text_room {
-        char *at;
-};
-
-static struct text owner_put(struct text_room *room, struct text t)
-{
-        struct text copy = {room->at, t.len};
-        if (t.len)
-                memcpy(room->at, t.p, t.len);
-        room->at += t.len;
-        return copy;
-}
-
-static struct admission_owner *owner_copy(const struct admission_owner *o)
-{
-        size_t size = o->group.len + o->kind.len + o->name.len;
-        for (size_t i = 0; i < o->labels; i++)
-                size += o->label[i].key.len + o->label[i].value.len;
-        struct admission_owner *copy = mem_new(sizeof *copy + o->labels * sizeof *o->label + size);
-        struct label_pair *label = (struct label_pair *)(copy + 1);
-        struct text_room room = {(char *)(label + o->labels)};
-        *copy = (struct admission_owner){owner_put(&room, o->group),
-                                         owner_put(&room, o->kind),
-                                         owner_put(&room, o->name),
-                                         label,
-                                         o->labels,
-                                         o->apply_never,
-                                         o->unseen};
-        for (size_t i = 0; i < o->labels; i++) {
-                label[i].key = owner_put(&room, o->label[i].key);
-                label[i].value = owner_put(&room, o->label[i].value);
-        }
-        return copy;
-}
+/* --- the cache --- */
 
 static struct admission_owner *owner_named(struct text group, struct text kind, struct text name)
 {
@@ -96,18 +77,13 @@ static struct admission_owner *owner_of_workload(const struct workload *wl)
                                                     .apply_never = wl->apply_never});
 }
 
-/* --- what the watches brought --- */
-
-/* Does it hold a template that a profile may mean? What an operator owns by a kind of its own is the top itself. */
+/* Whether profiles may select the kind. An operator's own kind is not selected: the workload below it is the top. */
 static bool is_ours(const struct cache *w, struct text group, struct text kind)
 {
-        for (const struct watched_kind *k = w->kinds; k; k = k->next)
-                if (text_is(group, k->group) && text_is(kind, k->kind))
-                        return true;
-        return false;
+        return watched_kind_find(w, group, kind) != NULL;
 }
 
-static const struct workload *owner_known(struct cache *w, struct text group, struct text kind, const char *ns,
+static const struct workload *owner_known(const struct cache *w, struct text group, struct text kind, const char *ns,
                                           struct text name)
 {
         AUTO(mem_free) char *own_group = mem_string_n(group.p, group.len);
@@ -116,15 +92,15 @@ static const struct workload *owner_known(struct cache *w, struct text group, st
         return workload_find(w, own_group, own_kind, ns, own_name);
 }
 
-/* Whoever holds the template that it runs, else its controller. */
+/* The object with the template that the workload runs, where it refers to one (a Rollout); else its controller. */
 static const struct controller_owner *owner_above(const struct workload *wl)
 {
         const struct controller_owner *refers = &workload_more(wl)->refers;
         return refers->kind ? refers : &wl->owner_ref;
 }
 
-/* Upwards from a workload that is known, as far as the chain is told. */
-static struct admission_owner *owner_climb(struct cache *w, const struct workload *wl)
+/* Follow the chain upwards from a workload in the cache, as far as the cache knows it. */
+static struct admission_owner *owner_walk_up(const struct cache *w, const struct workload *wl)
 {
         for (int i = 0; i < CLIMB_MAX && owner_above(wl)->kind; i++) {
                 struct text group = kind_group(text_of(owner_above(wl)->api_version)),
@@ -140,79 +116,61 @@ static struct admission_owner *owner_climb(struct cache *w, const struct workloa
         return owner_of_workload(wl);
 }
 
-/* --- those kept --- */
-
-static void kept_free(struct kept *k)
-{
-        mem_free(k->key);
-        mem_free(k->owner);
-        mem_free(k);
-}
-
-static void kept_clear(struct owner_lookup *k)
-{
-        struct kept *each;
-        for (size_t at = 0; (each = map_each(&k->kept, &at));)
-                kept_free(each);
-        map_release(&k->kept);
-        k->kept = (struct map){0};
-}
-
-static void owner_keep(struct owner_lookup *k, const char *key, const struct admission_owner *owner, struct mono now)
-{
-        struct kept *old = map_drop(&k->kept, text_of(key));
-        if (old)
-                kept_free(old);
-        if (k->kept.count >= KEPT_MAX)
-                kept_clear(k);
-        struct kept *fresh = MEM_NEW(struct kept);
-        *fresh = (struct kept){mem_string(key), owner_copy(owner), now};
-        map_put(&k->kept, text_of(fresh->key), fresh);
-}
-
-static const struct admission_owner *kept_find(const struct owner_lookup *k, const char *key, struct mono now)
-{
-        const struct kept *kept = map_get(&k->kept, text_of(key));
-        return kept && now.ns - kept->at.ns < (int64_t)KEPT_MS * 1000000 ? kept->owner : NULL;
-}
-
 /* --- at the API server --- */
 
-static void quest_free(struct quest *q)
+static void owner_search_free(struct owner_search *q)
 {
-        char *const text[] = {q->key, q->ns, q->group, q->version, q->kind, q->name};
+        char *const text[] = {q->tenant, q->key, q->ns, q->group, q->version, q->kind, q->name};
         for (size_t i = 0; i < sizeof text / sizeof text[0]; i++)
                 mem_free(text[i]);
         mem_free(q->best);
         mem_free(q);
 }
 
-static void quest_take_out(struct quest *q)
+static void owner_search_take_out(struct owner_search *q)
 {
-        *(q->before ? &q->before->next : &q->kin->under_way) = q->next;
-        if (q->next)
-                q->next->before = q->before;
-        q->kin->quests--;
-        quest_free(q);
+        struct owner_lookup *k = q->lookup;
+        if (q->asks) {
+                TAILQ_REMOVE(&k->asking, q, link);
+                lookup_budget_end(q->budget);
+        } else {
+                TAILQ_REMOVE(&k->waiting, q, link);
+                k->waits--;
+        }
+        owner_search_free(q);
 }
 
-static void quest_end(struct quest *q)
+static void owner_search_end(struct owner_search *q, enum owner_lookup_result r)
 {
-        struct mono now = loop_now(client_loop(q->kin->client)).mono;
-        if (q->best && !q->best->unseen)
-                owner_keep(q->kin, q->key, q->best, now);
+        q->lookup->counts[r]++;
         q->found(q->arg, STEAL(&q->best));
-        quest_take_out(q);
+        owner_search_take_out(q);
 }
 
-static void quest_end_unseen(struct quest *q)
+static struct mono owner_lookup_now(const struct owner_lookup *k)
+{
+        return loop_now(client_loop(k->client)).mono;
+}
+
+/* The API server has no object above the best owner, or has none at all. */
+static void owner_search_end_at_top(struct owner_search *q)
+{
+        struct owner_lookup *k = q->lookup;
+        if (q->best)
+                kept_owners_put(&k->kept, q->key, q->best, owner_lookup_now(k));
+        else if (q->budget == &k->budget[BUDGET_STRANGE]) /* the name of a future Job of a CronJob can be guessed */
+                recent_count_add(&k->absent, text_of(q->key), 1, owner_lookup_now(k));
+        owner_search_end(q, q->best ? OWNER_LOOKUP_FOUND : OWNER_LOOKUP_ABSENT);
+}
+
+static void owner_search_end_unseen(struct owner_search *q)
 {
         if (q->best)
                 q->best->unseen = true;
-        quest_end(q);
+        owner_search_end(q, OWNER_LOOKUP_FAILED);
 }
 
-static void owner_better(struct quest *q, struct admission_owner *owner)
+static void owner_better(struct owner_search *q, struct admission_owner *owner)
 {
         mem_free(q->best);
         q->best = owner;
@@ -225,15 +183,15 @@ static char *version_of(struct text api_version)
         return mem_string_n(version.p, version.len);
 }
 
-static void owner_ask(struct quest *q);
+static void owner_ask(struct owner_search *q);
 
-static void owner_step_up(struct quest *q, const struct owner_ref *to, struct text group)
+static void owner_step_up(struct owner_search *q, const struct owner_ref *to, struct text group)
 {
-        struct cache *w = q->kin->cache;
+        const struct cache *w = q->lookup->cache;
         const struct workload *up = owner_known(w, group, to->kind, q->ns, to->name);
         if (up) {
-                owner_better(q, owner_climb(w, up));
-                quest_end(q);
+                owner_better(q, owner_walk_up(w, up));
+                owner_search_end_at_top(q);
                 return;
         }
         owner_better(q, owner_named(group, to->kind, to->name));
@@ -248,7 +206,7 @@ static void owner_step_up(struct quest *q, const struct owner_ref *to, struct te
         owner_ask(q);
 }
 
-static void owner_take(struct quest *q, const struct object_view *meta, const struct owner_ref *up)
+static void owner_take(struct owner_search *q, const struct object_view *meta, const struct owner_ref *up)
 {
         struct arena arena = {0};
         struct label_pair *label = arena_new(&arena, (size_t)(meta->labels + 1) * sizeof *label);
@@ -262,14 +220,14 @@ static void owner_take(struct quest *q, const struct object_view *meta, const st
                                                              .labels = (size_t)meta->labels,
                                                              .apply_never = meta->annotation.apply.len > 0}));
         arena_release(&arena);
-        if (up->kind.len && is_ours(q->kin->cache, group, up->kind))
+        if (up->kind.len && is_ours(q->lookup->cache, group, up->kind))
                 owner_step_up(q, up, group);
         else
-                quest_end(q);
+                owner_search_end_at_top(q);
 }
 
-/* Of a Rollout its workloadRef, where it has one; of all others the controller. */
-static struct owner_ref read_above(const struct quest *q, struct text body, const struct object_view *meta,
+/* The next object upwards: a Rollout's workloadRef where it has one; else the controller. */
+static struct owner_ref read_above(const struct owner_search *q, struct text body, const struct object_view *meta,
                                    struct arena *a)
 {
         const struct kind *k = kind_find(text_of(q->group), text_of(q->kind));
@@ -281,7 +239,7 @@ static struct owner_ref read_above(const struct quest *q, struct text body, cons
 
 static void owner_answered(void *arg, const struct client_answer *a)
 {
-        struct quest *q = arg;
+        struct owner_search *q = arg;
         struct arena arena = {0};
         struct object_view meta;
         q->call = NULL;
@@ -289,101 +247,239 @@ static void owner_answered(void *arg, const struct client_answer *a)
                 const struct owner_ref up = read_above(q, a->body, &meta, &arena);
                 owner_take(q, &meta, &up);
         } else if (a->err.code == ERR_NOTFOUND)
-                quest_end(q); /* gone: it has no word in it any more */
+                owner_search_end_at_top(q); /* deleted: the owner found so far is the top */
         else
-                quest_end_unseen(q);
+                owner_search_end_unseen(q);
         arena_release(&arena);
 }
 
-/* One more step, where its kind is of the table and there is time; else what was found so far is the answer. */
-static void owner_ask(struct quest *q)
+static int64_t owner_search_age_ms(const struct owner_search *q)
+{
+        return (owner_lookup_now(q->lookup).ns - q->began.ns) / 1000000;
+}
+
+/* Ask for the next object, if its kind is in core/kind.h and time is left; else end with the owner found so far. */
+static void owner_ask(struct owner_search *q)
 {
         const struct kind *k = kind_find(text_of(q->group), text_of(q->kind));
-        int64_t left = LOOK_MS - (loop_now(client_loop(q->kin->client)).mono.ns - q->began.ns) / 1000000;
+        int64_t left = LOOK_MS - owner_search_age_ms(q);
         if (!k || q->steps++ >= STEPS_MAX) {
-                quest_end(q);
+                owner_search_end_at_top(q);
                 return;
         }
         if (left <= 0) {
-                quest_end_unseen(q);
+                owner_search_end_unseen(q);
                 return;
         }
         AUTO(mem_free) char *path = path_of(k->group, q->version, q->ns, k->plural, q->name, NULL);
         const struct call call = {
                 .method = HTTP_GET, .path = path, .deadline_ms = left, .body_max = BODY_MAX, .urgent = true};
-        q->call = client_start(q->kin->client, &call, owner_answered, q);
+        q->call = client_start(q->lookup->client, &call, owner_answered, q);
 }
 
-static struct quest *quest_new(struct owner_lookup *k, const struct owner_lookup_call *from, struct text group,
-                               const char *key)
+/* --- whose turn it is --- */
+
+static bool owner_lookup_has_target(const struct cache *w, const struct kind *k, const char *ns, struct text name)
 {
-        struct quest *q = MEM_NEW(struct quest);
-        *q = (struct quest){
-                .next = k->under_way,
-                .kin = k,
+        char recommendation[KIND_NAME_MAX];
+        kind_recommendation_name(text_of(k->group), text_of(k->kind), name, recommendation);
+        AUTO(mem_free) char *key = mem_printf("%s/%s", ns, recommendation);
+        return map_get(&w->published, text_of(key)) ||
+               owner_known(w, text_of(k->group), text_of(k->kind), ns, name) != NULL;
+}
+
+/* Whether the owner is named after a workload that the cache knows: a ReplicaSet <Deployment>-<hash>, a Job
+ * <CronJob>-<minute>. A replica knows workloads by their Recommendations. */
+static bool is_expected(const struct cache *w, const struct owner_lookup_call *from)
+{
+        const char *cut = strrchr(from->name, '-');
+        bool set = strcmp(from->kind, "ReplicaSet") == 0, job = strcmp(from->kind, "Job") == 0;
+        if (!cut || (!set && !job))
+                return false;
+        struct text above = {from->name, (size_t)(cut - from->name)};
+        for (size_t i = 0; i < kinds_count; i++)
+                if (pod_naming_of(text_of(kinds[i].kind), set ? POD_BY_TEMPLATE : POD_BY_RUN) &&
+                    owner_lookup_has_target(w, &kinds[i], from->ns, above))
+                        return true;
+        return false;
+}
+
+static void owner_search_ask(struct owner_search *q, struct mono now)
+{
+        struct owner_lookup *k = q->lookup;
+        TAILQ_REMOVE(&k->waiting, q, link);
+        k->waits--;
+        TAILQ_INSERT_TAIL(&k->asking, q, link);
+        q->asks = true;
+        lookup_budget_begin(q->budget, &q->client, now);
+        owner_ask(q);
+}
+
+/* The search of a budget whose turn it is: of equal ranks, the oldest. NULL: none wants to ask. */
+static struct owner_search *owner_lookup_next(struct owner_lookup *k, struct lookup_budget *b, struct mono now)
+{
+        struct owner_search *q, *next = NULL;
+        uint64_t least = UINT64_MAX;
+        TAILQ_FOREACH (q, &k->waiting, link) {
+                if (q->budget != b || q->absent)
+                        continue;
+                uint64_t rank = lookup_budget_rank(b, &q->client, now);
+                if (rank < least) {
+                        least = rank;
+                        next = q;
+                }
+        }
+        return next;
+}
+
+static void owner_lookup_give_turns(struct owner_lookup *k, struct mono now)
+{
+        for (struct lookup_budget *b = k->budget; b < k->budget + BUDGETS; b++)
+                for (struct owner_search *q; lookup_budget_has(b, now) && (q = owner_lookup_next(k, b, now));)
+                        owner_search_ask(q, now);
+}
+
+/* The owner by what is known without a request; the caller frees it. NULL: not known. */
+static struct admission_owner *owner_recall(const struct owner_lookup *k, struct text group, const char *kind,
+                                            const char *ns, const char *name, const char *key)
+{
+        const struct workload *wl = owner_known(k->cache, group, text_of(kind), ns, text_of(name));
+        const struct admission_owner *kept = wl ? NULL : kept_owners_find(&k->kept, key, owner_lookup_now(k));
+        return wl ? owner_walk_up(k->cache, wl) : kept ? owner_copy(kept) : NULL;
+}
+
+static void owner_search_look_again(struct owner_search *q)
+{
+        q->best = owner_recall(q->lookup, text_of(q->group), q->kind, q->ns, q->name, q->key);
+        if (q->best)
+                owner_search_end(q, OWNER_LOOKUP_KNOWN);
+        else if (owner_search_age_ms(q) >= LOOK_MS)
+                owner_search_end(q, q->absent ? OWNER_LOOKUP_REPEATED : OWNER_LOOKUP_CROWDED);
+}
+
+static void owner_lookup_tick(void *arg)
+{
+        struct owner_lookup *k = arg;
+        struct owner_search *q, *next;
+        TAILQ_FOREACH_SAFE (q, &k->waiting, link, next)
+                owner_search_look_again(q);
+        owner_lookup_give_turns(k, owner_lookup_now(k));
+        if (!TAILQ_EMPTY(&k->waiting))
+                loop_timer_set(client_loop(k->client), &k->tick, TICK_MS, owner_lookup_tick, k);
+}
+
+/* --- from outside --- */
+
+static struct owner_search *owner_search_new(struct owner_lookup *k, const struct owner_lookup_call *from,
+                                             struct text group, const char *key)
+{
+        struct owner_search *q = MEM_NEW(struct owner_search);
+        const struct watched_kind *kind = watched_kind_find(k->cache, group, text_of(from->kind));
+        bool expected = is_expected(k->cache, from);
+        *q = (struct owner_search){
+                .lookup = k,
+                .budget = &k->budget[expected ? BUDGET_EXPECTED : BUDGET_STRANGE],
+                .absent = !expected && recent_count_get(&k->absent, text_of(key), owner_lookup_now(k)) > 0,
+                .watched = kind && kind->informer,
+                .tenant = mem_printf("%s %s", from->address, from->ns),
                 .key = mem_string(key),
                 .ns = mem_string(from->ns),
                 .group = mem_string_n(group.p, group.len),
                 .version = version_of(text_of(from->api_version)),
                 .kind = mem_string(from->kind),
                 .name = mem_string(from->name),
-                .began = loop_now(client_loop(k->client)).mono,
+                .began = owner_lookup_now(k),
                 .found = from->found,
                 .arg = from->arg,
         };
-        if (q->next)
-                q->next->before = q;
-        k->under_way = q;
-        k->quests++;
+        q->client = (struct lookup_client){{q->tenant, strlen(from->address)}, text_of(q->tenant)};
+        TAILQ_INSERT_TAIL(&k->waiting, q, link);
+        k->waits++;
         return q;
 }
 
-static bool may_look(struct owner_lookup *k, struct mono now)
+/* The cache cannot have an absent owner later where no informer watches its kind. */
+static void owner_search_begin(struct owner_search *q)
 {
-        double looks = k->looks + (double)(now.ns - k->refilled.ns) / 1e9 * LOOKS_A_SECOND;
-        k->looks = looks < LOOKS_BURST ? looks : LOOKS_BURST;
-        k->refilled = now;
-        if (k->quests >= UNDER_WAY_MAX || k->looks < 1)
-                return false;
-        k->looks -= 1;
-        return true;
+        struct owner_lookup *k = q->lookup;
+        if (q->absent && !q->watched) {
+                owner_search_end(q, OWNER_LOOKUP_REPEATED);
+                return;
+        }
+        owner_lookup_give_turns(k, owner_lookup_now(k));
+        if (!TAILQ_EMPTY(&k->waiting) && !k->tick.place)
+                loop_timer_set(client_loop(k->client), &k->tick, TICK_MS, owner_lookup_tick, k);
+}
+
+static void owner_lookup_answer(struct owner_lookup *k, const struct owner_lookup_call *from,
+                                enum owner_lookup_result r, struct admission_owner *owner)
+{
+        k->counts[r]++;
+        from->found(from->arg, owner);
 }
 
 void owner_lookup_find(struct owner_lookup *k, const struct owner_lookup_call *from)
 {
         struct text group = kind_group(text_of(from->api_version));
-        const struct workload *wl = owner_known(k->cache, group, text_of(from->kind), from->ns, text_of(from->name));
+        if (strlen(from->name) > NAME_LONGEST || strlen(from->api_version) > VERSION_MOST) {
+                owner_lookup_answer(k, from, OWNER_LOOKUP_ABSENT, NULL);
+                return;
+        }
         AUTO(mem_free) char *key = mem_printf("%s/%s/%s/%s", from->ns, from->api_version, from->kind, from->name);
-        struct mono now = loop_now(client_loop(k->client)).mono;
-        const struct admission_owner *kept = kept_find(k, key, now);
-        if (wl)
-                from->found(from->arg, owner_climb(k->cache, wl));
-        else if (kept)
-                from->found(from->arg, owner_copy(kept));
-        else if (may_look(k, now))
-                owner_ask(quest_new(k, from, group, key));
+        struct admission_owner *owner = owner_recall(k, group, from->kind, from->ns, from->name, key);
+        if (owner)
+                owner_lookup_answer(k, from, OWNER_LOOKUP_KNOWN, owner);
+        else if (k->waits >= WAITING_MAX)
+                owner_lookup_answer(k, from, OWNER_LOOKUP_CROWDED, NULL);
         else
-                from->found(from->arg, NULL);
+                owner_search_begin(owner_search_new(k, from, group, key));
 }
 
-struct owner_lookup *owner_lookup_new(struct client *c, struct cache *w)
+struct owner_lookup *owner_lookup_new(struct client *c, const struct cache *w)
 {
         struct owner_lookup *k = MEM_NEW(struct owner_lookup);
+        struct mono now = loop_now(client_loop(c)).mono;
         k->client = c;
         k->cache = w;
+        TAILQ_INIT(&k->waiting);
+        TAILQ_INIT(&k->asking);
+        for (enum budget b = 0; b < BUDGETS; b++)
+                lookup_budget_init(&k->budget[b], budgets[b].a_second, budgets[b].burst, budgets[b].at_once, now);
+        recent_count_init(&k->absent, ABSENT_MS, ABSENT_MAX, now);
         return k;
+}
+
+const char *owner_lookup_result_name(enum owner_lookup_result r)
+{
+        static const char *const name[OWNER_LOOKUP_RESULTS] = {
+                [OWNER_LOOKUP_KNOWN] = "known",   [OWNER_LOOKUP_FOUND] = "found",
+                [OWNER_LOOKUP_ABSENT] = "absent", [OWNER_LOOKUP_REPEATED] = "repeated",
+                [OWNER_LOOKUP_FAILED] = "failed", [OWNER_LOOKUP_CROWDED] = "crowded",
+        };
+        assert(r < OWNER_LOOKUP_RESULTS);
+        return name[r];
+}
+
+uint64_t owner_lookup_count(const struct owner_lookup *k, enum owner_lookup_result r)
+{
+        return k->counts[r];
 }
 
 void owner_lookup_free(struct owner_lookup *k)
 {
         if (!k)
                 return;
-        while (k->under_way) {
-                struct quest *q = k->under_way;
+        loop_timer_stop(client_loop(k->client), &k->tick);
+        for (struct owner_search *q; (q = TAILQ_FIRST(&k->asking));) {
                 if (q->call)
                         client_cancel(k->client, q->call);
-                quest_take_out(q);
+                owner_search_take_out(q);
         }
-        kept_clear(k);
+        for (struct owner_search *q; (q = TAILQ_FIRST(&k->waiting));)
+                owner_search_take_out(q);
+        for (struct lookup_budget *b = k->budget; b < k->budget + BUDGETS; b++)
+                lookup_budget_release(b);
+        recent_count_release(&k->absent);
+        kept_owners_clear(&k->kept);
         mem_free(k);
 }

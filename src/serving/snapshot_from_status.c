@@ -1,9 +1,12 @@
 /*
- * What a world tells a view beside its plans; and all of a view where Recommendations are all there is.
+ * Makes the parts of a snapshot that come from the cache and not from plans; and a whole snapshot from Recommendations
+ * alone.
  */
+#include "serving/snapshot_from_status.h"
+#include "cache/profile_fuse.h"
+#include "objects/target_key.h"
 #include "plan/autoscaler_plan.h"
 #include "plan/plan.h"
-#include "serving/snapshot_build.h"
 
 #include <string.h>
 
@@ -14,31 +17,54 @@ static void drop_spec(void *spec)
         profile_spec_drop(spec);
 }
 
-void snapshot_add_profiles(struct cache *w, struct snapshot *v)
+/* The namespaces for which the profile's fuse is blown. */
+static const char *const *snapshot_fuses(struct snapshot *v, const struct profile *p, size_t *ret_count)
 {
-        struct profile *p;
-        for (size_t at = 0; (p = map_each(&w->profiles, &at));) {
-                p->shown = NULL;
-                if (!p->valid)
-                        continue;
-                struct snapshot_profile *to = arena_new(&v->arena, sizeof *to);
-                p->shown = to;
-                *to = (struct snapshot_profile){
-                        .ns = snapshot_name(v, p->ns),
-                        .name = arena_text(&v->arena, text_of(p->name)),
-                        .created_ms = p->created_ms,
-                        .unreadable = p->error != NULL,
-                        .canary_closed = p->canary_closed,
-                        .spec = profile_spec_hold(p->spec),
-                };
-                snapshot_keep(v, p->spec, drop_spec);
-                snapshot_add_profile(v, to);
-        }
+        const char **to = arena_new(&v->arena, (p->fuses.count + 1) * sizeof *to);
+        const struct profile_fuse *f;
+        *ret_count = 0;
+        for (size_t at = 0; (f = map_each(&p->fuses, &at));)
+                to[(*ret_count)++] = snapshot_name(v, f->ns);
+        return to;
 }
 
-void snapshot_add_namespaces(struct cache *w, struct snapshot *v)
+static void snapshot_add_profile_of(struct snapshot *v, struct profile *p)
+{
+        profile_set_shown(p, NULL);
+        if (!p->valid)
+                return;
+        struct snapshot_profile *to = arena_new(&v->arena, sizeof *to);
+        size_t fused_count;
+        const char *const *fused = snapshot_fuses(v, p, &fused_count);
+        profile_set_shown(p, to);
+        *to = (struct snapshot_profile){
+                .ns = snapshot_name(v, p->ns),
+                .name = arena_text(&v->arena, text_of(p->name)),
+                .created_ms = p->created_ms,
+                .unreadable = p->error != NULL,
+                .canary_closed = p->canary_closed,
+                .fused = fused,
+                .fused_count = fused_count,
+                .spec = profile_spec_hold(p->spec),
+        };
+        snapshot_keep(v, p->spec, drop_spec);
+        snapshot_add_profile(v, to);
+}
+
+/* By namespace, because sorting those of each is then little work. */
+void snapshot_add_profiles(struct cache *w, struct snapshot *v)
 {
         struct ns *ns;
+        for (size_t at = 0; (ns = map_each(&w->namespaces, &at));)
+                for (size_t i = 0; i < ns->profiles.count; i++)
+                        snapshot_add_profile_of(v, ns->profiles.of[i]);
+        for (size_t i = 0; i < w->of_cluster.count; i++)
+                snapshot_add_profile_of(v, w->of_cluster.of[i]);
+}
+
+void snapshot_add_namespaces(const struct cache *w, struct snapshot *v)
+{
+        const struct ns *ns;
         for (size_t at = 0; (ns = map_each(&w->namespaces, &at));) {
                 struct range_facts range;
                 if (!ns->known)
@@ -59,9 +85,9 @@ void snapshot_add_namespaces(struct cache *w, struct snapshot *v)
         }
 }
 
-void snapshot_add_hpas(struct cache *w, struct snapshot *v)
+void snapshot_add_hpas(const struct cache *w, struct snapshot *v)
 {
-        struct autoscaler *h;
+        const struct autoscaler *h;
         struct snapshot_hpa *to = arena_new(&v->arena, w->autoscalers.count * sizeof *to);
         v->hpa = to;
         for (size_t at = 0; (h = map_each(&w->autoscalers, &at));) {
@@ -80,11 +106,11 @@ void snapshot_add_hpas(struct cache *w, struct snapshot *v)
         }
 }
 
-void snapshot_add_other_autoscalers(struct cache *w, struct snapshot *v)
+void snapshot_add_other_autoscalers(const struct cache *w, struct snapshot *v)
 {
-        struct other_autoscaler *r;
+        const struct other_autoscaler *r;
         struct snapshot_other_autoscaler *to = arena_new(&v->arena, (w->other_autoscalers.count + 1) * sizeof *to);
-        v->rival = to;
+        v->other_autoscaler = to;
         for (size_t at = 0; (r = map_each(&w->other_autoscalers, &at)); to++, v->other_autoscalers++)
                 *to = (struct snapshot_other_autoscaler){
                         .ns = snapshot_name(v, r->ns),
@@ -96,7 +122,7 @@ void snapshot_add_other_autoscalers(struct cache *w, struct snapshot *v)
 
 /* --- rows of Recommendations --- */
 
-/* Most Recommendations are named for their workload: its name is the end of theirs, and kept once. */
+/* The workload's name, stored once: a Recommendation's name mostly ends in the name of its workload. */
 static const char *name_within(struct snapshot *v, const char *recommendation, const char *name)
 {
         size_t whole = strlen(recommendation), len = strlen(name);
@@ -120,160 +146,125 @@ struct snapshot_target *snapshot_row_new(struct snapshot *v, const struct snapsh
         return to;
 }
 
-const struct snapshot_quota *snapshot_quota_new(struct snapshot *v, const struct amount hard[static RESOURCES],
-                                                const struct amount used[static RESOURCES])
+static const struct status_container *row_containers(struct snapshot *v, const struct recommendation_status *s,
+                                                     bool gone)
 {
-        if (!hard[CPU].set && !hard[MEMORY].set)
-                return NULL;
-        struct snapshot_quota *to = arena_new(&v->arena, RESOURCES * sizeof *to);
-        for (enum resource r = CPU; r < RESOURCES; r++)
-                to[r] = (struct snapshot_quota){snapshot_amount_of(hard[r]), snapshot_amount_of(used[r])};
-        return to;
-}
-
-static bool snapshot_says(const struct published *p, const char *condition)
-{
-        for (int i = 0; i < p->conditions; i++)
-                if (p->condition[i].status && strcmp(p->condition[i].type, condition) == 0)
-                        return true;
-        return false;
-}
-
-/* For canaries of its profile. */
-static bool snapshot_waits(const struct published *p)
-{
-        for (int i = 0; i < p->conditions; i++)
-                if (p->condition[i].status && strcmp(p->condition[i].type, "Canary") == 0)
-                        return strcmp(p->condition[i].reason, "Waiting") == 0;
-        return false;
-}
-
-static bool snapshot_is_orphaned(const struct published *p)
-{
-        for (int i = 0; i < p->conditions; i++)
-                if (strcmp(p->condition[i].type, "Applied") == 0)
-                        return strcmp(p->condition[i].reason, "Orphaned") == 0;
-        return false;
-}
-
-static void read_pod_asks(const struct published *p, bool ret[static RESOURCES])
-{
-        for (int i = 0; i < p->conditions; i++)
-                if (strcmp(p->condition[i].type, "PodLevel") == 0) {
-                        ret[CPU] = strcmp(p->condition[i].reason, "Memory") != 0;
-                        ret[MEMORY] = strcmp(p->condition[i].reason, "CPU") != 0;
-                }
-}
-
-/* The applied values of a Recommendation are what stands as ours, as far as it tells: what is set, or what runs. */
-static snapshot_amount snapshot_standing(const struct published *p, const struct snapshot_numbers *n)
-{
-        if (p->in_place)
-                return n->applied;
-        return n->current >= 0 && n->original >= 0 && n->current < n->original ? n->current : -1;
-}
-
-static const struct snapshot_container *published_containers(struct snapshot *v, const struct published *p, bool gone)
-{
-        struct snapshot_container *to = arena_new(&v->arena, (size_t)p->rows * sizeof *to);
-        for (int i = 0; i < p->rows; i++) {
-                to[i].name = snapshot_name(v, p->row[i].container);
-                to[i].role = (uint8_t)published_role(p, &p->row[i]);
-                to[i].state = (uint8_t)(gone ? STATE_STALE : p->row[i].state);
-                for (enum resource r = CPU; r < RESOURCES; r++) {
-                        to[i].of[r] = p->row[i].shown[r];
-                        to[i].of[r].applied = gone ? -1 : snapshot_standing(p, &p->row[i].shown[r]);
-                }
+        struct status_container *to = arena_new(&v->arena, (size_t)s->containers * sizeof *to);
+        for (int i = 0; i < s->containers; i++) {
+                to[i] = s->container[i];
+                to[i].name = snapshot_name(v, s->container[i].name);
+                if (!gone)
+                        continue;
+                to[i].state = STATE_STALE;
+                for (enum resource r = CPU; r < RESOURCES; r++)
+                        to[i].of[r].applied = -1;
         }
         return to;
 }
 
-static const struct snapshot_condition *published_conditions(struct snapshot *v, const struct published *p)
+static const struct snapshot_condition *row_conditions(struct snapshot *v, const struct recommendation_status *s)
 {
-        AUTO(mem_free) struct snapshot_condition *c = mem_new_array((size_t)p->conditions + 1, sizeof *c);
-        for (int i = 0; i < p->conditions; i++)
-                c[i] = (struct snapshot_condition){snapshot_name(v, p->condition[i].type),
-                                                   snapshot_name(v, p->condition[i].reason), p->condition[i].status};
-        return snapshot_conditions(v, c, (size_t)p->conditions);
+        AUTO(mem_free) struct snapshot_condition *c = mem_new_array((size_t)s->conditions + 1, sizeof *c);
+        for (int i = 0; i < s->conditions; i++)
+                c[i] = (struct snapshot_condition){snapshot_name(v, s->condition[i].type),
+                                                   snapshot_name(v, s->condition[i].reason), s->condition[i].status};
+        return snapshot_conditions(v, c, (size_t)s->conditions);
 }
 
-/* One made again by the name of a workload that is gone is sized at once, by the last good values. */
+static const struct status_quota *row_quota(struct snapshot *v, const struct recommendation_status *s)
+{
+        struct status_quota *to = s->quota ? arena_new(&v->arena, RESOURCES * sizeof *to) : NULL;
+        for (enum resource r = CPU; to && r < RESOURCES; r++)
+                to[r] = s->quota[r];
+        return to;
+}
+
+/* The limits of a workload that is gone are nobody's any more. */
+static const struct status_limits *row_limits(struct snapshot *v, const struct recommendation_status *s, bool gone)
+{
+        if (!s->limits || gone)
+                return NULL;
+        struct status_limits *to = status_limits_new(&v->arena, (size_t)s->limits->rows);
+        memcpy(to, s->limits, sizeof *to + (size_t)s->limits->rows * sizeof to->row[0]);
+        return to;
+}
+
+static const status_amount *row_so_far(struct snapshot *v, const struct recommendation_status *s)
+{
+        status_amount *to = s->so_far ? arena_new(&v->arena, RESOURCES * sizeof *to) : NULL;
+        for (enum resource r = CPU; to && r < RESOURCES; r++)
+                to[r] = s->so_far[r];
+        return to;
+}
+
+void snapshot_row_fill(struct snapshot *v, const struct recommendation_status *s, bool gone, struct snapshot_target *to)
+{
+        const struct status_decision *d = &s->decision;
+        to->state = gone ? STATE_STALE : s->state;
+        to->mode = s->mode;
+        to->decision = *d;
+        if (gone)
+                to->decision = (struct status_decision){.contested = d->contested,
+                                                        .waits = d->waits,
+                                                        .profile_fused = d->profile_fused,
+                                                        .pod_asks = {d->pod_asks[CPU], d->pod_asks[MEMORY]}};
+        to->samples = s->samples;
+        to->since_ms = s->since_ms;
+        to->last_ms = s->last_ms;
+        to->applied_ms = s->applied_ms;
+        to->confidence_percent = s->confidence_percent;
+        memcpy(to->saving, s->saving, sizeof to->saving);
+        to->so_far = row_so_far(v, s);
+        to->limits = row_limits(v, s, gone);
+        to->quota = row_quota(v, s);
+        to->containers = s->containers;
+        to->container = row_containers(v, s, gone);
+        to->conditions = s->conditions;
+        to->condition = row_conditions(v, s);
+}
+
 void snapshot_add_published(struct snapshot *v, const struct published *p, struct snapshot_target *to, bool gone)
 {
+        snapshot_row_fill(v, &p->status, gone, to);
         to->labels = snapshot_labels(v, p->labels.pair, p->labels.count, &to->labels_size);
-        to->state = (uint8_t)(p->hold ? STATE_HELD : gone ? STATE_STALE : p->state);
-        to->contested = snapshot_says(p, "Contested");
-        to->orphaned = !gone && snapshot_is_orphaned(p);
-        to->other_autoscaler = !gone && snapshot_says(p, "OtherAutoscaler");
-        to->in_place_only = !gone && snapshot_says(p, "InPlaceOnly");
-        to->waits = snapshot_waits(p);
-        read_pod_asks(p, to->pod_asks);
-        to->samples = p->samples;
-        to->since_ms = p->since_ms;
-        to->last_ms = p->last_ms;
-        to->applied_ms = p->applied_ms;
-        to->confidence_percent = p->confidence_percent;
-        memcpy(to->saving, p->saving, sizeof to->saving);
-        if (p->quota)
-                to->quota = snapshot_quota_new(v, p->quota->hard, p->quota->used);
-        to->containers = (uint16_t)p->rows;
-        to->container = published_containers(v, p, gone);
-        to->conditions = (uint16_t)p->conditions;
-        to->condition = published_conditions(v, p);
+        if (p->hold)
+                to->state = STATE_HELD;
         snapshot_add_target(v, to);
 }
 
 static const struct snapshot_profile *snapshot_profile_of(const struct cache *w, const struct published *p,
                                                           struct text ns)
 {
-        bool own = strcmp(p->profile_kind, "Profile") == 0;
-        AUTO(mem_free) char *key = mem_printf("%.*s/%s", own ? (int)ns.len : 0, ns.p, p->profile_name);
+        AUTO(mem_free) char *key = mem_printf("%.*s/%s", p->of_profile ? (int)ns.len : 0, ns.p, p->profile_name);
         const struct profile *profile = map_get(&w->profiles, text_of(key));
         return profile && profile->valid ? profile->shown : NULL;
 }
 
-/* The workload's own annotation is not seen here: its Recommendation tells of it. */
-static bool opted_out(const struct published *p)
-{
-        for (int i = 0; i < p->conditions; i++)
-                if (p->condition[i].status && strcmp(p->condition[i].type, "OptedOut") == 0)
-                        return true;
-        return false;
-}
-
-/* "ns/group/Kind/name" */
-static char *snapshot_workload_key(struct arena *a, struct text ns, struct text group, const char *kind,
-                                   const char *name)
-{
-        AUTO(mem_free) char *key = mem_printf("%.*s/%.*s/%s/%s", TEXT_ARG(ns), TEXT_ARG(group), kind, name);
-        return arena_text(a, text_of(key));
-}
-
-/* What autoscalers say of a workload, those too that its Recommendation does not know of yet. */
+/* The autoscalers of a workload, including those that its Recommendation does not reflect yet. */
 struct scaled {
-        bool rival;            /* one sets its requests itself */
-        bool on[RESOURCES];    /* one goes by its utilization */
-        bool stuck[RESOURCES]; /* and its targets cannot be moved */
+        bool other_autoscaler; /* a VerticalPodAutoscaler sets the workload's requests */
+        bool on[RESOURCES];    /* an autoscaler scales by utilization of the resource */
+        bool stuck[RESOURCES]; /* an autoscaler concerns the resource, and its targets cannot be retuned */
 };
 
 static struct scaled *scaled_get(struct map *all, struct arena *a, const char *ns, const char *group, const char *kind,
                                  const char *name)
 {
-        char *key = snapshot_workload_key(a, text_of(ns), text_of(group), kind, name);
+        AUTO(mem_free) char *key = target_key_new(text_of(ns), text_of(group), text_of(kind), text_of(name));
         struct scaled *s = map_get(all, text_of(key));
         if (!s) {
                 s = arena_new(a, sizeof *s);
-                map_put(all, text_of(key), s);
+                map_put(all, text_of(arena_text(a, text_of(key))), s);
         }
         return s;
 }
 
-static void scaled_read(struct cache *w, struct arena *a, struct map *ret)
+static void scaled_read(const struct cache *w, struct arena *a, struct map *ret)
 {
         const struct autoscaler *h;
         const struct other_autoscaler *v;
         for (size_t at = 0; (v = map_each(&w->other_autoscalers, &at));)
-                scaled_get(ret, a, v->ns, v->target_group, v->target_kind, v->target_name)->rival = true;
+                scaled_get(ret, a, v->ns, v->target_group, v->target_kind, v->target_name)->other_autoscaler = true;
         for (size_t at = 0; (h = map_each(&w->autoscalers, &at));) {
                 if (autoscaler_spoken_for(w, h))
                         continue;
@@ -285,27 +276,13 @@ static void scaled_read(struct cache *w, struct arena *a, struct map *ret)
         }
 }
 
-/* Of a pod without owner it is not said whether it is one: what is never written says so where there is a change. */
-static bool is_never_written(const struct published *p)
-{
-        struct text group, version;
-        key_split(text_of(p->target_api_version), &group, &version);
-        enum dimension d = kind_dimension(group, text_of(p->target_kind));
-        if (d != DIMENSION_POD)
-                return d == DIMENSION_NAMESPACE;
-        for (int i = 0; i < p->conditions; i++)
-                if (strcmp(p->condition[i].type, "Applied") == 0)
-                        return strcmp(p->condition[i].reason, reason_name(REASON_RECOMMEND_ONLY)) == 0;
-        return false;
-}
-
 static bool snapshot_keeps(const struct snapshot_target *t, const struct scaled *s, enum resource r)
 {
         return t->profile && t->profile->spec->apply.hpa == HPA_RETUNE ? s->stuck[r] : s->on[r];
 }
 
-static void show_recommendation(struct cache *w, const struct published *p, const struct map *scaled,
-                                struct arena *scratch, struct snapshot *v)
+static void show_recommendation(const struct cache *w, const struct published *p, const struct map *scaled,
+                                struct snapshot *v)
 {
         const char *slash = strchr(p->key, '/');
         struct text ns = {p->key, (size_t)(slash - p->key)}, group, version;
@@ -318,23 +295,22 @@ static void show_recommendation(struct cache *w, const struct published *p, cons
                                                                 p->target_name, slash + 1});
         to->hold = p->hold ? arena_text(&v->arena, text_of(p->hold)) : NULL;
         to->profile = snapshot_profile_of(w, p, ns);
-        to->apply_never = opted_out(p);
-        for (int i = 0; i < p->rows;
-             i++) /* of a Rollout that runs it, or a target that may not be moved, only the controller knows */
+        /* The status shows holds that only the controller can know: by a Rollout's autoscaler, or without permission.
+         */
+        for (int i = 0; i < p->status.containers; i++)
                 for (enum resource r = CPU; r < RESOURCES; r++)
-                        to->hpa_holds[r] |= p->row[i].shown[r].reason == REASON_HPA_HOLD;
-        to->never_written = is_never_written(p);
+                        to->hpa_holds[r] |= p->status.container[i].of[r].reason == REASON_HPA_HOLD;
         snapshot_add_published(v, p, to, false);
         if (scaled->count) {
-                char *key = snapshot_workload_key(scratch, ns, group, p->target_kind, p->target_name);
+                AUTO(mem_free) char *key = target_key_new(ns, group, text_of(p->target_kind), text_of(p->target_name));
                 const struct scaled *by = map_get(scaled, text_of(key));
-                to->other_autoscaler |= by && by->rival;
+                to->decision.other_autoscaler |= by && by->other_autoscaler;
                 for (enum resource r = CPU; by && r < RESOURCES; r++)
                         to->hpa_holds[r] |= snapshot_keeps(to, by, r);
         }
 }
 
-/* Every profile says so. */
+/* Whether the fuse is blown. Every profile's status has the same answer, so the first that has it suffices. */
 static bool is_fused(const struct cache *w)
 {
         const struct profile *p;
@@ -344,7 +320,7 @@ static bool is_fused(const struct cache *w)
         return false;
 }
 
-void snapshot_add_recommendations(struct cache *w, struct arena *scratch, struct snapshot *v)
+void snapshot_add_recommendations(const struct cache *w, struct arena *scratch, struct snapshot *v)
 {
         v->fuse_blown = is_fused(w);
         struct map scaled = {0};
@@ -352,7 +328,7 @@ void snapshot_add_recommendations(struct cache *w, struct arena *scratch, struct
         scaled_read(w, scratch, &scaled);
         for (size_t at = 0; (p = map_each(&w->published, &at));)
                 if (p->known && *p->target_name)
-                        show_recommendation(w, p, &scaled, scratch, v);
+                        show_recommendation(w, p, &scaled, v);
         map_release(&scaled);
 }
 
@@ -360,6 +336,9 @@ struct snapshot *snapshot_from_status(struct cache *w, struct wall at)
 {
         struct snapshot *v = snapshot_new();
         struct arena scratch = {0};
+        struct profile *p;
+        for (size_t i = 0; (p = map_each(&w->profiles, &i));)
+                profile_fuses_follow(p);
         snapshot_add_profiles(w, v);
         snapshot_add_recommendations(w, &scratch, v);
         snapshot_add_namespaces(w, v);

@@ -3,7 +3,8 @@
 #include <stdio.h>
 
 #include "base/json.h"
-#include "serving/snapshot_build.h"
+#include "kube/known_resource.h"
+#include "serving/snapshot_from_status.h"
 
 enum { PAGE_ITEMS = 500, PAGES_MAX = 10000, PAGE_BYTES = 64 << 20, CALL_MS = 10 * SECOND_MS };
 
@@ -27,24 +28,20 @@ static int take_cluster_profile(struct cache *w, struct text object, uint32_t ep
         return profile_upsert(w, true, object, epoch, err);
 }
 
+/* The lists in the order of requests: optional kinds come after those that must be installed. */
 static const struct listed {
-        const char *group, *version, *plural;
-        bool cluster;
+        enum known_resource_id of;
         upsert *take;
-} resources[] = {
-        {"halflife.dev", "v1alpha1", "clusterprofiles", true, take_cluster_profile},
-        {"halflife.dev", "v1alpha1", "profiles", false, take_profile},
-        {"halflife.dev", "v1alpha1", "recommendations", false, published_upsert},
-        {"", "v1", "limitranges", false, range_upsert},
-        {"autoscaling", "v2", "horizontalpodautoscalers", false, hpa_upsert},
+} lists[] = {
+        {KNOWN_CLUSTERPROFILES, take_cluster_profile},
+        {KNOWN_PROFILES, take_profile},
+        {KNOWN_RECOMMENDATIONS, published_upsert},
+        {KNOWN_LIMITRANGES, range_upsert},
+        {KNOWN_HPAS, hpa_upsert},
+        {KNOWN_VPAS, other_autoscaler_upsert},
+        {KNOWN_SCALEDOBJECTS, scaled_object_upsert},
 };
-enum { RESOURCES_ASKED = sizeof resources / sizeof resources[0] };
-
-/* Of others, where their CRDs are installed. */
-static const struct listed guests[] = {
-        {"autoscaling.k8s.io", "v1", "verticalpodautoscalers", false, other_autoscaler_upsert},
-        {"keda.sh", "v1alpha1", "scaledobjects", false, scaled_object_upsert},
-};
+enum { LISTS = sizeof lists / sizeof lists[0] };
 
 static int snapshot_once_ask(struct snapshot_listing *g, const char *path, const char *query, char **ret_body,
                              size_t *ret_len)
@@ -71,7 +68,7 @@ static int take_items(struct snapshot_listing *g, upsert *take, struct text page
         struct text key;
         json_init(&j, page.p, page.len);
         if (json_peek(&j) != '{')
-                return err_set(g->err, ERR_INVALID, "the server's answer is no list");
+                return err_set(g->err, ERR_INVALID, "the server's answer is not a list");
         if (json_enter(&j, '{'))
                 while (json_key(&j, &key)) {
                         if (!text_is(key, "items")) {
@@ -85,7 +82,7 @@ static int take_items(struct snapshot_listing *g, upsert *take, struct text page
         return json_done(&j, g->err);
 }
 
-/* *token: where the list goes on; NULL: at its beginning, and after its end. */
+/* *token is the list's continue token; NULL: the first page is next, or the last page was read. */
 static int take_page(struct snapshot_listing *g, const char *path, upsert *take, char **token)
 {
         AUTO(mem_free) char *from = *token ? path_escape(*token) : NULL;
@@ -108,21 +105,22 @@ static int take_page(struct snapshot_listing *g, const char *path, upsert *take,
         return rc;
 }
 
-static int take_list(struct snapshot_listing *g, const struct listed *r, const char *ns)
+static int take_list(struct snapshot_listing *g, enum known_resource_id of, upsert *take, const char *ns)
 {
-        AUTO(mem_free) char *path = path_of(r->group, r->version, ns, r->plural, NULL, NULL);
+        const struct known_resource *r = &known_resources[of];
+        AUTO(mem_free) char *path = known_resource_path(of, ns, NULL, NULL);
         AUTO(mem_free) char *token = NULL;
         int pages = 0, rc;
         do
-                rc = take_page(g, path, r->take, &token);
+                rc = take_page(g, path, take, &token);
         while (rc == 0 && token && ++pages < PAGES_MAX);
         if (rc == 0 && token)
                 rc = err_set(g->err, ERR_TOOBIG, "the server's list has no end");
-        if (rc == ERR_NOTFOUND && *r->group && strcmp(r->group, "halflife.dev") == 0)
+        if (rc == ERR_NOTFOUND && strcmp(r->group, known_resources[KNOWN_PROFILES].group) == 0)
                 return err_set(g->err, rc,
-                               "the cluster has no %s.%s: are halflife's CRDs installed? kubectl apply -k manifests, "
+                               "the cluster has no %s: are halflife's CRDs installed? kubectl apply -k manifests, "
                                "or -f crds",
-                               r->plural, r->group);
+                               r->name);
         return rc < 0 ? err_wrap(g->err, "list %s%s%s", r->plural, ns ? " in " : "", ns ? ns : "") : 0;
 }
 
@@ -130,7 +128,7 @@ static int take_list(struct snapshot_listing *g, const struct listed *r, const c
 
 static int snapshot_once_take_namespace(struct snapshot_listing *g, const char *name)
 {
-        AUTO(mem_free) char *path = path_of("", "v1", NULL, "namespaces", name, NULL);
+        AUTO(mem_free) char *path = known_resource_path(KNOWN_NAMESPACES, NULL, name, NULL);
         AUTO(mem_free) char *body = NULL;
         size_t len;
         int rc = snapshot_once_ask(g, path, NULL, &body, &len);
@@ -142,49 +140,42 @@ static int snapshot_once_take_namespace(struct snapshot_listing *g, const char *
         return 0;
 }
 
-/* --- all of it --- */
+/* --- the whole cluster --- */
 
-/* Asked by discovery, which all may: who may not list what is not there is told so as well. */
-static int is_served(struct snapshot_listing *g, const struct listed *r, bool *ret)
+/* Whether the API server serves the kind. Discovery is open to every user; a list of a missing kind could be forbidden.
+ */
+static int is_served(struct snapshot_listing *g, enum known_resource_id of, bool *ret)
 {
-        AUTO(mem_free) char *path = mem_printf("/apis/%s/%s", r->group, r->version), *body = NULL;
+        AUTO(mem_free) char *path = known_resource_version_path(of), *body = NULL;
         size_t len;
         int rc = snapshot_once_ask(g, path, NULL, &body, &len);
         *ret = rc == 0;
-        return rc == 0 || rc == ERR_NOTFOUND ? 0 : err_wrap(g->err, "is there %s.%s?", r->plural, r->group);
+        return rc == 0 || rc == ERR_NOTFOUND ? 0 : err_wrap(g->err, "is there %s?", known_resources[of].name);
 }
 
-static int snapshot_once_take(struct snapshot_listing *g, const struct listed *r, const struct snapshot_once_options *o)
+static int snapshot_once_take(struct snapshot_listing *g, const struct listed *l, const struct snapshot_once_options *o)
 {
-        bool all = o->namespaces > GLANCE_NAMESPACES;
-        int rc = all || r->cluster ? take_list(g, r, NULL) : 0;
-        for (size_t k = 0; !all && !r->cluster && rc == 0 && k < o->namespaces; k++)
-                rc = take_list(g, r, o->ns[k]);
-        return rc;
-}
-
-static int take_guests(struct snapshot_listing *g, const struct snapshot_once_options *o)
-{
-        bool served;
-        int rc = 0;
-        for (size_t i = 0; rc == 0 && i < sizeof guests / sizeof guests[0]; i++) {
-                rc = is_served(g, &guests[i], &served);
-                if (rc == 0 && served)
-                        rc = snapshot_once_take(g, &guests[i], o);
-        }
+        const struct known_resource *r = &known_resources[l->of];
+        bool whole = o->namespaces > GLANCE_NAMESPACES || !r->namespaced, served = true;
+        int rc = r->optional ? is_served(g, l->of, &served) : 0;
+        if (rc < 0 || !served)
+                return rc;
+        if (whole)
+                return take_list(g, l->of, l->take, NULL);
+        for (size_t k = 0; rc == 0 && k < o->namespaces; k++)
+                rc = take_list(g, l->of, l->take, o->ns[k]);
         return rc;
 }
 
 static int snapshot_once_look_at(struct snapshot_listing *g, const struct snapshot_once_options *o)
 {
-        static const struct listed namespaces = {"", "v1", "namespaces", true, ns_upsert};
         bool all = o->namespaces > GLANCE_NAMESPACES;
-        int rc = all ? take_list(g, &namespaces, NULL) : 0;
+        int rc = all ? take_list(g, KNOWN_NAMESPACES, ns_upsert, NULL) : 0;
         for (size_t i = 0; !all && rc == 0 && i < o->namespaces; i++)
                 rc = snapshot_once_take_namespace(g, o->ns[i]);
-        for (int i = 0; rc == 0 && i < RESOURCES_ASKED; i++)
-                rc = snapshot_once_take(g, &resources[i], o);
-        return rc < 0 ? rc : take_guests(g, o);
+        for (int i = 0; rc == 0 && i < LISTS; i++)
+                rc = snapshot_once_take(g, &lists[i], o);
+        return rc;
 }
 
 int snapshot_once(struct client *c, const struct snapshot_once_options *o, struct snapshot **ret, size_t *ret_unread,

@@ -6,7 +6,11 @@
 #include "base/buf.h"
 #include "base/mem.h"
 
-enum { ANSWER_MS = 8 * SECOND_MS /* the door waits for 10 */, ANSWER_MAX = 8 << 20, AT_ONCE = 32 };
+enum {
+        ANSWER_MS = 8 * SECOND_MS /* shorter than the 10 s that the listener waits */,
+        ANSWER_MAX = 8 << 20,
+        AT_ONCE = 32
+};
 
 struct upstream {
         struct http *http;
@@ -27,7 +31,8 @@ static bool is_safe(const char *url)
         static const char *const loopback[] = {"http://127.0.0.1", "http://localhost", "http://[::1]"};
         for (size_t i = 0; i < sizeof loopback / sizeof loopback[0]; i++) {
                 size_t len = strlen(loopback[i]);
-                if (strncmp(url, loopback[i], len) == 0 && strchr(":/", url[len])) /* or its end */
+                if (strncmp(url, loopback[i], len) == 0 &&
+                    strchr(":/", url[len])) /* strchr also finds the NUL at the url's end */
                         return true;
         }
         return strncmp(url, "https://", 8) == 0;
@@ -37,7 +42,9 @@ int upstream_new(struct loop *loop, const char *url, const char *user_agent, str
 {
         const struct http_limits limits = {.user_agent = user_agent, .concurrency = AT_ONCE};
         if (!is_safe(url))
-                return err_set(err, ERR_INVALID, "learner '%s': callers' tokens travel there, by https:// only", url);
+                return err_set(err, ERR_INVALID,
+                               "upstream '%s' is refused: write https://, because requests to it carry callers' tokens",
+                               url);
         struct upstream *l = MEM_NEW(struct upstream);
         l->peer.base_url = url;
         l->http = http_new(loop, &limits);

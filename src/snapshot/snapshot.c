@@ -51,7 +51,7 @@ void snapshot_keep(struct snapshot *v, void *p, void (*drop)(void *p))
 
 /* --- filling --- */
 
-/* Room for one more in a list that doubles. */
+/* The list with room for a further element. Its capacity doubles at each power of two. */
 static void *snapshot_grown(void *list, size_t count, size_t size)
 {
         enum { LEAST = 16 };
@@ -166,10 +166,19 @@ static struct profile_rank snapshot_rank_of(const struct snapshot_profile *p)
         return (struct profile_rank){!p->ns, p->spec->priority, p->created_ms, p->name};
 }
 
+/* By namespace, the ClusterProfiles last. */
+static int compare_profile_ns(const char *a, const char *b)
+{
+        return !a || !b ? !a - !b : strcmp(a, b);
+}
+
 static int compare_profile(const void *a, const void *b)
 {
         const struct snapshot_profile *x = *(const struct snapshot_profile *const *)a,
                                       *y = *(const struct snapshot_profile *const *)b;
+        int way = compare_profile_ns(x->ns, y->ns);
+        if (way)
+                return way;
         return profile_beats(snapshot_rank_of(x), snapshot_rank_of(y))   ? -1
                : profile_beats(snapshot_rank_of(y), snapshot_rank_of(x)) ? 1
                                                                          : 0;
@@ -236,6 +245,40 @@ const struct snapshot_ns *snapshot_find_ns(const struct snapshot *v, struct text
         return NULL;
 }
 
+/* How many profiles are before the namespace's first. */
+static size_t profiles_before(const struct snapshot *v, struct text ns)
+{
+        size_t low = 0, high = v->profiles;
+        while (low < high) {
+                size_t mid = low + (high - low) / 2;
+                const char *of = v->profile[mid]->ns;
+                if (of && (!ns.p || text_compare(text_of(of), ns) < 0))
+                        low = mid + 1;
+                else
+                        high = mid;
+        }
+        return low;
+}
+
+size_t snapshot_profiles_of(const struct snapshot *v, struct text ns, size_t *ret_first)
+{
+        size_t first = profiles_before(v, ns), end = first;
+        while (end < v->profiles && (ns.p ? v->profile[end]->ns && text_is(ns, v->profile[end]->ns) : true))
+                end++;
+        *ret_first = first;
+        return end - first;
+}
+
+static const struct snapshot_profile *choose_among(const struct snapshot *v, struct text ns,
+                                                   const struct profile_subject *s)
+{
+        size_t first, count = snapshot_profiles_of(v, ns, &first);
+        for (size_t i = first; i < first + count; i++)
+                if (profile_selects(v->profile[i]->spec, ns, s))
+                        return v->profile[i];
+        return NULL;
+}
+
 const struct snapshot_profile *snapshot_choose(const struct snapshot *v, struct text ns, struct text group,
                                                struct text kind, const struct label_pair *label, size_t labels)
 {
@@ -254,8 +297,6 @@ const struct snapshot_profile *snapshot_choose(const struct snapshot *v, struct 
                 .label = label,
                 .labels = labels,
         };
-        for (size_t i = 0; i < v->profiles; i++)
-                if (profile_selects(v->profile[i]->spec, text_of(v->profile[i]->ns), &subject))
-                        return v->profile[i];
-        return NULL;
+        const struct snapshot_profile *own = choose_among(v, ns, &subject);
+        return own ? own : choose_among(v, (struct text){0}, &subject);
 }

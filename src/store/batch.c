@@ -107,15 +107,15 @@ const struct store_kill *row_kill(const struct row *r)
         return (const struct store_kill *)(const void *)r->at;
 }
 
-/* What makes kills of one container differ: no padding, so that equal means equal bytes. */
+/* What distinguishes kills of one container. It has no padding, so equal identities are equal bytes. */
 struct kill_identity {
         uint8_t uid[STORE_UID_BYTES];
         int64_t restarts;
 };
 
 /*
- * A row of this kind and key with room for its body and data, the body the caller's to fill; NULL for names that
- * Kubernetes itself refuses.
+ * Append a row with a copy of its key and data; the caller fills the body. NULL if a name is longer than Kubernetes
+ * allows.
  */
 static struct row *row_add(struct store_batch *b, enum row_kind kind, const struct store_key *key, size_t body,
                            struct text data, const struct kill_identity *kill)
@@ -148,7 +148,7 @@ static struct row *row_add(struct store_batch *b, enum row_kind kind, const stru
         return r;
 }
 
-/* --- what callers put in --- */
+/* --- rows from callers --- */
 
 void store_batch_usage(struct store_batch *b, const struct store_key *key, const struct usage *u,
                        const struct store_watermark *watermark, size_t watermarks)
@@ -172,6 +172,7 @@ size_t row_pack(struct row *r, uint8_t out[static USAGE_PACK_MAX])
         struct usage *u = (struct usage *)(void *)r->at;
         u->of[CPU].w = (double *)(void *)(u + 1);
         u->of[MEMORY].w = u->of[CPU].w + u->of[CPU].count;
+        u->starts = NULL; /* the target's record has them, so that older programs can read this row */
         return usage_pack(u, out);
 }
 
@@ -229,7 +230,10 @@ void batch_add_recall(struct store_batch *b, const struct store_key *key, const 
 
 /* --- joining --- */
 
-/* Identities of later rows; one that keeps the watermarks voids only its like. */
+/*
+ * Does a later row supersede this one? later holds the identities of the rows after it. ROW_USAGE supersedes both kinds
+ * of usage; ROW_USAGE_KEEP only its own kind, since the watermarks of an earlier ROW_USAGE still count.
+ */
 static bool is_void(struct map *later, const struct row *r)
 {
         struct text id = {(const char *)identity_of(r), r->identity};
@@ -246,7 +250,7 @@ static bool is_void(struct map *later, const struct row *r)
         return false;
 }
 
-/* Copy what no later row makes void. Order stays, so that forgetting stays between what came before it and after. */
+/* Remove superseded rows. The order stays, since a ROW_FORGET concerns only the rows before it. */
 static void batch_compact(struct store_batch *b)
 {
         struct row **row = mem_new_array(b->rows, sizeof(struct row *));

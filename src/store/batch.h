@@ -1,44 +1,45 @@
 /*
- * A batch: rows by value, one after the other in a few large chunks. Made on the caller's thread, where a row costs a
- * copy and nothing else (packing is the store's work), then handed to the store's thread.
+ * A batch holds copies of rows, one after the other in a few large chunks. On the caller's thread, which fills it, a
+ * row costs no more than a copy; packing is left to the store's thread.
  *
- * A row is this head, a body by kind, its identity (rows of the same identity say the same thing, the later one newer)
- * and data (a record, a value).
+ * A row consists of struct row as its head, a body that depends on its kind, its identity, and data (a record, a
+ * value). Of several rows with the same identity the last one counts.
  */
 #ifndef HALFLIFE_STORE_BATCH_H
 #define HALFLIFE_STORE_BATCH_H
 
+#include "base/mailbox.h"
 #include "store/store.h"
 
 enum row_kind {
         ROW_USAGE,      /* body: struct usage, its weights, its watermarks */
-        ROW_USAGE_KEEP, /* likewise, without watermarks: those stored before stay */
-        ROW_TARGET,     /* data: record */
+        ROW_USAGE_KEEP, /* body: struct usage, its weights; the stored watermarks stay */
+        ROW_TARGET,     /* data: the record */
         ROW_KILL,       /* body: struct store_kill */
-        ROW_NOTE,       /* ns: its name; data: value */
-        ROW_FORGET,
+        ROW_NOTE,       /* key.ns: the note's name; data: its value */
+        ROW_FORGET,     /* delete the target */
         ROW_FORGET_KILLS,
 };
 
 struct row {
-        uint32_t bytes; /* of the whole row, a multiple of 8 */
-        uint32_t body, identity, data;
-        uint32_t watermarks;
-        int64_t ms; /* gone since, or kills before */
+        uint32_t bytes;                /* length of the whole row, a multiple of 8 */
+        uint32_t body, identity, data; /* lengths of the parts, in bytes */
+        uint32_t watermarks;           /* number of watermarks at the end of the body */
+        int64_t ms;                    /* ROW_TARGET: gone since; ROW_FORGET_KILLS: delete older kills */
         uint8_t at[];
 };
 
 struct store_batch {
+        struct mailbox_item item; /* with the store's thread */
         struct chunk *chunk, *last;
         size_t rows;
         size_t distinct; /* rows left by the last batch_compact */
         uint64_t number;
-        struct store_batch *next;
-        bool recall; /* not rows to write, but the one key to look up */
+        bool recall; /* nothing is written: the key of the only row is looked up */
         const void *tag;
 };
 
-/* Rows in order: for (struct row *r = batch_first(b, &at); r; r = batch_next(&at)) */
+/* Walk through the rows in order: for (struct row *r = batch_first(b, &at); r; r = batch_next(&at)) */
 struct batch_at {
         struct chunk *chunk;
         size_t used;
@@ -54,8 +55,8 @@ const struct store_kill *row_kill(const struct row *r);
 size_t row_pack(struct row *r, uint8_t out[static USAGE_PACK_MAX]);
 const struct store_watermark *row_watermarks(const struct row *r);
 
-/* Append src's rows to dst; src is freed, dst takes its number. What a later row makes void is left out now and then,
- * so that a batch joined for ever holds at most twice the rows that differ. */
+/* Append src's rows to dst, which takes src's number; src is freed. Superseded rows are removed now and then, so a
+ * batch holds at most 1024 rows, or twice the number of distinct ones, however often it is joined. */
 void batch_join(struct store_batch *dst, struct store_batch *src);
 
 void batch_add_recall(struct store_batch *b, const struct store_key *key, const void *tag);

@@ -21,7 +21,7 @@ const struct db_columns db_tables[TABLES] = {
         [TABLE_NOTE] = {"note", "id, name, value, crc", 4, true},
 };
 
-/* Schema n is made from n - 1 by line n - 1. Forward only: a line once released is never changed. */
+/* Entry n - 1 turns schema n - 1 into schema n. There is no way back, and a released entry never changes. */
 static const char *const migration[DB_SCHEMA] = {
         "CREATE TABLE target (id INTEGER PRIMARY KEY, ns TEXT NOT NULL, api_group TEXT NOT NULL, kind TEXT NOT NULL,"
         "  name TEXT NOT NULL, record TEXT, gone_ms INTEGER NOT NULL, crc INTEGER NOT NULL,"
@@ -105,11 +105,11 @@ static int db_code_of(sqlite3 *sql)
                 return ERR_DENIED;
         case SQLITE_CORRUPT:
         case SQLITE_NOTADB:
-        case SQLITE_CONSTRAINT: /* the schema's promises hold unless an index and its table differ */
-        case SQLITE_ERROR:      /* our statements fit our schema unless it is not what it was */
+        case SQLITE_CONSTRAINT: /* halflife breaks no constraint, so an index differs from its table */
+        case SQLITE_ERROR:      /* halflife's statements fit its schema, so the schema was changed */
         case SQLITE_SCHEMA:
         case SQLITE_MISMATCH:
-        case SQLITE_TOOBIG: /* what is bound is bounded: a row only says so */
+        case SQLITE_TOOBIG: /* halflife binds no large values, so a row claims a wrong size */
                 return ERR_DAMAGED;
         case SQLITE_CANTOPEN:
         case SQLITE_IOERR:
@@ -277,13 +277,13 @@ int db_judge(const char *path, enum db_file *ret, struct err *err)
 
 /* --- connect, close, make --- */
 
-/* secure_delete and its like are switched on by some distributions, and write every freed page anew. */
+/* Some distributions switch on secure_delete, which overwrites every freed page, and similar defaults. */
 static const char settings[] = "PRAGMA synchronous = FULL; PRAGMA secure_delete = OFF; PRAGMA temp_store = MEMORY;"
                                "PRAGMA cache_size = -16384; PRAGMA journal_size_limit = 67108864;"
                                "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON;";
 
-/* damaged_too: also what is shorter than its header says, and what has a schema that cannot be read to its end: SQLite
- * reads either only where its schema may be written. */
+/* damaged_too: accept a file shorter than its header says, or with a schema that is partly unreadable. SQLite reads
+ * such files only with a writable schema. */
 static int connect_to(struct db *d, const char *path, int flags, bool damaged_too, struct err *err)
 {
         *d = (struct db){.path = mem_string(path)};
@@ -296,7 +296,7 @@ static int connect_to(struct db *d, const char *path, int flags, bool damaged_to
                 return db_error(d, err, "open");
         sqlite3_db_config(d->sql, SQLITE_DBCONFIG_DEFENSIVE, !damaged_too, NULL);
         sqlite3_db_config(d->sql, SQLITE_DBCONFIG_WRITABLE_SCHEMA, damaged_too, NULL);
-        sqlite3_db_config(d->sql, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL); /* what is refused stays as it is */
+        sqlite3_db_config(d->sql, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL); /* leave a refused file untouched */
         return db_exec(d, settings, err);
 }
 
@@ -309,7 +309,7 @@ void db_close(struct db *d)
         *d = (struct db){0};
 }
 
-/* All steps from a schema to ours are one transaction. */
+/* Run all migrations in one transaction. */
 static int db_migrate(struct db *d, int64_t from, struct err *err)
 {
         int rc = db_run(d, SQL_BEGIN, err);
@@ -344,15 +344,15 @@ int db_create(const char *path, struct err *err)
 
 /* --- the schema as it should be --- */
 
-/* In memory: what SQLite says of a schema there, it says of the same schema in a file. */
+/* Make halflife's own schema in memory: its rows in sqlite_schema equal those of an intact file. */
 static int own_schema(struct db *ret, struct err *err)
 {
         int rc = connect_to(ret, ":memory:", SQLITE_OPEN_READWRITE, false, err);
         return rc == 0 ? db_migrate(ret, 0, err) : rc;
 }
 
-/* Run sql on d for each row of own that each selects, bound to its columns. must: where it gives no row, d is damaged.
- */
+/* Run sql on d once for each row that the query each gives on own, with the row's columns bound. must: if sql gives no
+ * row, d is damaged. */
 static int each_own(struct db *d, struct db *own, const char *each, const char *sql, bool must, struct err *err)
 {
         sqlite3_stmt *of = NULL, *s = NULL;
@@ -368,8 +368,8 @@ static int each_own(struct db *d, struct db *own, const char *each, const char *
                 if (step != SQLITE_ROW && step != SQLITE_DONE)
                         rc = db_error(d, err, "read the schema of");
                 else if (must && step == SQLITE_DONE)
-                        rc = err_set(err, ERR_DAMAGED, "what '%s' says of '%s' in its schema is not what it was",
-                                     d->path, (const char *)sqlite3_column_text(of, 0));
+                        rc = err_set(err, ERR_DAMAGED, "in '%s' the schema of '%s' was changed", d->path,
+                                     (const char *)sqlite3_column_text(of, 0));
                 sqlite3_reset(s);
         }
         sqlite3_finalize(of);
@@ -378,9 +378,9 @@ static int each_own(struct db *d, struct db *own, const char *each, const char *
 }
 
 /*
- * One wrong bit in it passes each of SQLite's own checks, and every statement that it is about fails from then on.
- * SQLite keeps the texts as they were given, and no line of a migration ever changes: so they are compared as they are.
- * What somebody else has put beside (a table of statistics) does not matter.
+ * Compare the file's schema with halflife's own. A wrong bit in the schema passes all of SQLite's own checks, and then
+ * every statement on that table fails. SQLite keeps the texts as they were given and migrations never change, so the
+ * texts are compared byte by byte. Tables that others added (such as statistics) do not matter.
  */
 static int schema_check(struct db *d, struct err *err)
 {
@@ -395,7 +395,8 @@ static int schema_check(struct db *d, struct err *err)
         return rc;
 }
 
-/* Put our own texts over those of the tables, in a transaction that is never committed: the file is left as it is. */
+/* Overwrite the schema texts of the tables by halflife's own. The transaction is never committed, so the file stays
+ * untouched. */
 static int schema_restore(struct db *d, struct err *err)
 {
         struct db own;
@@ -408,13 +409,13 @@ static int schema_restore(struct db *d, struct err *err)
                               " WHERE name = ?1 OR (type = 'table' AND tbl_name = ?1)",
                               false, err);
         if (rc == 0)
-                rc = db_exec(d, "PRAGMA writable_schema = RESET", err);      /* read anew, */
-        sqlite3_db_config(d->sql, SQLITE_DBCONFIG_WRITABLE_SCHEMA, 1, NULL); /* as far as it can be */
+                rc = db_exec(d, "PRAGMA writable_schema = RESET", err);      /* read the schema again */
+        sqlite3_db_config(d->sql, SQLITE_DBCONFIG_WRITABLE_SCHEMA, 1, NULL); /* RESET switched this off */
         db_close(&own);
         return rc;
 }
 
-/* --- a file that is there --- */
+/* --- an existing file --- */
 
 static int db_settle(struct db *d, bool writable, bool *ret_clean, struct err *err)
 {
@@ -432,7 +433,7 @@ static int db_settle(struct db *d, bool writable, bool *ret_clean, struct err *e
                 return err_set(err, ERR_INVALID,
                                "'%s' has schema %lld, this halflife reads %d: use the one that wrote it", d->path,
                                (long long)schema, DB_SCHEMA);
-        if (schema <= 0) /* no file of ours was ever without one */
+        if (schema <= 0) /* halflife has always set a schema number */
                 return err_set(err, ERR_DAMAGED, "'%s' has schema %lld", d->path, (long long)schema);
         int rc = schema < DB_SCHEMA ? db_migrate(d, schema, err) : 0;
         if (rc == 0)
@@ -442,7 +443,7 @@ static int db_settle(struct db *d, bool writable, bool *ret_clean, struct err *e
         int step = sqlite3_step(s);
         *ret_clean = step == SQLITE_ROW && sqlite3_column_int(s, 0) == 1;
         if (step != SQLITE_ROW && step != SQLITE_DONE && (rc = db_error(d, err, "read")) == ERR_DAMAGED)
-                rc = 0; /* not clean: the check will tell, and what is readable can be carried over */
+                rc = 0; /* not clean: so the structure is checked, and readable rows can be carried over */
         sqlite3_reset(s);
         return rc;
 }
@@ -465,11 +466,11 @@ int db_open_damaged(struct db *d, const char *path, struct err *err)
         if (rc < 0)
                 db_close(d);
         else if (schema_check(d, &(struct err){0}) < 0)
-                (void)schema_restore(d, &(struct err){0}); /* else what its own schema lets be read */
+                (void)schema_restore(d, &(struct err){0}); /* if that fails, its own schema has to do */
         return rc;
 }
 
-/* Its first finding, without the heading and on one line. */
+/* Turn the first finding of SQLite's check into an error: one line, without SQLite's heading. */
 static int db_finding(struct db *d, const char *text, struct err *err)
 {
         const char *line = strchr(text, '\n');

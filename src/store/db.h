@@ -1,4 +1,4 @@
-/* The SQLite file: made, opened, judged, its statements. What SQLite answers becomes a code to act on here. */
+/* The SQLite file: create, open and check it; its prepared statements; SQLite's results as error codes. */
 #ifndef HALFLIFE_STORE_DB_H
 #define HALFLIFE_STORE_DB_H
 
@@ -11,16 +11,16 @@
 enum { DB_SCHEMA = 1, DB_APPLICATION = 0x48616c66 /* "Half" */ };
 
 /*
- * Every table is keyed by an integer id, so that what is readable of a damaged file can be asked for row by row.
+ * Every table has an integer id as its key, so the readable rows of a damaged file can be fetched one by one.
  *
- * A history's two generations live in two tables, the one of number g in usage0 or usage1 by its last bit: a checkpoint
- * writes one row a history and leaves the generation before it alone.
+ * The last two generations of a history live in two tables: generation g in usage0 if g is even, in usage1 if odd. A
+ * checkpoint thus writes one row for each history and never touches the generation before.
  */
 enum db_table { TABLE_TARGET, TABLE_HISTORY, TABLE_USAGE0, TABLE_USAGE1, TABLE_KILL, TABLE_NOTE, TABLES };
 struct db_columns {
-        const char *name, *columns; /* all of them, id first */
+        const char *name, *columns; /* columns: the names of all columns, id first */
         int count;
-        bool counted; /* no other table tells that a row of it is missing: its index is asked */
+        bool counted; /* no other table reveals a missing row, so the rows are counted by the table's index */
 };
 extern const struct db_columns db_tables[TABLES];
 
@@ -54,43 +54,44 @@ struct db {
         sqlite3 *sql; /* NULL: closed */
         char *path;
         sqlite3_stmt *statement[STATEMENTS];
-        bool writing; /* the file no longer says that it was stopped cleanly */
-        bool checked; /* its structure was looked at since it was opened, or is this process' own work */
-        bool mended;  /* made of what was readable of another, as it was opened */
+        bool writing;  /* the file is marked as not closed cleanly */
+        bool checked;  /* SQLite's check passed since the file was opened, or this process made the file */
+        bool replaced; /* the file replaces a damaged one since it was opened, with the readable rows of that one */
 };
 
-/* What a file is before SQLite touches it. */
+/* What a file's header says, read before SQLite touches the file. */
 enum db_file { DB_MISSING, DB_OURS, DB_SHORT /* ours, but its end is missing */, DB_BROKEN };
-/* ERR_INVALID: not ours, or of a newer schema; ERR_DENIED, ERR_IO. */
+/* Judge a file by its header. ERR_INVALID: another program's file, or a newer schema; ERR_DENIED, ERR_IO. */
 int db_judge(const char *path, enum db_file *ret, struct err *err);
 
-/* A new empty file, ready to be renamed to where it belongs. */
+/* Create an empty database, which the caller then renames into place. */
 int db_create(const char *path, struct err *err);
-/* Open an existing one; writable: bring its schema up to date. *ret_clean: it was stopped cleanly. ERR_DAMAGED also
- * where its schema is not ours. */
+/* Open an existing file; writable brings its schema up to date. *ret_clean: the file was closed cleanly. ERR_DAMAGED
+ * also if the schema differs from halflife's. */
 int db_open(struct db *d, const char *path, bool writable, bool *ret_clean, struct err *err);
-/* Open one that db_open calls damaged, for no more than reading what is left of it, row by row: its tables go by our
- * own schema until db_let_go. */
+/* Open a file that db_open calls damaged, only to read what is left of it row by row. Until db_let_go its tables are
+ * read by halflife's own schema. */
 int db_open_damaged(struct db *d, const char *path, struct err *err);
-/* SQLite's own look at the structure, thorough: and whether each index says what its table says. 0 or ERR_DAMAGED. */
+/* Let SQLite check the structure (quick_check); thorough also compares each index with its table (integrity_check).
+ * Returns 0, ERR_DAMAGED, or the error that prevented the check. */
 int db_check(struct db *d, bool thorough, struct err *err);
-/* Leaves the files as they are but for what SQLite tidies; {0} is fine. */
+/* Close the file and release d; {0} is fine. */
 void db_close(struct db *d);
 
-/* The error of the last call, as a code to act on. */
+/* Set err from SQLite's last error: a code that says what the caller can do, and the text. Returns the code. */
 int db_error(struct db *d, struct err *err, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
-/* A prepared statement, ready to be bound; NULL and err. */
+/* A prepared statement, ready to be bound; NULL on an error. */
 sqlite3_stmt *db_statement(struct db *d, enum statement which, struct err *err);
-/* Step one that gives no row, and reset it. */
+/* Run a bound statement, ignore any rows, and reset it. */
 int db_run(struct db *d, enum statement which, struct err *err);
 int db_exec(struct db *d, const char *sql, struct err *err);
-/* Many reads as one transaction: the file is locked once and not for each. An error may end it early: no harm. Nothing
- * is to be written meanwhile: it would be undone. */
+/* Make many reads one transaction, so that the file is locked once instead of for each read. An error may end the
+ * transaction early, which does no harm. Write nothing until db_let_go, which rolls back. */
 void db_hold(struct db *d);
 void db_let_go(struct db *d);
-int64_t db_number(struct db *d, const char *sql); /* -1: no answer */
-/* Bytes on disk: the file and its log. */
+int64_t db_number(struct db *d, const char *sql); /* first column of the first row; -1: there is none */
+/* Bytes on disk of the file and its WAL. */
 int64_t db_bytes(const struct db *d);
 
 #endif

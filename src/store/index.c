@@ -5,7 +5,7 @@
 enum { NAMES = 4, KEY_MAX = 1024 };
 
 struct known {
-        struct known_history history; /* of a target: its id alone */
+        struct known_history history; /* for a target only its id is set */
         uint16_t len;
         char key[];
 };
@@ -36,7 +36,7 @@ void index_reset(struct index *x)
 
 static void key_add(struct key *k, const void *p, size_t len)
 {
-        assert(k->len + len <= sizeof k->bytes); /* four names of at most 253 bytes */
+        assert(k->len + len <= sizeof k->bytes); /* holds, since names have at most 253 bytes */
         if (len)
                 memcpy(k->bytes + k->len, p, len);
         k->len += len;
@@ -117,6 +117,6 @@ struct known_history *index_add_history(struct index *x, int64_t target, struct 
 void index_drop_history(struct index *x, int64_t target, struct text container)
 {
         struct key k;
-        if (container.len <= sizeof k.bytes - sizeof target) /* a longer one is damage, and was never added */
+        if (container.len <= sizeof k.bytes - sizeof target) /* a longer name is damage and was never added */
                 index_drop(x, &x->histories, history_key(&k, target, container));
 }

@@ -1,5 +1,5 @@
-/* What the database holds, by key: ids without a query. Filled by the load and as rows are written; emptied whenever
- * the database may hold something else (a transaction rolled back, a file replaced). */
+/* An index in memory of the ids in the database, by key, which saves a query for each row. Loading and writing fill it.
+ * It is emptied whenever the database may differ from it: after a rollback, or when the file is replaced. */
 #ifndef HALFLIFE_STORE_INDEX_H
 #define HALFLIFE_STORE_INDEX_H
 
@@ -9,8 +9,8 @@
 
 struct known_history {
         int64_t id;
-        int64_t generation; /* the newest: in usage0 or usage1 by its last bit; 0: none */
-        int64_t written;    /* in which transaction: two rows of one make one generation */
+        int64_t generation; /* the newest generation, stored in usage0 if even, usage1 if odd; 0: none */
+        int64_t written;    /* transaction that wrote it; a second row in that transaction overwrites it */
 };
 
 struct index {
@@ -21,13 +21,13 @@ void index_init(struct index *x);
 void index_release(struct index *x);
 void index_reset(struct index *x);
 
-int64_t index_target(const struct index *x, const struct store_key *key); /* 0: not known */
-/* What is known already stays: false, NULL. */
+int64_t index_target(const struct index *x, const struct store_key *key); /* 0: not in the index */
+/* The functions index_add_… change nothing, and return false or NULL, if the key is there already. */
 bool index_add_target(struct index *x, const struct store_key *key, int64_t id);
 void index_drop_target(struct index *x, const struct store_key *key);
 struct known_history *index_history(const struct index *x, int64_t target, struct text container);
 struct known_history *index_add_history(struct index *x, int64_t target, struct text container, int64_t id);
-/* container: as the file has it, of any length. */
+/* container comes from the file, so it may have any length. */
 void index_drop_history(struct index *x, int64_t target, struct text container);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * A look at a database from outside: nothing is locked for longer than the look, nothing written.
+ * Inspect a database from outside: nothing is written, and no lock is kept for longer than the inspection.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -13,7 +13,7 @@
 #include "load.h"
 #include "store/store.h"
 
-/* Process id of who holds it; 0: nobody. A lock that only its own look shares is let go at once. */
+/* Process id of the lock's holder; 0: none, -1: unknown. The shared lock taken to find out is released at once. */
 static long holder_of(const char *path)
 {
         char *name AUTO(mem_free) = mem_printf("%s.lock", path);
@@ -92,7 +92,7 @@ int store_inspect(const char *path, struct store_facts *ret, struct err *err)
         ret->exists = true;
         if (file == DB_BROKEN)
                 return err_set(err, ERR_DAMAGED, "'%s' is damaged: its beginning is not readable", path);
-        if (file == DB_SHORT && !ret->holder) /* who holds it may be making it longer */
+        if (file == DB_SHORT && !ret->holder) /* a holder may just be extending the file */
                 return err_set(err, ERR_DAMAGED, "'%s' is damaged: its end is missing", path);
         rc = db_open(&d, path, false, &ret->clean, err);
         if (rc < 0)

@@ -7,7 +7,7 @@
 
 enum { NAME_MAX_BYTES = 253 };
 
-struct loaded { /* a target, and what the reader calls it */
+struct loaded { /* a target, and the reader's handle for it */
         int64_t id;
         void *name;
 };
@@ -37,7 +37,7 @@ static int load_finish(struct loading *l, struct scan *s)
         int rc = s->err.code;
         if (rc < 0)
                 *l->err = s->err;
-        l->suspect |= s->damaged || !scan_met_all(s); /* a page may say in good order that it holds nothing */
+        l->suspect |= s->damaged || !scan_met_all(s); /* a damaged page may look like a valid empty one */
         scan_end(s);
         return rc;
 }
@@ -64,11 +64,11 @@ static void load_take_target(struct loading *l, const struct scan *s)
         struct wall gone = {sqlite3_column_int64(s->row, 6)};
         if (!load_names_fit(&key) || record.len > STORE_RECORD_MAX ||
             crc_of_target(&key, record, gone.ms) != sqlite3_column_int64(s->row, 7)) {
-                refuse_target(l, &key, "the row of a target does not check out");
+                refuse_target(l, &key, "a target's row is damaged");
                 return;
         }
         if (!index_add_target(l->index, &key, s->id)) {
-                refuse_target(l, &key, "a second row of the same target");
+                refuse_target(l, &key, "a target has a second row");
                 return;
         }
         if (l->targets == l->cap) {
@@ -97,7 +97,7 @@ static int load_by_id(const void *key, const void *element)
         return (id > t->id) - (id < t->id);
 }
 
-/* What the reader calls the target that a container is of; NULL: there is no such target. */
+/* The reader's handle for a container's target; NULL if the target is unknown or the container's name too long. */
 static void *load_target_of(struct loading *l, int64_t target, struct text container)
 {
         const struct loaded *t =
@@ -112,10 +112,10 @@ struct generation {
         int64_t number;
         struct usage usage;
         struct text watermarks;
-        double room[2 * HISTOGRAM_BUCKETS];
+        struct usage_memory memory;
 };
 
-/* Stand on the row of this id, if there is one. Those passed are of no history: theirs is missing. */
+/* Move s to the row with this id, if there is one. The rows skipped belong to histories whose own row is missing. */
 static bool catch_up(struct loading *l, struct scan *s, int64_t id)
 {
         while (s->id < id && scan_next(s))
@@ -132,7 +132,7 @@ static int generation_read(struct generation *g)
         if (g->watermarks.len % WATERMARK_BYTES != 0 ||
             crc_of_usage(g->from->id, g->number, packed, g->watermarks) != sqlite3_column_int64(row, 2))
                 return ERR_DAMAGED;
-        return usage_unpack((const uint8_t *)packed.p, packed.len, &g->usage, g->room);
+        return usage_unpack((const uint8_t *)packed.p, packed.len, &g->usage, &g->memory);
 }
 
 static void load_tell(struct loading *l, void *target, struct text container, const struct generation *g)
@@ -147,7 +147,7 @@ static void load_tell(struct loading *l, void *target, struct text container, co
         l->r->usage(l->r->arg, target, container, &g->usage, l->watermark, watermarks);
 }
 
-/* The newest of two generations; where it does not check out, the one before it. Returns which was used, 0: none. */
+/* Report the newest of two generations, or the one before it if the newest is bad. Returns its number; 0: none. */
 static int64_t load_newest(struct loading *l, void *target, struct text container, struct generation *g, int count)
 {
         if (count == 2 && g[0].from->row && sqlite3_column_int64(g[1].from->row, 1) > g[0].number) {
@@ -163,9 +163,9 @@ static int64_t load_newest(struct loading *l, void *target, struct text containe
                         return g[i].number;
                 }
                 load_refuse(l, target, container, rc,
-                            rc == ERR_INVALID ? "a history is of a version that this halflife does not know"
-                            : i + 1 < count   ? "a history does not check out: the checkpoint before it is tried"
-                                              : "a history does not check out: it is learned anew");
+                            rc == ERR_INVALID ? "a history has a version that this halflife does not know"
+                            : i + 1 < count   ? "a history is damaged: the checkpoint before it is tried"
+                                              : "a history is damaged: learning it starts again");
         }
         return 0;
 }
@@ -182,7 +182,7 @@ static void load_history(struct loading *l, const struct scan *s, struct scan us
                         g[count++].from = &usage[i];
                 }
         if (!target) {
-                load_refuse(l, NULL, container, ERR_DAMAGED, "the target of a history is not readable");
+                load_refuse(l, NULL, container, ERR_DAMAGED, "the target of a history is unreadable");
                 return;
         }
         struct known_history *known = NULL;
@@ -190,11 +190,11 @@ static void load_history(struct loading *l, const struct scan *s, struct scan us
                 known = index_add_history(l->index, id, container, s->id);
         if (!known) {
                 load_refuse(l, target, container, ERR_DAMAGED,
-                            "the row that names a history does not check out, or is there twice");
+                            "the row that names a history is damaged, or there are two of them");
                 return;
         }
         if (count == 0)
-                load_refuse(l, target, container, ERR_DAMAGED, "a history is not readable: it is learned anew");
+                load_refuse(l, target, container, ERR_DAMAGED, "a history is unreadable: learning it starts again");
         known->generation = load_newest(l, target, container, g, count);
 }
 
@@ -209,8 +209,8 @@ static int load_histories(struct loading *l)
                 load_history(l, &s, usage, g);
         int rc = load_finish(l, &s);
         for (int i = 0; i < 2; i++) {
-                l->suspect |= usage[i].row && usage[i].id > s.id; /* behind the last history, */
-                (void)catch_up(l, &usage[i], INT64_MAX);          /* and all that follow */
+                l->suspect |= usage[i].row && usage[i].id > s.id; /* a row after the last history belongs to none, */
+                (void)catch_up(l, &usage[i], INT64_MAX);          /* nor do the rows that follow it */
                 int each = load_finish(l, &usage[i]);
                 rc = rc < 0 ? rc : each;
         }
@@ -234,7 +234,7 @@ static void load_take_kill(struct loading *l, const struct scan *s)
         if (whole && crc_of_kill(id, container, &kill) == sqlite3_column_int64(s->row, 7))
                 l->r->kill(l->r->arg, target, container, &kill);
         else
-                load_refuse(l, target, container, ERR_DAMAGED, "the row of a kill does not check out");
+                load_refuse(l, target, container, ERR_DAMAGED, "a kill's row is damaged, or its target is unknown");
 }
 
 static void load_take_note(struct loading *l, const struct scan *s)
@@ -243,7 +243,7 @@ static void load_take_note(struct loading *l, const struct scan *s)
         if (crc_of_note(name, value) == sqlite3_column_int64(s->row, 3))
                 l->r->note(l->r->arg, name, value);
         else
-                load_refuse(l, NULL, TEXT(""), ERR_DAMAGED, "the row of a note does not check out");
+                load_refuse(l, NULL, TEXT(""), ERR_DAMAGED, "a note's row is damaged");
 }
 
 static int load_rest(struct loading *l)

@@ -10,8 +10,8 @@
 #include "base/mem.h"
 #include "scan.h"
 
-/* SQLite's companions of a file: a log left beside a new file of the same name would be taken for its own. */
-static const char *const companion[] = {"-wal", "-journal", "-shm" /* last: worth nothing without its processes */};
+/* SQLite's files beside a database. SQLite would apply a log left beside a new file of the same name. */
+static const char *const companion[] = {"-wal", "-journal", "-shm" /* last: only deleted, never set aside */};
 enum { COMPANIONS = sizeof companion / sizeof companion[0] };
 
 static int file_error(struct err *err, const char *what, const char *path)
@@ -21,7 +21,7 @@ static int file_error(struct err *err, const char *what, const char *path)
         return err_set(err, code, "%s '%s': %s", what, path, strerror(why));
 }
 
-static void mend_remove_all(const char *path)
+static void repair_remove_all(const char *path)
 {
         unlink(path);
         for (int i = 0; i < COMPANIONS; i++) {
@@ -47,8 +47,7 @@ static bool row_refused(int step)
         return (step & 0xff) == SQLITE_CONSTRAINT || (step & 0xff) == SQLITE_MISMATCH;
 }
 
-/* Insert the row s stands on; what its table refuses (a name that occurs twice, a null, an id that is no number) is
- * left behind. */
+/* Insert the current row of s. Skip it if the table refuses it: a duplicate name, a null, an id that is no number. */
 static int carry_row(struct db *to, sqlite3_stmt *put, const struct scan *s, int64_t *carried, struct err *err)
 {
         for (int i = 0; i < s->table->count; i++)
@@ -79,7 +78,7 @@ static int carry_table(struct db *from, struct db *to, enum db_table table, int6
         return rc;
 }
 
-/* One transaction: a half-carried file is never renamed into place. */
+/* Copy the readable rows of all tables to the new file, in one transaction. */
 static int carry_over(struct db *from, const char *to_path, int64_t *ret_carried, struct err *err)
 {
         struct db to;
@@ -94,7 +93,7 @@ static int carry_over(struct db *from, const char *to_path, int64_t *ret_carried
         db_let_go(from);
         if (rc == 0)
                 rc = db_run(&to, SQL_COMMIT, err);
-        if (rc == 0) /* its log must not be left behind by the rename */
+        if (rc == 0) /* empty the log, since the rename moves only the file */
                 rc = db_exec(&to, "PRAGMA wal_checkpoint(TRUNCATE)", err);
         db_close(&to);
         return rc;
@@ -118,8 +117,9 @@ static char *name_aside(const char *path, struct wall now)
         return name;
 }
 
-/* The log goes first: a file without its log is damaged still, a log with another file would damage that one. */
-static int mend_set_aside(const char *path, const char *aside, struct err *err)
+/* Set the logs aside before the file. A damaged file loses little without its log, but a log left beside a new file
+ * would damage that. */
+static int repair_set_aside(const char *path, const char *aside, struct err *err)
 {
         for (int i = 0; i < COMPANIONS - 1; i++) {
                 char *from AUTO(mem_free) = mem_printf("%s%s", path, companion[i]);
@@ -129,8 +129,7 @@ static int mend_set_aside(const char *path, const char *aside, struct err *err)
         }
         char *shared AUTO(mem_free) = mem_printf("%s%s", path, companion[COMPANIONS - 1]);
         unlink(shared);
-        /* By a second name, so that at no moment there is no file; a file system without such names has to do without.
-         */
+        /* A hard link, so that the path never lacks a file; on a file system without hard links, a rename. */
         if (link(path, aside) < 0 && rename(path, aside) < 0)
                 return file_error(err, "set aside", path);
         return 0;
@@ -143,38 +142,38 @@ static int put_in_place(const char *fresh, const char *path, struct err *err)
         return sync_folder(path, err);
 }
 
-static int mend_make(const char *path, struct err *err)
+static int repair_make(const char *path, struct err *err)
 {
         char *fresh AUTO(mem_free) = mem_printf("%s.new", path);
-        mend_remove_all(fresh);
-        mend_remove_all(path); /* nothing, or empty; logs of a file that is gone */
+        repair_remove_all(fresh);
+        repair_remove_all(path); /* the file is missing or empty, but its old logs may remain */
         int rc = db_create(fresh, err);
         if (rc == 0)
                 rc = put_in_place(fresh, path, err);
         if (rc < 0)
-                mend_remove_all(fresh);
+                repair_remove_all(fresh);
         return rc;
 }
 
-/* from: the damaged file as far as it could be opened, else NULL; closed here. */
-static int mend_file(struct db *from, const char *path, const char *why, struct wall now, char note[static MEND_NOTE],
-                     struct err *err)
+/* Replace a damaged file. from is the file if it could be opened, else NULL; it is closed here. */
+static int repair_file(struct db *from, const char *path, const char *why, struct wall now, char note[static MEND_NOTE],
+                       struct err *err)
 {
         char *fresh AUTO(mem_free) = mem_printf("%s.new", path);
         char *aside AUTO(mem_free) = name_aside(path, now);
         int64_t carried = 0;
-        mend_remove_all(fresh);
+        repair_remove_all(fresh);
         int rc = db_create(fresh, err);
         if (rc == 0 && from)
                 rc = carry_over(from, fresh, &carried, err);
         if (from)
                 db_close(from);
         if (rc == 0)
-                rc = mend_set_aside(path, aside, err);
+                rc = repair_set_aside(path, aside, err);
         if (rc == 0)
                 rc = put_in_place(fresh, path, err);
         if (rc < 0) {
-                mend_remove_all(fresh);
+                repair_remove_all(fresh);
                 return err_wrap(err, "'%s' is damaged and could not be replaced", path);
         }
         snprintf(note, MEND_NOTE, "'%s' was damaged (%.150s): set aside as '%s', %lld readable rows carried over", path,
@@ -192,26 +191,26 @@ static int open_checked(struct db *d, const char *path, bool suspect, char note[
                 return rc;
         rc = db_check(d, suspect, err);
         if (rc == 0 && !clean && !note[0])
-                snprintf(note, MEND_NOTE, "'%s' was not stopped cleanly: checked, and whole", path);
+                snprintf(note, MEND_NOTE, "'%s' was not closed cleanly: checked and found intact", path);
         return rc;
 }
 
-/* d: the damaged file, if it could be opened as it should be; then the new one. */
+/* d holds the damaged file if db_open succeeded; afterwards it holds the new file. */
 static int replace_with_readable(struct db *d, const char *path, enum db_file file, const char *why, struct wall now,
                                  char note[static MEND_NOTE], struct err *err)
 {
         bool clean;
         if (!d->sql && file != DB_BROKEN)
                 (void)db_open_damaged(d, path, &(struct err){0});
-        int rc = mend_file(d->sql ? d : NULL, path, why, now, note, err);
+        int rc = repair_file(d->sql ? d : NULL, path, why, now, note, err);
         if (rc == 0)
                 rc = db_open(d, path, true, &clean, err);
-        d->checked = d->mended = rc == 0;
+        d->checked = d->replaced = rc == 0;
         return rc;
 }
 
-int mend_replace(struct db *d, const char *path, const char *why, struct wall now, char note[static MEND_NOTE],
-                 struct err *err)
+int repair_replace(struct db *d, const char *path, const char *why, struct wall now, char note[static MEND_NOTE],
+                   struct err *err)
 {
         bool clean;
         enum db_file file;
@@ -224,15 +223,15 @@ int mend_replace(struct db *d, const char *path, const char *why, struct wall no
         return replace_with_readable(d, path, file, why, now, note, err);
 }
 
-int mend_open(struct db *d, const char *path, bool suspect, struct wall now, char note[static MEND_NOTE],
-              struct err *err)
+int repair_open(struct db *d, const char *path, bool suspect, struct wall now, char note[static MEND_NOTE],
+                struct err *err)
 {
         enum db_file file;
         struct err why = {.text = "its beginning is not readable"};
         *d = (struct db){0};
         int rc = db_judge(path, &file, err);
         if (rc == 0 && file == DB_MISSING)
-                rc = mend_make(path, err);
+                rc = repair_make(path, err);
         if (rc < 0)
                 return rc;
         rc = file == DB_BROKEN ? ERR_DAMAGED : open_checked(d, path, suspect || file == DB_SHORT, note, &why);

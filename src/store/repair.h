@@ -1,5 +1,5 @@
-/* From whatever lies at a path to an open database: made new, opened, or set aside with what is readable carried over.
- */
+/* Turn whatever is at a path into an open database: create it, open it, or replace a damaged file by one with its
+ * readable rows. */
 #ifndef HALFLIFE_STORE_REPAIR_H
 #define HALFLIFE_STORE_REPAIR_H
 
@@ -8,13 +8,13 @@
 
 enum { MEND_NOTE = 512 };
 
-/* After an unclean stop the structure is looked at; suspect: whatever the stop was, and thoroughly. note: what was
- * found and done, as it was when there was nothing. */
-int mend_open(struct db *d, const char *path, bool suspect, struct wall now, char note[static MEND_NOTE],
-              struct err *err);
+/* Open a file, or create or replace it. If it was not closed cleanly, its structure is checked; suspect checks it in
+ * any case, and thoroughly. note gets what was found and done; it stays unchanged if all was well. */
+int repair_open(struct db *d, const char *path, bool suspect, struct wall now, char note[static MEND_NOTE],
+                struct err *err);
 
-/* Set aside and carried over whatever a look says. Of a file that was opened before. */
-int mend_replace(struct db *d, const char *path, const char *why, struct wall now, char note[static MEND_NOTE],
-                 struct err *err);
+/* Replace a file that was opened before, even if checks find it intact; why says what is wrong with it. */
+int repair_replace(struct db *d, const char *path, const char *why, struct wall now, char note[static MEND_NOTE],
+                   struct err *err);
 
 #endif

@@ -4,9 +4,9 @@
 
 #include "core/crc.h"
 
-/* --- CRCs: a row with one wrong bit is refused alone --- */
+/* --- CRCs: one for each row, so that a wrong bit costs only its row --- */
 
-/* As eight little-endian bytes. */
+/* Add a number as eight little-endian bytes. */
 static uint32_t add_number(uint32_t crc, int64_t n)
 {
         uint8_t bytes[8];

@@ -1,4 +1,4 @@
-/* What a row of each table says, as bound and as read back, with the CRC over it. */
+/* Rows of each table: their CRCs, and how values are bound to statements and read back from columns. */
 #ifndef HALFLIFE_STORE_ROW_H
 #define HALFLIFE_STORE_ROW_H
 
@@ -9,16 +9,16 @@ enum { WATERMARK_BYTES = STORE_UID_BYTES + 8 };
 
 uint32_t crc_of_target(const struct store_key *key, struct text record, int64_t gone_ms);
 uint32_t crc_of_history(int64_t target, struct text container);
-/* packed has a CRC of its own: this ties it to its history and to the watermarks beside it. */
+/* packed ends with a CRC of its own; this CRC covers only that one, and ties it to its history and watermarks. */
 uint32_t crc_of_usage(int64_t id, int64_t generation, struct text packed, struct text watermarks);
 uint32_t crc_of_kill(int64_t target, struct text container, const struct store_kill *kill);
 uint32_t crc_of_note(struct text name, struct text value);
 
-/* What a column holds, whatever its type says: lives until the next step. */
+/* The bytes of a column, whatever its type; valid until the next step of s. */
 struct text column_text(sqlite3_stmt *s, int column);
 void bind_text(sqlite3_stmt *s, int at, struct text t);
 void bind_blob(sqlite3_stmt *s, int at, const void *p, size_t len);
-/* ns, group, kind, name at 1 to 4 */
+/* Bind ns, group, kind and name to the parameters 1 to 4. */
 void bind_target(sqlite3_stmt *s, const struct store_key *key);
 
 void watermarks_pack(const struct store_watermark *watermark, size_t watermarks,

@@ -2,9 +2,10 @@
 
 #include "base/mem.h"
 
-enum { BLIND = 1 << 12 }; /* ids tried in a row where not even the greatest one can be told */
+enum { BLIND = 1 << 12 }; /* number of ids to try if even the greatest id is unreadable */
 
-/* A damaged row may ask for more memory than SQLite ever gives: no reason to leave those behind it unread. */
+/* May the scan go on after the last error? A damaged row may demand more memory than SQLite grants, so "out of memory"
+ * counts as damage too: the rows after it can still be read. */
 static bool scan_passable(struct scan *s)
 {
         int code = db_error(s->d, &s->err, "read");
@@ -48,7 +49,7 @@ static int64_t last_id(struct scan *s, int64_t from)
         return believable ? id : from + BLIND;
 }
 
-/* Ask for the ids after the last one, and go on walking from the first that answers. */
+/* Try the ids after the last one; continue the walk after the first that can be read. */
 static bool scan_probe(struct scan *s)
 {
         int64_t from = s->id > 0 ? s->id : 0;
@@ -78,7 +79,7 @@ bool scan_next(struct scan *s)
         if (!s->walk || s->err.code || s->ended)
                 return false;
         int step = sqlite3_step(s->walk);
-        if (step == SQLITE_DONE) { /* one step more would begin anew */
+        if (step == SQLITE_DONE) { /* another step would restart the query */
                 s->ended = true;
                 return false;
         }
@@ -88,7 +89,7 @@ bool scan_next(struct scan *s)
                 s->row = s->walk;
                 return true;
         }
-        if (step == SQLITE_ROW) /* ids that go back: pages linked in a ring */
+        if (step == SQLITE_ROW) /* the id is no greater than the last one: damaged pages form a ring */
                 s->damaged = true;
         else if (!scan_passable(s))
                 return false;

@@ -1,6 +1,6 @@
 /*
- * All rows of a table in the order of their ids, past what cannot be read: where a step fails, the ids that follow are
- * asked for one by one until one answers, and the walk goes on from there.
+ * Scan a table's rows in the order of their ids, and skip what is unreadable. If a step fails, the scan tries the next
+ * ids one by one until one can be read, and goes on from there.
  */
 #ifndef HALFLIFE_STORE_SCAN_H
 #define HALFLIFE_STORE_SCAN_H
@@ -10,20 +10,20 @@
 struct scan {
         struct db *d;
         const struct db_columns *table;
-        sqlite3_stmt *walk, *one;
-        sqlite3_stmt *row; /* where it stands; NULL: at the end */
-        int64_t id;        /* of the row */
-        int64_t rows;      /* passed so far, this one included */
-        bool ended;        /* it came to the table's end, or found nothing more that can be read */
-        bool damaged;      /* something was unreadable */
-        bool past_io;      /* bad sectors are passed like damage; else they end the scan with err */
-        struct err err;    /* what ended it; code 0: the table's end */
+        sqlite3_stmt *walk, *one; /* walk: rows in order; one: a single row by its id */
+        sqlite3_stmt *row;        /* walk or one, whichever has the current row; NULL: no row */
+        int64_t id;               /* id of the current row */
+        int64_t rows;             /* rows so far, the current one included */
+        bool ended;               /* the table ended, or nothing more of it is readable */
+        bool damaged;             /* something was unreadable */
+        bool past_io;             /* skip read errors (bad sectors) like damage; else they end the scan with err */
+        struct err err;           /* the error that ended the scan; code 0: the table ended */
 };
-/* Stands before the first row. A table that cannot be read at all is one without rows, and damaged. */
+/* Start before the first row. A table that cannot be read at all is damaged and has no rows. */
 void scan_start(struct scan *s, struct db *d, enum db_table table, bool past_io);
 bool scan_next(struct scan *s);
 void scan_end(struct scan *s);
-/* At the end: whether the table's index, where it has to be asked, knows of as many rows. */
+/* At the end of a scan: did it meet as many rows as the table's index has? True for tables that are not `counted`. */
 bool scan_met_all(const struct scan *s);
 
 #endif

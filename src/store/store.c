@@ -4,12 +4,13 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/file.h>
 #include <unistd.h>
 
-#include "checkpoint.h"
+#include "batch_write.h"
 #include "load.h"
 #include "repair.h"
 
@@ -20,18 +21,15 @@ struct store {
         char *path;
         int lock; /* -1: a reader */
         struct checkpoint c;
-        struct store_batch *kept; /* could not be written: tried again with the next one */
-        struct err failed;        /* why; told once */
-        bool replaced;            /* though whole by every look */
-        struct err unread;        /* why not all was read: nothing is written over what was not */
+        struct store_batch *kept; /* a batch that could not be written; retried together with the next one */
+        struct err failed;        /* the error of the last write, reported once; code 0: none */
+        bool replaced;            /* the file was replaced although all checks found it intact; done once at most */
+        struct err unread;        /* the load was incomplete; writing could destroy unread rows, so every batch fails */
 
         pthread_t thread;
-        pthread_mutex_t mutex; /* of what follows */
-        pthread_cond_t wake;
-        struct store_batch *first, *last;
-        size_t batches, recalls;
+        struct mailbox waiting;          /* batches and recalls, in order */
+        _Atomic size_t batches, recalls; /* of them */
         uint64_t number;
-        bool closing;
 };
 
 /* --- one owner --- */
@@ -45,7 +43,7 @@ static int lock_error(int why, const char *name, struct err *err)
         return err_set(err, why == ENOSPC ? ERR_NOSPACE : ERR_IO, "open '%s': %s", name, strerror(why));
 }
 
-/* Who looks at the database from outside (store_inspect) shares the lock for a moment: an owner has it for longer. */
+/* Try for a tenth of a second: store_inspect takes a shared lock for a moment, an owner keeps its lock for longer. */
 static int lock_try(int fd)
 {
         enum { TRIES = 20, PAUSE_US = 5000 };
@@ -85,12 +83,13 @@ static int lock_take(const char *path, int *ret_fd, struct err *err)
 
 /* --- the store's thread --- */
 
-/* One that was not stopped cleanly, and is whole, is no news: why it was closed was told. */
+/* Report that a damaged file was replaced. An intact file that was reopened is not reported again: the error that
+ * closed it was. */
 static void tell_mended(struct store *s, const char note[static MEND_NOTE])
 {
         struct store_result r = {.err = {.code = ERR_DAMAGED}};
         memcpy(r.err.text, note, MEND_NOTE);
-        if (s->c.db.mended)
+        if (s->c.db.replaced)
                 s->o.told(s->o.arg, &r);
 }
 
@@ -98,14 +97,14 @@ static int store_reopen(struct store *s, struct err *err)
 {
         char note[MEND_NOTE] = "";
         index_reset(&s->c.index);
-        int rc = mend_open(&s->c.db, s->path, true, now_read().wall, note, err);
+        int rc = repair_open(&s->c.db, s->path, true, now_read().wall, note, err);
         if (rc == 0)
                 tell_mended(s, note);
         return rc;
 }
 
-/* Whole by every look, and not to be written to all the same: begun anew with what is readable of it. Where that is no
- * help either, files set aside would fill the disk: so once in a life. */
+/* Replace a file that passes all checks but refuses writes. This happens once in the store's life: if it does not help,
+ * repeating it would fill the disk with files set aside. */
 static int replace_whole(struct store *s, struct err *err)
 {
         char note[MEND_NOTE] = "";
@@ -113,17 +112,16 @@ static int replace_whole(struct store *s, struct err *err)
         s->replaced = true;
         db_close(&s->c.db);
         index_reset(&s->c.index);
-        int rc = mend_replace(&s->c.db, s->path, why.text, now_read().wall, note, err);
+        int rc = repair_replace(&s->c.db, s->path, why.text, now_read().wall, note, err);
         if (rc == 0)
                 tell_mended(s, note);
         return rc;
 }
 
 /*
- * A start does not wait for a look at the structure of a file that was stopped cleanly, and rows are told wherever they
- * can be read. But what is written into a damaged structure (ids out of order, pages that overlap) may be out of reach
- * at once: so it is looked at before the first batch, here, where nobody waits. Where no look can be had the write is
- * tried all the same, and tells why.
+ * Check the structure before the first write. The start skips this check for a file that was closed cleanly, so as not
+ * to wait; here nobody waits. Rows written into a damaged structure (ids out of order, overlapping pages) might be
+ * unreadable at once. If the check itself fails, the write is tried all the same, and its error says why.
  */
 static int write_checked(struct store *s, const struct store_batch *b, struct err *err)
 {
@@ -132,7 +130,8 @@ static int write_checked(struct store *s, const struct store_batch *b, struct er
         return checkpoint_write(&s->c, b, err);
 }
 
-/* A damaged file is replaced and the batch written to the new one; a broken connection is made anew the next time. */
+/* Write a batch. A damaged file is replaced first. After other errors, except a full disk or a busy file, the database
+ * is closed and opened again at the next write. */
 static int store_attempt(struct store *s, const struct store_batch *b, struct err *err)
 {
         if (s->unread.code) {
@@ -168,7 +167,7 @@ static void write_kept(struct store *s)
         bool told_already = rc < 0 && rc == s->failed.code;
         s->failed = r.err;
         if (rc == 0)
-                r.err = s->failed = (struct err){0}; /* a first attempt may have left one */
+                r.err = s->failed = (struct err){0}; /* the attempt before the replacement may have set it */
         if (rc == 0 || s->unread.code) {
                 store_batch_free(s->kept);
                 s->kept = NULL;
@@ -196,27 +195,11 @@ static void answer_recall(struct store *s, struct store_batch *b)
         s->o.told(s->o.arg, &r);
 }
 
-static struct store_batch *next_batch(struct store *s)
-{
-        pthread_mutex_lock(&s->mutex);
-        while (!s->first && !s->closing)
-                pthread_cond_wait(&s->wake, &s->mutex);
-        struct store_batch *b = s->first;
-        if (b) {
-                s->first = b->next;
-                s->last = s->first ? s->last : NULL;
-                b->next = NULL;
-                *(b->recall ? &s->recalls : &s->batches) -= 1;
-        }
-        pthread_mutex_unlock(&s->mutex);
-        return b;
-}
-
 static void *store_run(void *arg)
 {
         struct store *s = arg;
-        struct store_batch *b;
-        while ((b = next_batch(s))) {
+        for (struct store_batch *b; (b = mailbox_wait(&s->waiting));) {
+                *(b->recall ? &s->recalls : &s->batches) -= 1;
                 if (b->recall)
                         answer_recall(s, b);
                 else
@@ -232,8 +215,7 @@ static int store_start(struct store *s, struct err *err)
 {
         sigset_t all, before;
         sigfillset(&all);
-        pthread_mutex_init(&s->mutex, NULL);
-        pthread_cond_init(&s->wake, NULL);
+        mailbox_init(&s->waiting, 0, NULL, NULL);
         pthread_sigmask(SIG_SETMASK, &all, &before);
         int why = pthread_create(&s->thread, NULL, store_run, s);
         pthread_sigmask(SIG_SETMASK, &before, NULL);
@@ -242,40 +224,35 @@ static int store_start(struct store *s, struct err *err)
 
 /* --- handing over --- */
 
-static void store_append(struct store *s, struct store_batch *b)
+static void store_post(struct store *s, struct store_batch *b)
 {
-        *(s->last ? &s->last->next : &s->first) = b;
-        s->last = b;
+        (void)mailbox_post(&s->waiting, &b->item); /* the two counts bound it, and it is closed last of all */
 }
 
 uint64_t store_submit(struct store *s, struct store_batch *b)
 {
-        pthread_mutex_lock(&s->mutex);
         uint64_t number = b->number = ++s->number;
-        if (s->batches >= BATCHES_MOST && s->last && !s->last->recall) {
-                batch_join(s->last, b);
-        } else {
-                store_append(s, b);
-                s->batches++;
+        struct store_batch *last = s->batches >= BATCHES_MOST ? mailbox_take_back(&s->waiting) : NULL;
+        if (last && !last->recall) {
+                batch_join(last, b);
+                store_post(s, last);
+                return number;
         }
-        pthread_cond_signal(&s->wake);
-        pthread_mutex_unlock(&s->mutex);
+        if (last)
+                store_post(s, last);
+        s->batches++;
+        store_post(s, b);
         return number;
 }
 
 void store_recall(struct store *s, const struct store_key *key, const void *tag)
 {
+        if (s->recalls >= RECALLS_MOST)
+                return;
         struct store_batch *b = store_batch_new();
         batch_add_recall(b, key, tag);
-        pthread_mutex_lock(&s->mutex);
-        if (s->recalls < RECALLS_MOST) {
-                store_append(s, b);
-                s->recalls++;
-                b = NULL;
-        }
-        pthread_cond_signal(&s->wake);
-        pthread_mutex_unlock(&s->mutex);
-        store_batch_free(b);
+        s->recalls++;
+        store_post(s, b);
 }
 
 /* --- open, load, close --- */
@@ -307,7 +284,7 @@ int store_open(const struct store_options *o, struct store **ret, char *ret_note
         ret_note[0] = '\0';
         int rc = lock_take(s->path, &s->lock, err);
         if (rc == 0)
-                rc = mend_open(&s->c.db, s->path, false, o->now, ret_note, err);
+                rc = repair_open(&s->c.db, s->path, false, o->now, ret_note, err);
         if (rc == 0)
                 rc = store_start(s, err);
         if (rc < 0)
@@ -348,10 +325,10 @@ int store_load(struct store *s, const struct store_reader *r, struct err *err)
                 return rc;
         if (db_check(&s->c.db, true, &(struct err){0}) != ERR_DAMAGED)
                 return 0;
-        /* Ids stay as they are, so what was just loaded and indexed holds for the new file too. */
+        /* Rows keep their ids, so everything just loaded and indexed is right for the new file too. */
         char note[MEND_NOTE] = "";
         db_close(&s->c.db);
-        rc = mend_open(&s->c.db, s->path, true, s->o.now, note, err);
+        rc = repair_open(&s->c.db, s->path, true, s->o.now, note, err);
         if (rc < 0)
                 return rc;
         struct err why = {.code = ERR_DAMAGED};
@@ -366,13 +343,9 @@ int store_close(struct store *s, struct err *err)
         if (!s)
                 return 0;
         if (s->lock >= 0) {
-                pthread_mutex_lock(&s->mutex);
-                s->closing = true;
-                pthread_cond_signal(&s->wake);
-                pthread_mutex_unlock(&s->mutex);
+                mailbox_close(&s->waiting);
                 pthread_join(s->thread, NULL);
-                pthread_mutex_destroy(&s->mutex);
-                pthread_cond_destroy(&s->wake);
+                mailbox_release(&s->waiting);
                 if (s->failed.code)
                         err_set(err, rc = s->failed.code, "%s", s->failed.text);
                 else if (s->c.db.sql)

@@ -107,7 +107,7 @@ static int transfer_hex_digit(char c)
         return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* Exactly so many digits. */
+/* Read exactly this many hexadecimal digits. */
 static bool transfer_read_hex(struct text t, size_t digits, uint64_t *ret)
 {
         uint64_t n = 0;
@@ -122,7 +122,7 @@ static bool transfer_read_hex(struct text t, size_t digits, uint64_t *ret)
         return true;
 }
 
-/* As many columns as there are; more than most is none. */
+/* Split a line at its tabs. Returns the number of columns, or -1 if there are more than most. */
 static int transfer_split(struct text line, struct text *column, int most)
 {
         int count = 0;
@@ -153,42 +153,41 @@ static bool read_sources(struct text list, struct transfer_row *ret)
         return false;
 }
 
-static int read_history(struct text base64, struct usage *ret, double room[static 2 * HISTOGRAM_BUCKETS],
-                        struct err *err)
+static int read_history(struct text base64, struct usage *ret, struct usage_memory *memory, struct err *err)
 {
         gnutls_datum_t in = {(unsigned char *)(uintptr_t)base64.p, (unsigned)base64.len}, out = {0};
         if (base64.len == 0 || gnutls_base64_decode2(&in, &out) < 0)
-                return err_set(err, ERR_INVALID, "its history is no base64");
-        int rc = usage_unpack(out.data, out.size, ret, room);
+                return err_set(err, ERR_INVALID, "its history is not base64");
+        int rc = usage_unpack(out.data, out.size, ret, memory);
         gnutls_free(out.data);
         if (rc == ERR_INVALID)
                 return err_set(err, rc,
-                               "its history is of a newer version: use a halflife as new as the one that "
+                               "its history has a newer version: use a halflife as new as the one that "
                                "wrote it");
-        return rc < 0 ? err_set(err, ERR_DAMAGED, "its history does not check out") : 0;
+        return rc < 0 ? err_set(err, ERR_DAMAGED, "its history is damaged") : 0;
 }
 
 int transfer_parse(struct text line, char scratch[static TRANSFER_LINE_MAX], struct transfer_row *ret,
-                   double room[static 2 * HISTOGRAM_BUCKETS], struct err *err)
+                   struct usage_memory *memory, struct err *err)
 {
         struct text column[COLUMNS];
         struct transfer_row row = {0};
         uint64_t crc;
         if (line.len >= TRANSFER_LINE_MAX || transfer_split(line, column, COLUMNS) != COLUMNS ||
             !transfer_read_hex(column[0], 8, &crc))
-                return err_set(err, ERR_INVALID, "it is no line of an export");
+                return err_set(err, ERR_INVALID, "it is not a line of an export");
         size_t head = column[AT_CRC].len + 1;
         if (crc_add(0, line.p + head, line.len - head) != crc)
-                return err_set(err, ERR_DAMAGED, "its checksum does not hold");
+                return err_set(err, ERR_DAMAGED, "its checksum is wrong");
         memcpy(scratch, line.p, line.len);
         transfer_split((struct text){scratch, line.len}, column, COLUMNS);
         row.key = (struct store_key){column[AT_NS], column[AT_GROUP], column[AT_KIND], column[AT_NAME],
                                      column[AT_CONTAINER]};
         if (!transfer_key_fits(&row.key))
-                return err_set(err, ERR_INVALID, "it names what can be no container of a workload");
+                return err_set(err, ERR_INVALID, "its names cannot be those of a workload's container");
         if (!read_sources(column[AT_SOURCES], &row))
-                return err_set(err, ERR_INVALID, "it does not say whose samples it holds");
-        int rc = read_history(column[AT_HISTORY], &row.usage, room, err);
+                return err_set(err, ERR_INVALID, "its list of sources is missing or wrong");
+        int rc = read_history(column[AT_HISTORY], &row.usage, memory, err);
         if (rc == 0)
                 *ret = row;
         return rc;
@@ -239,7 +238,7 @@ int transfer_end(struct transfer_writer *w, struct err *err)
         return rc;
 }
 
-/* --- reading one --- */
+/* --- reading a file --- */
 
 struct reading {
         FILE *from;
@@ -249,7 +248,7 @@ struct reading {
         size_t len; /* the newline included */
 };
 
-/* 1: a line; 0: the end of the file, before any byte of one. */
+/* Read one line. Returns 1, or 0 if the file ends before its first byte. */
 static int read_line(struct reading *r, struct err *err)
 {
         int c;
@@ -257,7 +256,7 @@ static int read_line(struct reading *r, struct err *err)
         r->line++;
         while ((c = getc(r->from)) != EOF) {
                 if (r->len == TRANSFER_LINE_MAX)
-                        return err_set(err, ERR_INVALID, "line %lld is longer than any of an export",
+                        return err_set(err, ERR_INVALID, "line %lld is longer than any line of an export",
                                        (long long)r->line);
                 r->text[r->len++] = (char)c;
                 if (c == '\n')
@@ -266,7 +265,7 @@ static int read_line(struct reading *r, struct err *err)
         if (ferror(r->from))
                 return err_set(err, ERR_IO, "read: %s", strerror(errno));
         if (r->len > 0)
-                return err_set(err, ERR_DAMAGED, "it ends within line %lld: it is not whole, copy it again",
+                return err_set(err, ERR_DAMAGED, "it ends within line %lld: it is incomplete, copy it again",
                                (long long)r->line);
         return 0;
 }
@@ -283,16 +282,16 @@ static int read_head(struct reading *r, struct err *err)
         if (rc < 0 && err->code != ERR_INVALID)
                 return rc;
         if (rc <= 0 || transfer_split(transfer_line_of(r), column, 4) != 4 || !text_is(column[0], MAGIC))
-                return err_set(err, ERR_INVALID, "it is no export of halflife: its first line does not say so");
+                return err_set(err, ERR_INVALID, "it is not an export of halflife: its first line does not say so");
         if (!text_is(column[1], VERSION))
                 return err_set(err, ERR_INVALID,
-                               "it is of version '%.*s', and this halflife reads " VERSION
+                               "its version is '%.*s', but this halflife reads version " VERSION
                                ": use one as new as the one that wrote it",
                                (int)(column[1].len < 16 ? column[1].len : 16), column[1].p);
         if (!text_is(column[2], MODEL))
                 return err_set(err, ERR_INVALID,
-                               "its buckets are '%.*s', and here '" MODEL
-                               "': histories of other buckets cannot be joined; let this one learn for itself",
+                               "its buckets are '%.*s', but this halflife has '" MODEL
+                               "': histories with other buckets cannot be merged; let this halflife learn for itself",
                                (int)(column[2].len < 64 ? column[2].len : 64), column[2].p);
         return 0;
 }
@@ -305,17 +304,16 @@ static int read_end(struct reading *r, int64_t rows, struct err *err)
         snprintf(count, sizeof count, "%lld", (long long)rows);
         if (transfer_split(transfer_line_of(r), column, 3) != 3 || !text_is(column[1], count) ||
             !text_is(column[2], sum))
-                return err_set(err, ERR_DAMAGED,
-                               "its checksum does not hold: it was changed on the way, copy it again");
+                return err_set(err, ERR_DAMAGED, "its checksum is wrong: it was changed on the way, copy it again");
         int rc = read_line(r, err);
-        return rc == 0 ? 0 : err_set(err, ERR_DAMAGED, "there is more after its end: copy it again");
+        return rc == 0 ? 0 : err_set(err, ERR_DAMAGED, "there are more lines after its end: copy it again");
 }
 
 int transfer_read(FILE *from, const struct transfer_reader *reader, int64_t *ret_rows, struct err *err)
 {
         struct reading r = {.from = from};
         char scratch[TRANSFER_LINE_MAX];
-        double room[2 * HISTOGRAM_BUCKETS];
+        struct usage_memory memory;
         struct transfer_row row;
         int64_t rows = 0;
         sha256_init(&r.sum);
@@ -324,14 +322,15 @@ int transfer_read(FILE *from, const struct transfer_reader *reader, int64_t *ret
                 sha256_add(&r.sum, r.text, r.len);
                 rc = read_line(&r, err);
                 if (rc == 0)
-                        return err_set(err, ERR_DAMAGED,
-                                       "it ends after %lld histories without saying so: it is not whole, copy it again",
-                                       (long long)rows);
+                        return err_set(
+                                err, ERR_DAMAGED,
+                                "it ends after %lld histories without an end line: it is incomplete, copy it again",
+                                (long long)rows);
                 if (rc > 0 && r.len > 4 && memcmp(r.text, "end\t", 4) == 0) {
                         rc = read_end(&r, rows, err);
                         break;
                 }
-                if (rc > 0 && (rc = transfer_parse(transfer_line_of(&r), scratch, &row, room, err)) < 0)
+                if (rc > 0 && (rc = transfer_parse(transfer_line_of(&r), scratch, &row, &memory, err)) < 0)
                         return err_wrap(err, "line %lld", (long long)r.line);
                 if (rc == 0)
                         rc = reader->each(reader->arg, &row, err);

@@ -13,17 +13,18 @@ import (
 
 	"halflife.dev/cluster/programs"
 	"halflife.dev/cluster/scenario"
+	"halflife.dev/cluster/stage"
 )
 
 // e2e runs the scenarios of those names, or all.
 func e2e(names []string) error {
-	if scenario.NeedArgo(names) { // now, not while others wait for their minutes
+	if scenario.All.NeedArgo(names) { // now, not while others wait for their minutes
 		if _, err := buildAll(); err != nil {
 			return err
 		}
 	}
-	return withPlanes(func(begin func(string) (*scenario.World, error)) error {
-		failed, err := scenario.Run(names, begin, os.Stdout)
+	return withPlanes(func(begin func(string) (*stage.World, error)) error {
+		failed, err := scenario.All.Run(names, begin, os.Stdout)
 		if err == nil && failed > 0 {
 			err = fmt.Errorf("%d scenarios failed", failed)
 		}
@@ -63,13 +64,13 @@ func onSignal() (context.Context, context.CancelFunc) {
 }
 
 // withPlanes lends work the means to begin control planes whose nodes are played.
-func withPlanes(work func(begin func(string) (*scenario.World, error)) error) error {
+func withPlanes(work func(begin func(string) (*stage.World, error)) error) error {
 	return withRun(func(r *run) error {
 		set, err := programs.Build(module(), programs.ControlPlane, os.Stderr)
 		if err != nil {
 			return err
 		}
-		return work(func(name string) (*scenario.World, error) {
+		return work(func(name string) (*stage.World, error) {
 			began := time.Now()
 			pl, start, err := planeIn(filepath.Join(r.dir, name), set, false)
 			if err == nil {
@@ -78,7 +79,7 @@ func withPlanes(work func(begin func(string) (*scenario.World, error)) error) er
 			if err != nil {
 				return nil, err
 			}
-			w, err := scenario.NewWorld(r.ctx, pl, root())
+			w, err := stage.NewWorld(r.ctx, pl, root())
 			fmt.Printf("control plane %s ready after %.0f s\n", name, time.Since(began).Seconds())
 			return w, err
 		})

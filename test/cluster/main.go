@@ -17,7 +17,7 @@ import (
 	"halflife.dev/cluster/usage"
 )
 
-const misuse = "usage: build | up | down | e2e [scenario...] | peer | node-up | node-down | e2e-node [scenario...]"
+const misuse = "usage: build | up | down | e2e [scenario...] | chart | peer | node-up | node-down | e2e-node [scenario...]"
 
 func main() {
 	if len(os.Args) < 2 {
@@ -32,12 +32,17 @@ func main() {
 		if err == nil {
 			err = buildKubelet()
 		}
+		if err == nil {
+			_, err = buildHelm()
+		}
 	case "up":
 		err = up()
 	case "down":
 		err = down()
 	case "e2e":
 		err = e2e(os.Args[2:])
+	case "chart":
+		err = chart()
 	case "peer":
 		err = peer()
 	case "node-up":

@@ -11,6 +11,7 @@ import (
 	"halflife.dev/cluster/plane"
 	"halflife.dev/cluster/programs"
 	"halflife.dev/cluster/scenario"
+	"halflife.dev/cluster/stage"
 )
 
 func nodeDir() string { return filepath.Join(root(), "build", "cluster", "node") }
@@ -153,7 +154,7 @@ func e2eNode(names []string) error {
 		if err != nil {
 			return err
 		}
-		begin := func(name string, set node.Settings) (*scenario.World, func(), error) {
+		begin := func(name string, set node.Settings) (*stage.World, func(), error) {
 			began := time.Now()
 			both, err := p.pair(filepath.Join(r.dir, name), set, false)
 			if err != nil {
@@ -162,7 +163,7 @@ func e2eNode(names []string) error {
 			if err := r.starts(both, func() error { return both.start(p.image) }); err != nil {
 				return nil, nil, err
 			}
-			w, err := scenario.NewWorld(r.ctx, both.plane, root())
+			w, err := stage.NewWorld(r.ctx, both.plane, root())
 			fmt.Printf("control plane and node %s ready after %.0f s\n", name, time.Since(began).Seconds())
 			if err != nil {
 				return nil, nil, err
@@ -170,7 +171,7 @@ func e2eNode(names []string) error {
 			w.Node = both.node
 			return w, both.Stop, nil
 		}
-		failed, err := scenario.RunOnNodes(names, begin, os.Stdout)
+		failed, err := scenario.All.RunOnNodes(names, begin, os.Stdout)
 		if err == nil && failed > 0 {
 			err = fmt.Errorf("%d scenarios failed", failed)
 		}

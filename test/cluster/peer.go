@@ -6,6 +6,7 @@ import (
 
 	"halflife.dev/cluster/programs"
 	"halflife.dev/cluster/scenario"
+	"halflife.dev/cluster/stage"
 )
 
 // peer puts halflife beside the VPA recommender, on the same pods.
@@ -19,7 +20,7 @@ func peer() error {
 	if err != nil {
 		return err
 	}
-	return withPlanes(func(begin func(string) (*scenario.World, error)) error {
+	return withPlanes(func(begin func(string) (*stage.World, error)) error {
 		w, err := begin("together")
 		if err != nil {
 			return err

@@ -1,4 +1,4 @@
-/* Who is asking, may they, SelfSubjectAccessReviews, and mutating admission. */
+/* Authentication, authorization, SelfSubjectAccessReviews, and mutating admission. */
 #include <string.h>
 
 #include "fake.h"
@@ -107,7 +107,7 @@ void fake_person(struct fake *f, const char *token, const char *user, const char
 
 void fake_grant(struct fake *f, const struct fake_grant *g)
 {
-        json_t *grant = json_pack("{s:s}", "user", g->user);
+        json_t *grant = json_pack("{s:s, s:s}", "user", g->user, "resource", "recommendations");
         fake_lock(f);
         if (g->verb)
                 json_object_set_new(grant, "verb", json_string(g->verb));
@@ -116,6 +116,13 @@ void fake_grant(struct fake *f, const struct fake_grant *g)
         if (g->name)
                 json_object_set_new(grant, "name", json_string(g->name));
         json_array_append_new(f->grants, grant);
+        fake_unlock(f);
+}
+
+void fake_grant_resource(struct fake *f, const char *user, const char *resource)
+{
+        fake_lock(f);
+        json_array_append_new(f->grants, json_pack("{s:s, s:s}", "user", user, "resource", resource));
         fake_unlock(f);
 }
 
@@ -130,11 +137,10 @@ static bool granted(const struct fake *f, const char *user, const json_t *a)
 {
         size_t i;
         json_t *grant;
-        if (strcmp(text_at(a, "group"), "halflife.dev") != 0 || strcmp(text_at(a, "resource"), "recommendations") != 0)
-                return false;
         json_array_foreach(f->grants, i, grant)
         {
-                if (rule_says(grant, "user", user) && rule_says(grant, "verb", text_at(a, "verb")) &&
+                if (rule_says(grant, "user", user) && rule_says(grant, "resource", text_at(a, "resource")) &&
+                    rule_says(grant, "verb", text_at(a, "verb")) &&
                     rule_says(grant, "namespace", text_at(a, "namespace")) &&
                     rule_says(grant, "name", text_at(a, "name")))
                         return true;
@@ -195,7 +201,7 @@ static json_t *review_oneself(struct fake *f, const json_t *body)
 bool review_serve(struct fake *f, const struct request *rq, struct reply *rp)
 {
         static const struct {
-                const char *path, *group, *plural; /* group NULL: whoever is known may ask */
+                const char *path, *group, *plural; /* group NULL: any authenticated user may send the request */
                 json_t *(*status)(struct fake *f, const json_t *body);
         } kinds[] = {
                 {"/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", NULL, "selfsubjectaccessreviews",

@@ -367,7 +367,7 @@ static void must(int status, const char *what, const char *answer)
         abort();
 }
 
-/* Status lives behind a door of its own for most kinds. */
+/* Status lives behind a path of its own for most kinds. */
 static void put_status(struct fake *f, const char *manager, const char *path, const json_t *status)
 {
         AUTO(mem_free) char *sub = mem_printf("%s/status", path);

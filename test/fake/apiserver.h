@@ -25,9 +25,10 @@ enum fake_controllers {
 struct fake_options {            /* {0} is a plain, friendly server */
         uint16_t port;           /* 0: any free one */
         bool tls;                /* https with certificates made at the start */
-        bool client_certificate; /* tls: only who shows a certificate of our CA (fake_client_certificate) is let in */
+        bool client_certificate; /* tls: only clients with a certificate of the fake's CA (fake_client_certificate) are
+                                    accepted */
         const char *token;       /* bearer token to ask for; NULL: none */
-        const char *user;        /* whom 403 speaks of; NULL: halflife's own service account */
+        const char *user;        /* user named in a 403; NULL: halflife's own service account */
         bool watch_list_off;     /* sendInitialEvents is refused with 422, as by servers before 1.32 */
         bool gone_as_http;       /* a watch from a forgotten version is HTTP 410 instead of an ERROR event */
         bool opaque_versions;    /* resourceVersions that are no numbers */
@@ -40,8 +41,8 @@ struct fake_options {            /* {0} is a plain, friendly server */
 struct fake *fake_new(const struct fake_options *o); /* NULL when the server cannot start; the reason is on stderr */
 void fake_free(struct fake *f);                      /* NULL is fine */
 const char *fake_url(const struct fake *f);          /* "http://127.0.0.1:34567", valid as long as f */
-void fake_stop(struct fake *f);                      /* connections are cut, who connects is refused, objects stay */
-bool fake_start(struct fake *f);                     /* again on the same port; false when it cannot */
+void fake_stop(struct fake *f);  /* existing connections are cut and new ones refused; objects stay */
+bool fake_start(struct fake *f); /* again on the same port; false when it cannot */
 
 /* PEM texts, valid as long as f; NULL without tls. */
 const char *fake_ca(const struct fake *f);
@@ -94,8 +95,8 @@ struct fake_rule {
 void fake_deny(struct fake *f, const struct fake_rule *rule); /* 403, and "no" in SelfSubjectAccessReviews */
 void fake_allow_all(struct fake *f);
 /*
- * People who show tokens to others: what a TokenReview says of this one. user NULL: the token is revoked. audience
- * NULL: the API server's own. Nobody may anything until he is granted it.
+ * Set what a TokenReview says about a token. user NULL: the token is revoked. audience NULL: the API server's own. A
+ * user has no permissions until they are granted.
  */
 void fake_person(struct fake *f, const char *token, const char *user, const char *audience);
 /* What a SubjectAccessReview allows a user, on recommendations.halflife.dev; NULL: any. */
@@ -103,6 +104,8 @@ struct fake_grant {
         const char *user, *verb, *ns, *name;
 };
 void fake_grant(struct fake *f, const struct fake_grant *g);
+/* A SubjectAccessReview allows a user everything on a resource, "secrets". */
+void fake_grant_resource(struct fake *f, const char *user, const char *resource);
 void fake_revoke_all(struct fake *f); /* grants */
 
 /*

@@ -111,6 +111,71 @@ static void serve_group(const struct fake *f, const char *name, struct reply *rp
         }
 }
 
+/* --- aggregated --- */
+
+static json_t *resource_aggregated(const struct kind *k)
+{
+        json_t *r = json_pack("{s:s, s:{s:s, s:s, s:s}, s:s, s:s, s:o}", "resource", k->plural, "responseKind", "group",
+                              k->group, "version", k->version, "kind", k->name, "scope",
+                              k->namespaced ? "Namespaced" : "Cluster", "singularResource", k->singular, "verbs",
+                              verbs_of(""));
+        if (k->short_names)
+                json_object_set(r, "shortNames", k->short_names);
+        if (k->categories)
+                json_object_set(r, "categories", k->categories);
+        return r;
+}
+
+/* The element of the list that is named so, made when there is none: a group, or a version of one. */
+static json_t *element_get(json_t *list, const char *name_path, json_t *made)
+{
+        size_t i;
+        json_t *row;
+        json_array_foreach(list, i, row) if (strcmp(text_at(row, name_path), text_at(made, name_path)) == 0)
+        {
+                json_decref(made);
+                return row;
+        }
+        json_array_append_new(list, made);
+        return made;
+}
+
+static json_t *groups_aggregated(const struct fake *f, bool core)
+{
+        json_t *list = json_array();
+        for (size_t i = 0; i < f->kinds; i++) {
+                const struct kind *k = f->kind[i];
+                if (!k->served || core != !*k->group)
+                        continue;
+                json_t *g = element_get(list, "metadata.name",
+                                        json_pack("{s:{s:s}, s:[]}", "metadata", "name", k->group, "versions"));
+                json_t *v = element_get(
+                        json_object_get(g, "versions"), "version",
+                        json_pack("{s:s, s:s, s:[]}", "version", k->version, "freshness", "Current", "resources"));
+                json_array_append_new(json_object_get(v, "resources"), resource_aggregated(k));
+        }
+        if (!core && metrics_shown(f))
+                json_array_append_new(list, json_pack("{s:{s:s}, s:[{s:s, s:s, s:[]}]}", "metadata", "name",
+                                                      metrics_group, "versions", "version", "v1beta1", "freshness",
+                                                      f->metrics.mode == FAKE_METRICS_UNAVAILABLE ? "Stale" : "Current",
+                                                      "resources"));
+        return list;
+}
+
+/* Where the client asks for it, /api and /apis name every resource. */
+static bool serve_aggregated(const struct fake *f, const struct request *rq, struct reply *rp)
+{
+        bool core = strcmp(rq->path, "/api") == 0;
+        if ((!core && strcmp(rq->path, "/apis") != 0) || !rq->accept || !strstr(rq->accept, "as=APIGroupDiscoveryList"))
+                return false;
+        reply_json(rp, 200,
+                   json_pack("{s:s, s:s, s:{}, s:o}", "kind", "APIGroupDiscoveryList", "apiVersion",
+                             "apidiscovery.k8s.io/v2", "metadata", "items", groups_aggregated(f, core)));
+        return true;
+}
+
+/* --- plain --- */
+
 static void serve_text(struct reply *rp, const char *text)
 {
         rp->status = 200;
@@ -143,7 +208,7 @@ bool discovery_serve(struct fake *f, const struct request *rq, struct reply *rp)
         char group[256], version[64], rest[2];
         if (strcmp(rq->method, "GET") != 0)
                 return false;
-        if (serve_fixed(f, rq->path, rp))
+        if (serve_aggregated(f, rq, rp) || serve_fixed(f, rq->path, rp))
                 return true;
         if (strcmp(rq->path, "/api/v1") == 0)
                 return serve_resources(f, "", "v1", rp);

@@ -172,7 +172,7 @@ void target_release(struct target *t);
 /* store.c */
 struct version *version_take(struct version *v);
 void version_drop(struct version *v);
-char *version_text(const struct fake *f, uint64_t number);
+char *resource_version_text(const struct fake *f, uint64_t number);
 bool version_parse(const struct fake *f, const char *text, uint64_t *ret); /* "" and "0" give 0 */
 struct object *store_find(const struct kind *k, const char *ns, const char *name);
 size_t store_lower(const struct kind *k, const char *key); /* the first object not before key */

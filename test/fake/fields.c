@@ -1,6 +1,6 @@
 /*
- * Who owns which field: FieldsV1 trees ({"f:spec":{"f:replicas":{}}}; a list item with keys is k:{"name":"app"} with
- * "." for the item itself), kept in metadata.managedFields, and server-side apply on top of them.
+ * Field ownership: FieldsV1 trees ({"f:spec":{"f:replicas":{}}}; a list item with keys is k:{"name":"app"} with "." for
+ * the item itself), kept in metadata.managedFields, and server-side apply on top of them.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -257,7 +257,7 @@ static char *head_of(struct fake *f, const struct kind *k, uint64_t number, cons
         struct buf b = {0}, av = {0};
         buf_init(&b, 1 << 17);
         buf_init(&av, 512);
-        AUTO(mem_free) char *rv = version_text(f, number);
+        AUTO(mem_free) char *rv = resource_version_text(f, number);
         buf_printf(&b, "{\"kind\":\"%sList\",\"apiVersion\":\"%s\",\"metadata\":{\"resourceVersion\":\"%s\"", k->name,
                    kind_api_version(k, &av), rv);
         if (token)

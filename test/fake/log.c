@@ -53,7 +53,7 @@ static char *query_text(const struct request *rq)
         return b.data ? buf_steal(&b) : mem_string("");
 }
 
-/* Whoever compares what was asked wants all of it, in a folder's files, one a process: test/golden. */
+/* test/golden compares all requests. They go to a folder, one file for each process. */
 static void keep_request(const struct fake_request *r)
 {
         static FILE *out;

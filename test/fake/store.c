@@ -23,7 +23,7 @@ char *object_key(const char *ns, const char *name)
 
 /* --- versions --- */
 
-char *version_text(const struct fake *f, uint64_t number)
+char *resource_version_text(const struct fake *f, uint64_t number)
 {
         return f->options.opaque_versions ? mem_printf("v%" PRIx64 ".a", number) : mem_printf("%" PRIu64, number);
 }
@@ -76,7 +76,7 @@ static struct version *version_new(struct fake *f, const struct kind *k, json_t 
         v->refs = 1;
         v->number = number;
         v->object = order_members(k, object, kind_api_version(k, &av));
-        char *rv = version_text(f, number);
+        char *rv = resource_version_text(f, number);
         json_object_set_new(json_object_get(v->object, "metadata"), "resourceVersion", json_string(rv));
         mem_free(rv);
         v->text = json_dumps(v->object, JSON_COMPACT);

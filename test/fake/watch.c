@@ -45,7 +45,7 @@ static void send_bookmark(struct fake *f, struct watch *w, struct buf *out, bool
 {
         struct buf av = {0};
         buf_init(&av, 512);
-        AUTO(mem_free) char *rv = version_text(f, f->number);
+        AUTO(mem_free) char *rv = resource_version_text(f, f->number);
         AUTO(mem_free)
         char *text = mem_printf("{\"kind\":\"%s\",\"apiVersion\":\"%s\",\"metadata\":{\"resourceVersion\":\"%s\","
                                 "\"creationTimestamp\":null%s}}",

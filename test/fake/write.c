@@ -548,7 +548,7 @@ static void serve_patch(struct writing *w, struct version *before)
         replace_with(w, before, doc);
 }
 
-/* --- the door --- */
+/* --- what is asked --- */
 
 static bool sub_exists(const struct target *t)
 {

@@ -1,4 +1,5 @@
-/* Killed while canaries are watched: who comes after waits on for them, with the database or without it. */
+/* halflife is killed while canaries are watched. The next leader continues to wait for them, with or without the
+ * database. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,9 +1,7 @@
 /*
- * What nobody should send to the doors, and some do: each has a bounded cost, a clear answer, and nobody else is the
- * worse for it. (Those who take their time are in test/unit/http/test_connections.c.)
+ * Malformed and hostile requests to the REST API. Each has a bounded cost and a clear answer, and harms no other
+ * client. (Slow clients are in test/unit/http/test_connections.c.)
  */
-#include <arpa/inet.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -81,8 +79,8 @@ static void assert_answer(const struct stand *s, const char *what, const char *b
 
 /* --- the head --- */
 
-/* MHD refuses what is no request, or too long for it, by itself. A close behind its answer would reset the connection
- * of who still writes, and the answer be lost. */
+/* MHD itself refuses bytes that are no request, or too long. An immediate close would reset the connection of a client
+ * that still writes, and lose the answer. */
 static void test_refusals_arrive(void **state)
 {
         (void)state;
@@ -110,7 +108,7 @@ static void test_refusals_arrive(void **state)
         stand_end(&s);
 }
 
-/* Who stands between may take another part of it for the next request. */
+/* A proxy in between may take another part of it for the next request. */
 static void test_an_end_told_twice(void **state)
 {
         (void)state;
@@ -142,6 +140,42 @@ static void test_an_end_told_twice(void **state)
                 if (*row[i].status == '4' && !strstr(answer, "problems/invalid-body") &&
                     !(row[i].other && strstr(answer, "Unsupported Transfer-Encoding")))
                         fail_msg("%s: %s", row[i].headers, answer);
+        }
+        stand_end(&s);
+}
+
+/* A proxy before halflife may read them in another way. */
+static void test_malformed_headers(void **state)
+{
+        (void)state;
+        static const struct {
+                const char *head, *status;
+        } row[] = {
+                {"HTTP/1.1\r\nHost: x\r\n", "200"},
+                {"HTTP/1.1\r\nhOsT: x\r\n", "200"},
+                {"HTTP/1.0\r\n", "200"},
+                {"HTTP/1.1\r\n", "400"},
+                {"HTTP/1.1\r\nHost: x\r\nHost: x\r\n", "400"},
+                {"HTTP/1.0\r\nHost: x\r\nHost: y\r\n", "400"},
+                {"HTTP/1.1\r\nHost: x\r\nContent-Length : 0\r\n", "400"},
+                {"HTTP/1.1\r\nHost : x\r\n", "400"},
+                {"HTTP/1.1\r\nHost: x\r\nTransfer-Encoding\t: chunked\r\n", "400"},
+                {"HTTP/1.1\r\nHost: x\r\nX(y): z\r\n", "400"},
+                {"HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer poor\r\n", "400"},
+                {"HTTP/1.1\r\nHost: x\r\nauthorization: Bearer good\r\n", "400"},
+                {"HTTP/1.1\r\nHost: x\r\nX-Halflife-Authorization: Bearer a\r\nX-Halflife-Authorization: Bearer b\r\n",
+                 "400"},
+        };
+        struct stand s;
+        stand_begin(&s, &(struct rest_listener_options){0});
+        for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+                AUTO(mem_free)
+                char *bytes = mem_printf("GET " STAND_WEB " %sAuthorization: Bearer good\r\nConnection: close\r\n\r\n"
+                                         "GET /smuggled HTTP/1.1\r\nHost: x\r\n\r\n",
+                                         row[i].head);
+                AUTO(mem_free) char *answer = answer_to(&s, bytes);
+                if (strncmp(answer + 9, row[i].status, 3) != 0 || wire_count(answer, "\r\nDate: ") != 1)
+                        fail_msg("%s: not %s but %s", row[i].head, row[i].status, answer);
         }
         stand_end(&s);
 }
@@ -180,7 +214,7 @@ static void test_absolute_form(void **state)
 static void test_truncated_bodies(void **state)
 {
         (void)state;
-        enum { CUT = 8, BODY = 12 << 20 };
+        enum { CUT = 2, BODY = 12 << 20 }; /* CUT: what one caller may have */
         AUTO(mem_free) char *body = repeated("", '#', BODY, "");
         AUTO(mem_free) char *small = repeated("", '#', 100, ""), *large = repeated("", '#', 100 << 10, "");
         struct stand s;
@@ -194,7 +228,7 @@ static void test_truncated_bodies(void **state)
         }
         for (bool full = false; !full;) { /* as soon as all of them have begun */
                 AUTO(got_release) struct got refused = render(&s, large);
-                full = refused.status == 503 && strcasestr(refused.headers, "Retry-After:");
+                full = refused.status == 429 && strcasestr(refused.headers, "Retry-After:");
         }
         AUTO(got_release) struct got taken = render(&s, small);
         assert_int_equal(taken.status, 200);
@@ -245,23 +279,6 @@ static void test_brackets(void **state)
 
 /* --- crowds --- */
 
-/* So many addresses as it takes, because one has a share only. -1: refused. */
-static int connect_from(const char *address, int number)
-{
-        enum { OF_ONE = 100 };
-        struct sockaddr_in from = {.sin_family = AF_INET};
-        struct sockaddr_in to = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-        from.sin_addr.s_addr = htonl((INADDR_LOOPBACK & ~255u) + 2 + (unsigned)(number / OF_ONE));
-        to.sin_port = htons((uint16_t)atoi(strrchr(address, ':') + 1));
-        int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-        if (fd < 0 || bind(fd, (struct sockaddr *)&from, sizeof from) < 0 ||
-            connect(fd, (struct sockaddr *)&to, sizeof to) < 0) {
-                close(fd);
-                return -1;
-        }
-        return fd;
-}
-
 /* Sanitizers keep shadows of all memory. */
 static bool sanitized(void)
 {
@@ -272,21 +289,12 @@ static bool sanitized(void)
 #endif
 }
 
-static size_t resident_kib(void)
-{
-        FILE *f = fopen("/proc/self/statm", "re");
-        unsigned long all = 0, resident = 0;
-        assert_non_null(f);
-        assert_int_equal(fscanf(f, "%lu %lu", &all, &resident), 2);
-        fclose(f);
-        return resident * (size_t)sysconf(_SC_PAGESIZE) / 1024;
-}
-
-/* As many as the machine lets this process open. Those who came last are there, and each of them is answered. */
+/* As many connections as this process can open, from a hundred addresses. The newest of each address stays open, and
+ * gets an answer. */
 static void test_ten_thousand_idle(void **state)
 {
         (void)state;
-        enum { CROWD = 10000, OURS = 2048, MOST_MIB = 64 };
+        enum { CROWD = 10000, OURS = 2048, MOST_MIB = 64, OF_ONE = 100 };
         static int fd[CROWD];
         struct rlimit l;
         struct stand s;
@@ -294,26 +302,24 @@ static void test_ten_thousand_idle(void **state)
         assert_int_equal(getrlimit(RLIMIT_NOFILE, &l), 0);
         l.rlim_cur = l.rlim_max;
         assert_int_equal(setrlimit(RLIMIT_NOFILE, &l), 0);
-        int crowd = l.rlim_max < CROWD + OURS ? (int)l.rlim_max - OURS : CROWD;
+        int crowd = l.rlim_max < CROWD + OURS ? ((int)l.rlim_max - OURS) / OF_ONE * OF_ONE : CROWD;
         if (crowd < 1000)
                 skip();
         stand_begin(&s, &(struct rest_listener_options){0});
         assert_serves(&s);
-        size_t before = resident_kib();
+        size_t before = mem_resident() / 1024;
         for (int i = 0; i < crowd; i++) {
-                fd[i] = connect_from(s.address, i);
-                if (fd[i] < 0)
-                        fail_msg("connection %d of %d was refused", i, crowd);
+                fd[i] = wire_open_from(s.address, (unsigned)(2 + i / OF_ONE));
                 if (i % 1000 == 999)
                         assert_serves(&s);
         }
-        size_t after = resident_kib();
+        size_t after = mem_resident() / 1024;
         if (after > before + (MOST_MIB << 10) && !sanitized())
                 fail_msg("%d connections take %zu KiB", crowd, after - before);
         assert_in_range(server_counts(s.server).connections, 1, 1088);
-        for (int i = 1; i <= 100; i++) {
-                assert_true(wire_say(fd[crowd - i], STAND_GET_WEB("")));
-                AUTO(mem_free) char *answer = wire_hear(fd[crowd - i], "\r\n\r\n", 10000, &ended);
+        for (int i = OF_ONE - 1; i < crowd; i += OF_ONE) {
+                assert_true(wire_say(fd[i], STAND_GET_WEB("")));
+                AUTO(mem_free) char *answer = wire_hear(fd[i], "\r\n\r\n", 10000, &ended);
                 assert_non_null(strstr(answer, " 200 "));
         }
         mem_free(wire_hear(fd[0], NULL, 10000, &ended));
@@ -381,6 +387,14 @@ static char *large_review(size_t bytes, const char *uid)
                 uid, zeros, zeros);
 }
 
+static char *large_request(size_t bytes)
+{
+        AUTO(mem_free) char *body = large_review(bytes, "u-1");
+        return mem_printf("POST /admission HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+                          "Content-Length: %zu\r\n\r\n%s",
+                          strlen(body), body);
+}
+
 /* What is large goes another way, to the same answers. */
 static void test_large_reviews(void **state)
 {
@@ -432,11 +446,7 @@ static void test_large_reviews_delay_nobody(void **state)
 {
         (void)state;
         enum { LARGE = 6, BYTES = 1000000, PATIENCE_MS = 60000 };
-        AUTO(mem_free) char *body = large_review(BYTES, "u-1");
-        AUTO(mem_free)
-        char *request = mem_printf("POST /admission HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
-                                   "Content-Length: %zu\r\n\r\n%s",
-                                   strlen(body), body);
+        AUTO(mem_free) char *request = large_request(BYTES);
         struct stand s;
         int fd[LARGE];
         bool ended;
@@ -461,16 +471,66 @@ static void test_large_reviews_delay_nobody(void **state)
         stand_end(&s);
 }
 
-/* The door closes while large ones are at work. */
+/* Those of one address do not delay that of another. */
+static void test_large_reviews_take_turns(void **state)
+{
+        (void)state;
+        enum { LARGE = 10, BYTES = 1000000, OURS = 100000, PATIENCE_MS = 60000, OTHER = 2 };
+        AUTO(mem_free) char *theirs = large_request(BYTES);
+        AUTO(mem_free) char *ours = large_request(OURS);
+        struct stand s;
+        int fd[LARGE], waiting = 0;
+        bool ended;
+        stand_begin(&s, &(struct rest_listener_options){.admission = true, .request_ms = PATIENCE_MS});
+        for (int i = 0; i < LARGE; i++) {
+                fd[i] = wire_open_from(s.address, OTHER);
+                assert_true(wire_say(fd[i], theirs));
+        }
+        int us = wire_open(s.address);
+        assert_true(wire_say(us, ours));
+        AUTO(mem_free) char *answer = wire_hear(us, "\"allowed\":true", PATIENCE_MS, &ended);
+        assert_non_null(strstr(answer, " 200 "));
+        for (int i = 0; i < LARGE; i++)
+                waiting += !has_come(fd[i]);
+        assert_in_range(waiting, LARGE / 2, LARGE);
+        for (int i = 0; i < LARGE; i++)
+                close(fd[i]);
+        close(us);
+        stand_end(&s);
+}
+
+/* An address gets half the bytes of all reviews, and leaves the rest to others. */
+static void test_large_reviews_leave_room(void **state)
+{
+        (void)state;
+        enum { CLIENTS = 16, EACH = 3 << 20, HALF = 32 << 20, OTHER = 2 };
+        static const char begin[] = "POST /admission HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+                                    "Content-Length: 3145728\r\nExpect: 100-continue\r\n\r\n";
+        struct stand s;
+        int fd[CLIENTS], refused = 0;
+        bool ended;
+        stand_begin(&s, &(struct rest_listener_options){.admission = true});
+        for (int i = 0; i < CLIENTS; i++) {
+                fd[i] = wire_open_from(s.address, OTHER);
+                assert_true(wire_say(fd[i], begin));
+                AUTO(mem_free) char *answer = wire_hear(fd[i], "\r\n\r\n", 10000, &ended);
+                refused += strstr(answer, " 503 ") != NULL;
+        }
+        assert_int_equal(refused, CLIENTS - (HALF + EACH - 1) / EACH);
+        AUTO(mem_free) char *body = large_review(EACH - 1000, "u-1");
+        AUTO(got_release) struct got g = admit(&s, "application/json", body);
+        assert_int_equal(g.status, 200);
+        for (int i = 0; i < CLIENTS; i++)
+                close(fd[i]);
+        stand_end(&s);
+}
+
+/* The listener closes while large ones are at work. */
 static void test_it_closes_on_large_reviews(void **state)
 {
         (void)state;
         enum { LARGE = 4, BYTES = 3000000 };
-        AUTO(mem_free) char *body = large_review(BYTES, "u-1");
-        AUTO(mem_free)
-        char *request = mem_printf("POST /admission HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
-                                   "Content-Length: %zu\r\n\r\n%s",
-                                   strlen(body), body);
+        AUTO(mem_free) char *request = large_request(BYTES);
         struct stand s;
         int fd[LARGE];
         bool ended;
@@ -493,6 +553,7 @@ int main(void)
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_refusals_arrive),
                 cmocka_unit_test(test_an_end_told_twice),
+                cmocka_unit_test(test_malformed_headers),
                 cmocka_unit_test(test_absolute_form),
                 cmocka_unit_test(test_truncated_bodies),
                 cmocka_unit_test(test_brackets),
@@ -500,6 +561,8 @@ int main(void)
                 cmocka_unit_test(test_odd_reviews),
                 cmocka_unit_test(test_large_reviews),
                 cmocka_unit_test(test_large_reviews_delay_nobody),
+                cmocka_unit_test(test_large_reviews_take_turns),
+                cmocka_unit_test(test_large_reviews_leave_room),
                 cmocka_unit_test(test_it_closes_on_large_reviews),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);

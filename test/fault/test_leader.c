@@ -1,4 +1,4 @@
-/* Who leads, writes: nobody after having lost the Lease, and nobody twice. */
+/* Only the leader writes: no process writes after it lost the Lease, and nothing is written twice. */
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -24,7 +24,7 @@
 #define MATCHED     "status.targets.matched"
 #define EACH(of)    of("a"), of("b"), of("c"), of("d"), of("e"), of("f"), of("g"), of("h")
 
-enum { LONG_MS = 60000, DELAY_MS = 9000, AT_ONCE_MOST = 2 };
+enum { LONG_MS = 60000, DELAY_MS = 9000, AT_ONCE_MOST = 2 }; /* of 4 requests at once, a namespace has half */
 static const char leads[] = "holds the Lease", deployments[] = "/apis/apps/v1/namespaces/led/deployments/";
 
 #define AWAIT(h, text, ms)                                                                                             \
@@ -99,7 +99,7 @@ static void test_writes_end_with_the_lease(void **state)
         (void)state;
         struct fake *f = begin();
         struct halflife *h = halflife_start(
-                f, "loses.db", (const char *const[]){"--leader-elect", "true", "--api-concurrency", "2", NULL});
+                f, "loses.db", (const char *const[]){"--leader-elect", "true", "--api-concurrency", "3", NULL});
         AWAIT(h, leads, LONG_MS);
         PLAY(f, h,
              STORY("led", TEAM("{paused: true, apply: {mode: Rollout, minHistory: 2s, maxDecreasePercent: 90}}"),
@@ -129,7 +129,7 @@ static void test_writes_end_with_the_lease(void **state)
         end(f, h);
 }
 
-/* Who leads meanwhile may leave another status behind than ours was. */
+/* Another leader may meanwhile have written another status. */
 static void test_status_is_written_again(void **state)
 {
         (void)state;

@@ -1,6 +1,7 @@
-/* How halflife is run: settings re-read, what it may do, who leads, credentials that change, and what it says of a bad
+/* Operation: settings read again, permissions, leadership, credentials that change, and the errors of a failed
  * start. */
 #include <limits.h>
+#include <math.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -92,6 +93,23 @@ static void test_retention(void **state)
         end(f, h);
 }
 
+/* A workload that no sample was ever seen of leaves nothing behind, however long the retention time. */
+static void test_nothing_learned_nothing_kept(void **state)
+{
+        (void)state;
+        struct fake *f = stories_server(NULL, 0);
+        stories_metrics(f, FAKE_METRICS_ON);
+        struct halflife *h = halflife_start(f, "unlearned.db", NULL);
+        PLAY(f, h,
+             STORY("unlearned", LOOK, WORK("Deployment", "stays", "{replicas: 1}", "{containers: " LIMITED "}"),
+                   WEB(LIMITED), WORK("Deployment", "idle", "{replicas: 0}", "{containers: " LIMITED "}"),
+                   EXPECT(REC, "status.state", "Ready"),
+                   EXPECT("recommendations/deployment-idle", "status.state", "NoData"), DELETE("deployments/idle"),
+                   DELETE("deployments/web"), EXPECT("recommendations/deployment-idle", "", "-"), CYCLES(2),
+                   CHECK(REC, "spec.targetRef.name", "web")));
+        end(f, h);
+}
+
 /* One at a time: pods come and go only as the test lets them, and a patch may be longer under way than a cycle. */
 static void test_budget_of_workloads(void **state)
 {
@@ -144,6 +162,7 @@ static void test_one_rule_missing(void **state)
 
 static void test_may_not_patch(void **state)
 {
+        static const char refused[] = "halflife_conditions{type=\"Degraded\",reason=\"Forbidden\"}";
         (void)state;
         struct fake *f = stories_server(NULL, 0);
         fake_deny(f, &(struct fake_rule){.verb = "patch", .group = "apps", .resource = "deployments"});
@@ -153,8 +172,10 @@ static void test_may_not_patch(void **state)
                    CHECK("deployments/web", "metadata.generation", "1")));
         assert_true(halflife_await_log(h, "write refused", 1, LONG_MS));
         assert_int_equal(halflife_said(h, "write refused"), 1);
+        assert_true(halflife_await_metric(h, f, refused, 1, LONG_MS));
         fake_allow_all(f);
-        PLAY(f, h, STORY("unpatchable", LOWERED));
+        PLAY(f, h, STORY("unpatchable", LOWERED, CYCLES(2)));
+        assert_true(isnan(halflife_metric(h, refused)));
         end(f, h);
 }
 
@@ -276,15 +297,16 @@ static void test_get_of_bad_answers(void **state)
         static const struct {
                 const char *name, *body, *says;
                 int result;
-        } row[] = {{NULL, "{}", "the server's answer is no list", 1},
-                   {NULL, "{\"kind\":\"Status\",\"status\":\"Failure\"}", "the server's answer is no list", 1},
-                   {NULL, "{\"items\":null}", "no recommendations", 0},
-                   {NULL, "{\"items\":[5]}", "the server's answer is no Recommendation", 1},
-                   {NULL, "{\"items\":[{}]}", "the server's answer is no Recommendation", 1},
-                   {"web", "{\"kind\":\"Status\",\"metadata\":{}}", "the server's answer is no Recommendation", 1},
-                   {NULL, "{\"metadata\":{\"continue\":\"t\"},\"items\":[]}", "two pages have one continue token", 1},
-                   {NULL, "{\"items\":[{\"metadata\":{\"name\":\"a\"},\"status\":{\"state\":\"\\u001b[31mx\"}}]}",
-                    "?[31mx", 0}};
+        } row[] = {
+                {NULL, "{}", "the server's answer is not a list", 1},
+                {NULL, "{\"kind\":\"Status\",\"status\":\"Failure\"}", "the server's answer is not a list", 1},
+                {NULL, "{\"items\":null}", "no recommendations", 0},
+                {NULL, "{\"items\":[5]}", "the server's answer is not a Recommendation", 1},
+                {NULL, "{\"items\":[{}]}", "the server's answer is not a Recommendation", 1},
+                {"web", "{\"kind\":\"Status\",\"metadata\":{}}", "the server's answer is not a Recommendation", 1},
+                {NULL, "{\"metadata\":{\"continue\":\"t\"},\"items\":[]}", "two pages have the same continue token", 1},
+                {NULL, "{\"items\":[{\"metadata\":{\"name\":\"a\"},\"status\":{\"state\":\"\\u001b[31mx\"}}]}",
+                 "?[31mx", 0}};
         struct fake *f = fake_new(&(struct fake_options){0});
         AUTO(mem_free) char *kubeconfig = tmp_path("get.yaml");
         assert_true(fake_write_kubeconfig(f, kubeconfig));
@@ -340,7 +362,7 @@ static void test_bad_credentials(void **state)
         const struct {
                 const char *ca, *token, *says;
         } row[] = {{ca, "wrong", "renew the credentials"},
-                   {wrong_ca, "right", "is this the certificate authority of that server?"}};
+                   {wrong_ca, "right", "is the configured certificate authority the server's?"}};
         for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
                 AUTO(mem_free)
                 char *text =
@@ -399,7 +421,7 @@ static void test_unreadable_object(void **state)
         end(f, h);
 }
 
-/* A limit on the size of files is a full disk: told, and lived with. */
+/* A limit on file size acts like a full disk: it is reported, and halflife continues. */
 static void test_file_size_limit(void **state)
 {
         (void)state;
@@ -422,6 +444,7 @@ int main(void)
                 BESIDE(test_settings_are_read_again),
                 BESIDE(test_settings_change_on_disk),
                 BESIDE(test_retention),
+                BESIDE(test_nothing_learned_nothing_kept),
                 BESIDE(test_budget_of_workloads),
                 BESIDE(test_one_rule_missing),
                 BESIDE(test_may_not_patch),

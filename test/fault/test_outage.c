@@ -174,6 +174,31 @@ static void test_metrics_cut(void **state)
         assert_true(halflife_await_metric(s->h, s->f, up, 1, LONG_MS));
 }
 
+/* 200 000 cores and 1.2 PB. */
+static bool absurd_usage(void *arg, const char *ns, const char *pod, const char *container, int64_t at_ms,
+                         int64_t *ret_nanocores, int64_t *ret_bytes)
+{
+        (void)arg, (void)ns, (void)pod, (void)container, (void)at_ms;
+        *ret_nanocores = INT64_C(200000000000000);
+        *ret_bytes = INT64_C(1200000000000000);
+        return true;
+}
+
+/* Numbers that no machine can have are counted and change nothing, and the source is not away. */
+static void test_metrics_absurd(void **state)
+{
+        struct stage *s = *state;
+        PLAY(s, STORY("absurd", LOOK, WEB(LIMITED), EXPECT(REC, "status.state", "Ready"),
+                      EXPECT(REC, "status.containers[app].cpu.model", "259m")));
+        fake_set_metrics(s->f, &(struct fake_metrics){.usage = absurd_usage, .step_ms = 1000});
+        assert_true(halflife_await_metric(s->h, s->f, "halflife_samples_total{result=\"absurd\"}", 4, LONG_MS));
+        PLAY(s, STORY("absurd", CHECK(REC, "status.state", "Ready"),
+                      CHECK(REC, "status.containers[app].cpu.model", "259m")));
+        assert_true(halflife_metric(s->h, up) == 1);
+        assert_int_equal(halflife_said(s->h, "usage cannot be read"), 0);
+        stories_metrics(s->f, FAKE_METRICS_ON);
+}
+
 /* --- the API server --- */
 
 static bool sees(struct stage *s, const char *ns)
@@ -233,7 +258,7 @@ static void test_writes_fail(void **state)
         fake_faults_clear(s->f);
 }
 
-/* It answers still, and ends when told (tear_down). */
+/* It still answers, and ends on a signal (tear_down). */
 static void test_slow_server(void **state)
 {
         struct stage *s = *state;
@@ -262,7 +287,7 @@ static void test_huge_object(void **state)
         fake_faults_clear(s->f);
 }
 
-/* A clock an hour back at the server: samples of then are reordered, later ones count again. */
+/* The server's clock is set back an hour: samples with those times are refused as reordered, later ones count again. */
 static void test_wrong_dates(void **state)
 {
         struct stage *s = *state;
@@ -275,10 +300,19 @@ static void test_wrong_dates(void **state)
 int main(void)
 {
         static const struct beside tests[] = {
-                BESIDE(test_quiet),          BESIDE(test_metrics_unavailable), BESIDE(test_metrics_missing),
-                BESIDE(test_metrics_denied), BESIDE(test_metrics_garbage),     BESIDE(test_metrics_cut),
-                BESIDE(test_server_gone),    BESIDE(test_everything_expired),  BESIDE(test_too_many_requests),
-                BESIDE(test_writes_fail),    BESIDE(test_slow_server),         BESIDE(test_huge_object),
+                BESIDE(test_quiet),
+                BESIDE(test_metrics_unavailable),
+                BESIDE(test_metrics_missing),
+                BESIDE(test_metrics_denied),
+                BESIDE(test_metrics_garbage),
+                BESIDE(test_metrics_cut),
+                BESIDE(test_metrics_absurd),
+                BESIDE(test_server_gone),
+                BESIDE(test_everything_expired),
+                BESIDE(test_too_many_requests),
+                BESIDE(test_writes_fail),
+                BESIDE(test_slow_server),
+                BESIDE(test_huge_object),
                 BESIDE(test_wrong_dates),
         };
         return beside_run("outage", tests, sizeof tests / sizeof tests[0], set_up, tear_down);

@@ -1,6 +1,6 @@
 /*
- * The one write path while everything fails in turn: the object is as it was or as it was meant, never between, and who
- * asked is told which error it was.
+ * The write path, while each step fails in turn. The object is either unchanged or as intended, never between, and the
+ * caller gets the error.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -32,7 +32,7 @@ static int set_up(void **state)
 {
         (void)state;
         if (access("/dev/shm", W_OK) == 0) /* thousands of syncs; the faults are ours, not a disk's */
-                setenv("TMPDIR", "/dev/shm", 1);
+                setenv("TMPDIR", "/dev/shm", 0);
         image_fill(&before, 12, 1);
         image_fill(&after, 12, 2);
         fault_install();
@@ -77,7 +77,7 @@ static void submit(struct store *s, const struct image *i)
 static const struct {
         const char *what;
         enum fault_kind kind;
-        int code; /* what SQLite is told */
+        int code; /* the result that SQLite gets */
 } faults[] = {
         {"write: I/O error", FAULT_WRITE, SQLITE_IOERR_WRITE},
         {"write: disk full", FAULT_WRITE, SQLITE_FULL},
@@ -210,7 +210,7 @@ static void test_disk_full(void **state)
         for (int i = 0; i < 5; i++)
                 store_submit(s, store_batch_new());
         assert_true(fault_fired(5));          /* tried again, */
-        assert_int_equal(image_results(), 1); /* told no more */
+        assert_int_equal(image_results(), 1); /* not reported again */
         fault_disarm();
         submit(s, &after);
         image_close(s);
@@ -440,7 +440,8 @@ static void test_truncated(void **state)
         assert_int_equal(o.left, 0);
 }
 
-/* What is set aside is told, with how much was carried over; what was loaded then is what stands in the new file. */
+/* A file set aside is reported, with the number of rows carried over. The rows then loaded are those of the new
+ * file. */
 static void test_carried_over(void **state)
 {
         (void)state;
@@ -485,7 +486,7 @@ static void test_cut_off_carried_over(void **state)
         image_release(&big);
 }
 
-/* Damage that shows while running: replaced, told, and the batch is in the new file. */
+/* Damage found while running: the file is replaced, that is reported, and the batch is in the new file. */
 static void test_damaged_while_running(void **state)
 {
         (void)state;
@@ -530,8 +531,8 @@ static char *id_of(char *row)
 }
 
 /*
- * One row of a page under an id out of order: every other row reads well and checks out, so a load finds no fault with
- * the file. What is written beside it goes where nobody looks for it: so the file is replaced before, and told of.
+ * One row of a page has an id out of order. All other rows are readable and valid, so a load finds no fault. A row
+ * written beside it could not be found again, so the file is replaced before a write, and that is reported.
  */
 static void test_damage_that_reads_well(void **state)
 {
@@ -635,7 +636,7 @@ static void assert_set_aside(const char *path, const char *bytes, size_t len)
         assert_memory_equal(bytes, now, len);
 }
 
-/* One bit of it is another. Nothing of the rows is lost, and it is told; the file itself is left as it was found. */
+/* One bit is flipped. No row is lost, and the damage is reported; the file itself stays as it was. */
 static void judge_schema(const char *path, const char *good, size_t len, size_t at, unsigned bit)
 {
         struct image got = {0}, again = {0};
@@ -860,7 +861,7 @@ static void test_foreign(void **state)
         }
 }
 
-/* As somebody who may not do everything. */
+/* As a user other than root. */
 static void assert_denied(const char *path)
 {
         int status;

@@ -5,7 +5,7 @@
 #include <jansson.h>
 
 #include "base/yaml.h"
-#include "deploy/admission.h"
+#include "deploy/admission_review.h"
 #include "fuzz.h"
 
 /* One profile that would change whatever it can, at pods or at templates. */

@@ -19,7 +19,7 @@
 enum { HISTORIES = 30, FILE_MOST = 1 << 20, PLACE = 4 };
 
 static const struct store_key fresh = {TEXT("fuzz"), TEXT("apps"), TEXT("Deployment"), TEXT("fresh"), TEXT("app")};
-static char folder[64], *path;
+static char folder[4096], *path;
 static char *good; /* the file the patches are for */
 static size_t good_len;
 
@@ -72,8 +72,8 @@ static void add_usage(struct store_batch *b, const struct store_key *key, int n)
                         histogram_add(&u.of[r], r == CPU ? 0.01 * i * (n + 1) : 3e7 * i, 1 + n, (struct wall){DAY_MS},
                                       &cap);
         }
-        struct store_watermark door = {{(uint8_t)n}, DAY_MS};
-        store_batch_usage(b, key, &u, &door, 1);
+        struct store_watermark watermark = {{(uint8_t)n}, DAY_MS};
+        store_batch_usage(b, key, &u, &watermark, 1);
 }
 
 static struct store *open_it(struct err *err)
@@ -102,14 +102,14 @@ static void on_record(void *arg, void *target, struct text record, struct wall g
 }
 
 static void on_usage(void *arg, void *target, struct text container, const struct usage *u,
-                     const struct store_watermark *door, size_t doors)
+                     const struct store_watermark *watermark, size_t watermarks)
 {
         (void)container;
         uint8_t packed[USAGE_PACK_MAX];
-        double room[2 * HISTOGRAM_BUCKETS];
+        struct usage_memory memory;
         struct usage again;
-        MUST(usage_unpack(packed, usage_pack(u, packed), &again, room) == 0);
-        MUST(doors == 0 || door);
+        MUST(usage_unpack(packed, usage_pack(u, packed), &again, &memory) == 0);
+        MUST(watermarks == 0 || watermark);
         *(bool *)arg |= target == is_fresh;
 }
 
@@ -154,7 +154,8 @@ static void make_good(void)
 {
         struct err err;
         char name[32];
-        snprintf(folder, sizeof folder, "%s/halflife-fuzz-XXXXXX", access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
+        const char *given = getenv("TMPDIR"), *memory = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp";
+        snprintf(folder, sizeof folder, "%s/halflife-fuzz-XXXXXX", given ? given : memory);
         MUST(mkdtemp(folder));
         path = mem_printf("%s/checkpoint.db", folder);
         atexit(remove_folder);

@@ -1,7 +1,6 @@
 /*
- * Any request to the API of custom metrics: the first line is the path, the second labelSelector, the third
- * metricLabelSelector. Every answer is JSON, with a status that there is, and what is told is of the namespace asked
- * for.
+ * Any request to the custom metrics API: the first line is the path, the second labelSelector, the third
+ * metricLabelSelector. Every answer is JSON with a valid status, and has only pods of the requested namespace.
  */
 #include <jansson.h>
 

@@ -1,6 +1,6 @@
 /*
- * Events, which whoever may write anything in a namespace writes: any text gives a view, the same twice, or one clear
- * error; and what the message says of an eviction lies within it.
+ * Events, which anybody with write access to a namespace can make. Any text gives a view (the same one twice) or one
+ * clear error. The parts read from an eviction's message lie within the message.
  */
 #include "fuzz.h"
 #include "objects/decode.h"

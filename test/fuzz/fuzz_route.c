@@ -1,5 +1,5 @@
 /*
- * Any request to the REST doors: the first line is "METHOD PATH?QUERY", the second If-None-Match. Every answer is one
+ * Any request to the REST API: the first line is "METHOD PATH?QUERY", the second If-None-Match. Every answer is one
  * of those there are, whole JSON or none, and a page's continue is taken again.
  */
 #include "../unit/rest/routes_fixture.h"

@@ -7,7 +7,7 @@
 
 #include "fuzz.h"
 #include "net/stream.h"
-#include "prometheus/decode.h"
+#include "prometheus/decode_series.h"
 
 enum { POINTS_MOST = 64 };
 

@@ -19,37 +19,39 @@ static void join(const struct usage *from)
 {
         struct usage u;
         struct usage_room wanted;
-        struct sample_watermark door = {0};
+        struct sample_watermark watermark = {0};
         struct sample s = {.at = now, .has = {true, true}, .value = {0.5, 3e9}, .cpu_weight = 1};
         enum sample_verdict verdict;
         double w[RESOURCES][HISTOGRAM_BUCKETS], total;
         usage_init(&u, policy);
         for (int r = 0; r < RESOURCES; r++)
                 histogram_lend(&u.of[r], w[r], HISTOGRAM_BUCKETS);
-        MUST(usage_add(&u, &door, &s, now, &verdict, &wanted) == 0 && verdict == SAMPLE_ACCEPTED);
+        MUST(usage_add(&u, &watermark, &s, now, &verdict, &wanted) == 0 && verdict == SAMPLE_ACCEPTED);
+        struct usage_starts starts = {0};
+        u.starts = from->starts ? &starts : NULL;
         int rc = usage_merge(&u, from, &wanted);
         MUST(rc == 0 || rc == ERR_INVALID);
         s.at.ms += MINUTE_MS;
-        MUST(usage_add(&u, &door, &s, s.at, &verdict, &wanted) == 0);
+        MUST(usage_add(&u, &watermark, &s, s.at, &verdict, &wanted) == 0);
         for (enum resource r = CPU; r < RESOURCES; r++) {
                 total = histogram_total(&u.of[r]);
                 MUST(isfinite(total) && total > 0);
         }
         uint8_t packed[USAGE_PACK_MAX];
-        double room[2 * HISTOGRAM_BUCKETS];
+        struct usage_memory memory;
         struct usage back;
         size_t len = usage_pack(&u, packed);
-        MUST(usage_unpack(packed, len, &back, room) == 0);
+        MUST(usage_unpack(packed, len, &back, &memory) == 0);
 }
 
 static int take(void *arg, const struct transfer_row *row, struct err *err)
 {
         char line[TRANSFER_LINE_MAX], scratch[TRANSFER_LINE_MAX];
-        double room[2 * HISTOGRAM_BUCKETS];
+        struct usage_memory memory;
         struct transfer_row back;
         (void)arg;
         size_t len = transfer_print(row, line);
-        MUST(transfer_parse((struct text){line, len - 1}, scratch, &back, room, err) == 0);
+        MUST(transfer_parse((struct text){line, len - 1}, scratch, &back, &memory, err) == 0);
         MUST(back.sources == row->sources && text_equal(back.key.container, row->key.container));
         if (usage_may_join(&back.usage, now)) {
                 usage_rewindow(&back.usage, 0);
@@ -61,10 +63,10 @@ static int take(void *arg, const struct transfer_row *row, struct err *err)
 static void parse(struct text line)
 {
         char scratch[TRANSFER_LINE_MAX];
-        double room[2 * HISTOGRAM_BUCKETS];
+        struct usage_memory memory;
         struct transfer_row row;
         struct err err = {0};
-        if (transfer_parse(line, scratch, &row, room, &err) == 0)
+        if (transfer_parse(line, scratch, &row, &memory, &err) == 0)
                 take(NULL, &row, &err);
         else
                 MUST(err.text[0]);

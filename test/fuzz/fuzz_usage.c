@@ -52,32 +52,42 @@ static void ask(const struct usage *u, int64_t now_ms)
 
 static void live_on(struct usage *u)
 {
-        struct sample_watermark door = {0};
-        struct sample s = {.at = {u->newest_ms}, .has = {true, true}, .value = {0.5, 3e9}, .cpu_weight = 1};
+        struct sample_watermark watermark = {0};
+        struct sample s = {.at = {u->newest_ms},
+                           .has = {true, true},
+                           .value = {0.5, 3e9},
+                           .cpu_weight = 1,
+                           .starts = {u->starts != NULL, false},
+                           .steady = {0.1, 0}};
         enum sample_verdict verdict;
         struct usage_room room;
         for (int i = 0; i < 3; i++, s.at.ms += DAY_MS) {
-                MUST(usage_add(u, &door, &s, s.at, &verdict, &room) == 0 && verdict == SAMPLE_ACCEPTED);
+                MUST(usage_add(u, &watermark, &s, s.at, &verdict, &room) == 0 && verdict == SAMPLE_ACCEPTED);
                 usage_oom(u, &policy[MEMORY], s.at, 1e9, 0);
                 ask(u, s.at.ms);
                 usage_adopt(u, policy);
                 sound(u);
         }
         struct usage empty;
-        double w[RESOURCES][HISTOGRAM_BUCKETS];
+        double w[RESOURCES][HISTOGRAM_SUM_BUCKETS];
         usage_init(&empty, policy);
+        if (u->of[CPU].sum)
+                usage_make_sum(&empty);
         for (int r = 0; r < RESOURCES; r++)
-                histogram_lend(&empty.of[r], w[r], HISTOGRAM_BUCKETS);
+                histogram_lend(&empty.of[r], w[r], HISTOGRAM_SUM_BUCKETS);
+        struct usage_starts starts = {0};
+        empty.starts = u->starts ? &starts : NULL;
         MUST(usage_merge(&empty, u, &room) == 0);
+        MUST(!u->starts || usage_starts_hold(&starts));
         sound(&empty);
 }
 
 static void load(const uint8_t *data, size_t size)
 {
         struct usage u;
-        double room[2 * HISTOGRAM_BUCKETS];
+        struct usage_memory memory;
         uint8_t again[USAGE_PACK_MAX];
-        int rc = usage_unpack(data, size, &u, room);
+        int rc = usage_unpack(data, size, &u, &memory);
         MUST(rc == 0 || rc == ERR_DAMAGED || rc == ERR_INVALID);
         if (rc < 0)
                 return;
@@ -85,7 +95,7 @@ static void load(const uint8_t *data, size_t size)
         if (data[0] == again[0])
                 MUST(len == size && memcmp(again, data, size) == 0);
         else
-                MUST(usage_unpack(again, len, &u, room) == 0);
+                MUST(usage_unpack(again, len, &u, &memory) == 0);
         ask(&u, u.newest_ms);
         live_on(&u);
 }

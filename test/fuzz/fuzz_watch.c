@@ -1,5 +1,5 @@
 /*
- * The bytes of a watch-list, then of a watch: whatever comes, and wherever it is cut, the owner is told the same.
+ * The bytes of a watch-list, then of a watch. The owner gets the same calls wherever the bytes are cut.
  */
 #include <string.h>
 

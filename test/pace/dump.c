@@ -1,5 +1,5 @@
-/* dump FILE: a SQLite database as text, its schema and every row of every table; what is binary in hexadecimal. Who
- * compares sorts: rows come as they lie. */
+/* dump FILE: print a SQLite database as text: its schema and every row of every table, binary values in hexadecimal.
+ * Rows come in the file's order, so sort before comparing. */
 #include <sqlite3.h>
 #include <stdio.h>
 

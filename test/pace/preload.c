@@ -51,7 +51,7 @@ __attribute__((constructor)) static void pace_join(void)
 
 /* --- chance --- */
 
-/* The same at every call, so that nothing hangs on who asks first. */
+/* The same at every call, so that the order of callers does not matter. */
 static void fill(unsigned char *ret, size_t len, uint64_t salt)
 {
         for (size_t i = 0; i < len; i++) {

@@ -22,16 +22,23 @@ static double number_after(const char *text, const char *key)
         return at ? strtod(at + strlen(key), NULL) : 0;
 }
 
-static void add_series(struct buf *out, const char *ns, const char *pod, const char *value, double from, double to,
-                       double step)
+/* The first `firsts` points have another value. */
+static void add_starting(struct buf *out, const char *ns, const char *pod, const char *first, int firsts,
+                         const char *value, double from, double to, double step)
 {
         if (out->len && out->data[out->len - 1] == '}')
                 (void)buf_add_text(out, ",");
         (void)buf_printf(out, "{\"metric\":{\"namespace\":\"%s\",\"pod\":\"%s\",\"container\":\"app\"},\"values\":[",
                          ns, pod);
         for (double at = from; at <= to; at += step)
-                (void)buf_printf(out, "%s[%.3f,\"%s\"]", at > from ? "," : "", at, value);
+                (void)buf_printf(out, "%s[%.3f,\"%s\"]", at > from ? "," : "", at, firsts-- > 0 ? first : value);
         (void)buf_add_text(out, "]}");
+}
+
+static void add_series(struct buf *out, const char *ns, const char *pod, const char *value, double from, double to,
+                       double step)
+{
+        add_starting(out, ns, pod, "", 0, value, from, to, step);
 }
 
 static bool answer_range(struct conn *c, const char *ns)
@@ -46,6 +53,10 @@ static bool answer_range(struct conn *c, const char *ns)
         if (strcmp(ns, "gone") == 0 || strcmp(ns, "good") == 0) {
                 add_series(&out, ns, "web-7d7f4c499d-gvh4r", value, from, to, step);
                 add_series(&out, ns, "other-7d7f4c499d-gvh4r", "1e3", from, to, step); /* of nobody here */
+        } else if (strcmp(ns, "spike") == 0 || strcmp(ns, "counted") == 0) {
+                add_series(&out, ns, "web-7d7f4c499d-gvh4r", value, from, to, step);
+                add_starting(&out, ns, "web-7d7f4c499d-zzzzz", cpu ? "1.5" : value, 3, value, from + 24 * step, to,
+                             step);
         } else if (strcmp(ns, "large") == 0 || strcmp(ns, "busy") == 0) {
                 add_series(&out, ns, "db-0", value, from, to, step);
                 add_series(&out, ns, "db-1", value, from, to, step);
@@ -88,6 +99,9 @@ static bool answer(struct conn *c, void *arg)
 /* Half a day of history is asked for: without that of before it would take as long. 400m is in the bucket that ends at
  * 415m. */
 #define HALF_A_DAY TEAM("{resources: {memory: {enabled: true}}, apply: {minHistory: 12h}}")
+/* The pod of a series that begins within the day is gone, and started with 1.5 cores for a quarter of an hour. */
+#define HIGHEST(more)                                                                                                  \
+        TEAM("{resources: {cpu: {percentile: 100" more "}, memory: {enabled: true}}, apply: {minHistory: 12h}}")
 #define LEARNED(rec)                                                                                                   \
         EXPECT(rec, "status.state", "Ready"), CHECK(rec, "status.containers[app].cpu.model", "415m"),                  \
                 CHECK(rec, "status.containers[app].cpu.original", "2")
@@ -132,6 +146,9 @@ static bool not_asked_again(struct fake *f, struct story *s)
 
 static struct story stories[] = {
         STORY("gone", USE(400, 500), HALF_A_DAY, WEB(REQUESTS), LEARNED(REC), CALL(has_the_day)),
+        STORY("spike", USE(400, 500), HIGHEST(", ignoreFirst: 20m"), WEB(REQUESTS), LEARNED(REC)),
+        STORY("counted", USE(400, 500), HIGHEST(""), WEB(REQUESTS), EXPECT(REC, "status.state", "Ready"),
+              CHECK(REC, "status.containers[app].cpu.model", "1512m")),
         STORY("busy", USE(400, 500), HALF_A_DAY,
               WORK("StatefulSet", "db", "{replicas: 2, serviceName: db}", "{containers: " REQUESTS "}"),
               LEARNED("recommendations/statefulset-db"), CALL(has_the_day), CALL(asked_again)),

@@ -16,6 +16,7 @@
 #define CPU_OF_DEPLOY  "spec.template." CPU_OF_POD
 #define SAYS(rec, why) EXPECT(rec, "status.conditions[Canary].reason", why)
 #define REC_OF(name)   "recommendations/deployment-" name
+#define SHARED         "/apis/halflife.dev/v1alpha1/clusterprofiles/shared"
 
 static struct story stories[] = {
         /* db-0 comes before db-1, and db-2 before both */
@@ -44,9 +45,9 @@ static struct story stories[] = {
               CHECK("deployments/api", CPU_OF_DEPLOY, "1"), EXPECT("profiles/team", "status.canary.changed", "1"),
               CHECK("profiles/team", "status.canary.workloads", "1"),
               CHECK("profiles/team", "status.canary.complete", "false"),
-              EXPECT("deployments/api", CPU_OF_DEPLOY, "285m"),
+              CHECK("profiles/team", "status.canary.open", "false"), EXPECT("deployments/api", CPU_OF_DEPLOY, "285m"),
               EXPECT("profiles/team", "status.canary.complete", "true"),
-              CHECK("profiles/team", "status.canary.passed", "1"),
+              CHECK("profiles/team", "status.canary.open", "true"), CHECK("profiles/team", "status.canary.passed", "1"),
               EXPECT(REC_OF("web"), "status.conditions[Canary]", "-"),
               EXPECT(REC_OF("api"), "status.conditions[Applied].reason", "UpToDate"),
               MERGE("profiles/team", "{spec: {apply: {canary: null}}}"), EXPECT("profiles/team", "status.canary", "-")),
@@ -60,6 +61,20 @@ static struct story stories[] = {
               CHECK(REC_OF("web"), "status.conditions[Canary].reason", "Waiting"),
               MERGE("profiles/team", "{spec: {apply: {guard: {watch: 1s}}}}"),
               EXPECT("deployments/web", CPU_OF_DEPLOY, "285m")),
+        /* One ClusterProfile, two namespaces: a tenant's canary (web) that never rolls out holds only its own rest. */
+        STORY("tenant-stuck", WORK("Deployment", "web", "{replicas: 2, paused: true}", POD), DEPLOY("api"),
+              PUT("{apiVersion: halflife.dev/v1alpha1, kind: ClusterProfile, metadata: {name: shared}, spec: "
+                  "{namespaceSelector: {matchExpressions: [{key: kubernetes.io/metadata.name, operator: In, values: "
+                  "[tenant-stuck, tenant-next]}]}, apply: {mode: Rollout, minHistory: 2s, maxDecreasePercent: 90, "
+                  "guard: {watch: 2s}, canary: {percent: 1}}}}"),
+              SAYS(REC_OF("api"), "Waiting"), EXPECT(SHARED, "status.canary.workloads", "2"),
+              EXPECT(SHARED, "status.canary.passed", "1"), CHECK(SHARED, "status.canary.changed", "1"),
+              EXPECT("/apis/apps/v1/namespaces/tenant-next/deployments/web", CPU_OF_DEPLOY, "285m"), CYCLES(2),
+              CHECK(SHARED, "status.canary.complete", "false"), SAYS(REC_OF("api"), "Waiting"),
+              CHECK("deployments/api", CPU_OF_DEPLOY, "1")),
+        STORY("tenant-next", DEPLOY("web"), DEPLOY("api"), EXPECT("deployments/api", CPU_OF_DEPLOY, "285m"),
+              EXPECT("deployments/web", CPU_OF_DEPLOY, "285m"),
+              EXPECT(REC_OF("web"), "status.conditions[Applied].reason", "UpToDate")),
 };
 
 int main(void)

@@ -11,6 +11,7 @@
 /* after its needs */
 #include <cmocka.h>
 
+#include "../support/live_defaults.h"
 #include "../support/story.h"
 #include "../support/tmp.h"
 #include "control/parts.h"
@@ -54,16 +55,14 @@ static void begin(struct stage *s)
         s->story = (struct story){.name = "stepping"};
         assert_true(fake_write_kubeconfig(s->f, kubeconfig));
         database = tmp_path("clocks.db");
-        struct controller_options options = {.live.interval_ms = SECOND_MS,
-                                             .live.checkpoint_ms = SECOND_MS,
-                                             .live.status_ms = SECOND_MS,
-                                             .live.retention_ms = HOUR_MS,
-                                             .live.api_rate = 1000,
-                                             .live.api_concurrency = 8,
+        struct controller_options options = {.live = live_defaults(),
                                              .ns = "halflife-system",
                                              .identity = "test",
                                              .database = database,
                                              .user_agent = "halflife-test"};
+        options.live.interval_ms = options.live.checkpoint_ms = options.live.status_ms = SECOND_MS;
+        options.live.retention_ms = HOUR_MS;
+        options.live.api_rate = 1000;
         s->loop = loop_new();
         if (access_load(&where, &s->access, &err) < 0 || controller_new(s->loop, s->access, &options, &s->c, &err) < 0)
                 fail_msg("%s", err.text);

@@ -1,6 +1,6 @@
 /*
- * What admission and render made of a deploy is told, whoever answered it: halflife serve writes no Events, and what
- * was answered may have been refused after.
+ * The controller reports deploys with requests from admission or render by Events, whichever replica answered. halflife
+ * serve writes no Events, because the answered object may still have been refused.
  */
 #include <string.h>
 

@@ -25,7 +25,7 @@ static const char profile[] =
 static struct stage {
         struct fake *fake;
         struct halflife *halflife;
-        char *door, *kubeconfig, *database;
+        char *address, *kubeconfig, *database;
 } stage;
 
 static void put_deployment(const char *ns, const char *name)
@@ -56,8 +56,8 @@ static int set_up(void **state)
         fake_person(f, "auditor", "auditor", NULL);
         fake_grant(f, &(struct fake_grant){"auditor", NULL, NULL, NULL});
         stage.halflife = halflife_start(f, "explain.db", (const char *const[]){"--serve-listen", "127.0.0.1:0", NULL});
-        AUTO(mem_free) char *door = halflife_door(stage.halflife);
-        stage.door = mem_printf("http://%s", door);
+        AUTO(mem_free) char *address = halflife_rest_address(stage.halflife);
+        stage.address = mem_printf("http://%s", address);
         stage.kubeconfig = tmp_path("explain-kubeconfig");
         stage.database = tmp_path("explain.db");
         setenv("LC_ALL", "C.UTF-8", 1);
@@ -77,7 +77,7 @@ static int tear_down(void **state)
         (void)state;
         halflife_free(stage.halflife);
         fake_free(stage.fake);
-        mem_free(stage.door);
+        mem_free(stage.address);
         mem_free(stage.kubeconfig);
         mem_free(stage.database);
         return 0;
@@ -108,26 +108,26 @@ static void expect(const struct row *row, size_t rows)
 static void test_by_server(void **state)
 {
         (void)state;
-        const char *door = stage.door;
+        const char *address = stage.address;
         setenv("HALFLIFE_TOKEN", "auditor", 1);
         const struct row row[] = {
-                {{"explain", "deploy/web", "-n", "shop", "--server", door},
+                {{"explain", "deploy/web", "-n", "shop", "--server", address},
                  0,
                  {"Deployment web in namespace shop, by Profile team: Ready", "app  cpu  2 → ", "┤", "▲ original 2",
                   "holds: ", "app  memory"}},
-                {{"explain", "Deployment/web", "-n", "shop", "--server", door, "--ascii", "--resource", "cpu"},
+                {{"explain", "Deployment/web", "-n", "shop", "--server", address, "--ascii", "--resource", "cpu"},
                  0,
                  {"app  cpu  2 -> ", "^ original 2", "!┤", "!app  memory"}},
-                {{"explain", "deploy/web", "-n", "shop", "--server", door, "--multiplier", "2", "--percentile=50"},
+                {{"explain", "deploy/web", "-n", "shop", "--server", address, "--multiplier", "2", "--percentile=50"},
                  0,
                  {"what if      model ", " x 2 = ", "gates are not recomputed"}},
-                {{"explain", "deploy/web", "-n", "shop", "--server", door, "-o", "json"},
+                {{"explain", "deploy/web", "-n", "shop", "--server", address, "-o", "json"},
                  0,
                  {"\"histograms\": {", "\"app/memory\": {", "\"buckets\": [", "!\"note\""}},
-                {{"explain", "deploy/web", "-n", "shop", "--server", door, "--percentile", "7"},
-                 1,
-                 {"HTTP 400: percentile '7' is no whole number"}},
-                {{"explain", "deploy/none", "-n", "shop", "--server", door}, 1, {"HTTP 404: nothing is known of"}},
+                {{"explain", "deploy/web", "-n", "shop", "--server", address, "--percentile", "7"},
+                 2,
+                 {"halflife explain: --percentile '7' is not a whole number of per cent from 50 to 100", "!HTTP"}},
+                {{"explain", "deploy/none", "-n", "shop", "--server", address}, 1, {"HTTP 404: nothing is known of"}},
                 {{"explain", "deploy/web", "-n", "shop", "--server", "http://127.0.0.1:1"}, 1, {"halflife explain: "}},
                 {{"explain", "deploy/web", "--server", "http://127.0.0.1:1", "--kubeconfig", "/nowhere"},
                  1,
@@ -135,13 +135,13 @@ static void test_by_server(void **state)
                 {{"explain", "deploy/web", "--server", "http://127.0.0.1:1", "--context", "nobody"}, 1, {"'nobody'"}},
                 {{"explain", "deploy/web", "-n", "shop", "--server", "http://example.com"},
                  2,
-                 {"would be shown a token without TLS"}},
-                {{"explain", "deploy/web", "--server", "example.com"}, 2, {"is no address such as https://"}},
+                 {"would get a token without TLS"}},
+                {{"explain", "deploy/web", "--server", "example.com"}, 2, {"is not an address such as https://"}},
         };
         EXPECT(row);
         unsetenv("HALFLIFE_TOKEN");
         const struct row unknown[] = {
-                {{"explain", "deploy/web", "-n", "shop", "--server", door}, 1, {"HTTP 401: send a bearer token"}}};
+                {{"explain", "deploy/web", "-n", "shop", "--server", address}, 1, {"HTTP 401: send a bearer token"}}};
         EXPECT(unknown);
 }
 
@@ -154,7 +154,7 @@ static void test_by_proxy(void **state)
         const char *const part[] = {"/explain", "/histogram?resource=cpu"};
         char *body[2];
         for (int i = 0; i < 2; i++) {
-                AUTO(mem_free) char *url = mem_printf("%s%s%s", stage.door, path, part[i]);
+                AUTO(mem_free) char *url = mem_printf("%s%s%s", stage.address, path, part[i]);
                 AUTO(got_release) struct got g = fetch(&(struct fetch){.url = url, .token = "auditor"});
                 assert_int_equal(g.status, 200);
                 AUTO(mem_free) char *at = mem_printf("%s%s%.*s", prefix, path, (int)strcspn(part[i], "?"), part[i]);
@@ -168,25 +168,29 @@ static void test_by_proxy(void **state)
                  {"by Profile team: Ready", "┤", "▲ original 2", "percentile   95 %", "!No histogram"}},
                 {{"explain", "deploy/web", "-n", "shop", "--halflife-namespace", "elsewhere"},
                  0,
-                 {"by Profile team: Ready", "!┤", "No histogram: service 'halflife' in namespace 'elsewhere'",
+                 {"by Profile team: Ready", "!┤", "No histogram: Service 'halflife' in namespace 'elsewhere'",
                   "conditions   Applied is False"}},
                 {{"explain", "deploy/none", "-n", "shop"},
                  1,
-                 {"nothing is known of 'deploy/none' in namespace 'shop': does a profile select it?"}},
+                 {"halflife does not know 'deploy/none' in namespace 'shop': does a profile match it?"}},
         };
         EXPECT(row);
         fake_faults_clear(stage.fake);
         AUTO(mem_free) char *shut = mem_printf("%s%s%s", prefix, path, part[0]);
-        fake_fault(stage.fake, &(struct fake_fault){
-                                       .path = shut,
-                                       .times = FAKE_ALWAYS,
-                                       .status = 403,
-                                       .body = "{\"kind\":\"Status\",\"message\":\"User cannot get services/proxy\"}"});
+        AUTO(mem_free) char *list = mem_printf("%s/api/v1/namespaces/shop/workloads", prefix);
+        static const char forbidden[] = "{\"kind\":\"Status\",\"message\":\"User cannot get services/proxy\"}";
+        fake_fault(stage.fake,
+                   &(struct fake_fault){.path = list, .times = FAKE_ALWAYS, .status = 403, .body = forbidden});
+        fake_fault(stage.fake,
+                   &(struct fake_fault){.path = shut, .times = FAKE_ALWAYS, .status = 403, .body = forbidden});
         const struct row not_let_in[] = {
                 {{"explain", "deploy/web", "-n", "shop"},
                  0,
                  {"by Profile team: Ready", "!┤", "No histogram: HTTP 403",
-                  "kubectl create rolebinding halflife-rest-proxy -n halflife", "!HALFLIFE_TOKEN"}}};
+                  "kubectl create rolebinding halflife-rest-proxy -n halflife", "!HALFLIFE_TOKEN"}},
+                {{"export", "-n", "shop"},
+                 1,
+                 {"HTTP 403", "kubectl create rolebinding halflife-rest-proxy -n halflife", "!HALFLIFE_TOKEN"}}};
         EXPECT(not_let_in);
         fake_faults_clear(stage.fake);
         mem_free(body[0]);
@@ -205,20 +209,34 @@ static void test_by_object(void **state)
                 {{"explain", "deploy/web", "-n", "shop", "--percentile", "50"},
                  0,
                  {"No histogram, and nothing recomputed: "}},
+                {{"explain", "deploy/web", "-n", "shop", "--percentile", "40"},
+                 2,
+                 {"halflife explain: --percentile '40' is not a whole number of per cent from 50 to 100"}},
+                {{"explain", "deploy/web", "-n", "shop", "--percentile", "100.1"},
+                 2,
+                 {"explain: --percentile '100.1' is not"}},
+                {{"explain", "deploy/web", "-n", "shop", "--multiplier", "0.09"},
+                 2,
+                 {"explain: --multiplier '0.09' is not a factor from 0.1 to 100 with at most three decimals"}},
+                {{"explain", "deploy/web", "-n", "shop", "--half-life", "59s"},
+                 2,
+                 {"explain: --half-life '59s' is not a duration from 1m to 720h"}},
                 {{"explain", "deploy/web", "-n", "shop", "-o", "json"},
                  0,
                  {"\"recommendation\": {", "\"note\": \"No histogram"}},
                 {{"explain", "deploy/web", "-n", "shop", "-c", "nope"}, 1, {"has no container 'nope'"}},
-                {{"explain", "deploy"}, 2, {"'deploy' is no KIND/NAME such as deploy/web"}},
-                {{"explain", "deploy/web", "api"}, 2, {"one workload is wanted"}},
-                {{"explain", "deploy/web", "-o", "xml"}, 2, {"not one of text, json"}},
-                {{"explain", "deploy/web", "--resource", "disk"}, 2, {"not one of cpu, memory"}},
+                {{"explain", "deploy"}, 2, {"'deploy' is not KIND/NAME such as deploy/web"}},
+                {{"explain", "deploy/web", "api"}, 2, {"give one workload"}},
+                {{"explain", "deploy/web", "-o", "xml"}, 2, {"explain: --output 'xml' is not one of text, json"}},
+                {{"explain", "deploy/web", "--resource", "disk"},
+                 2,
+                 {"explain: --resource 'disk' is not one of cpu, memory"}},
                 {{"explain", "deploy/web", "--kubeconfig", "/nonexistent"}, 1, {"/nonexistent"}},
         };
         EXPECT(row);
         fake_stop(stage.fake);
         const struct row away[] = {
-                {{"explain", "deploy/web", "-n", "shop"}, 1, {"--server URL asks halflife without the API server"}},
+                {{"explain", "deploy/web", "-n", "shop"}, 1, {"--server URL asks halflife directly"}},
         };
         EXPECT(away);
         assert_true(fake_start(stage.fake));
@@ -243,10 +261,10 @@ static void test_by_database(void **state)
                  {"\"note\": ", "\"app/memory\": {", "!\"app/cpu\": {", "!\"rule\"", "!Gate", "!MemoryOff"}},
                 {{"explain", "deploy/web", "--database", db, "-n", "bank"},
                  1,
-                 {"knows nothing of 'deploy/web' in namespace bank"}},
+                 {"has no history of 'deploy/web' in namespace bank"}},
                 {{"explain", "deploy/web", "--database", db, "--multiplier", "1e9"},
-                 1,
-                 {"multiplier '1e9' is no factor"}},
+                 2,
+                 {"multiplier '1e9' is not a factor"}},
                 {{"explain", "deploy/web", "--database", "/nonexistent.db"}, 1, {"does not exist"}},
                 {{"explain", "deploy/web", "--database", "README.md"}, 1, {"README.md"}},
         };
@@ -275,17 +293,39 @@ static void test_get(void **state)
                  {"kind: List\n", "name: deployment-api\n", "!deployment-web"}},
                 {{"get", "deploy/none", "-n", "shop"},
                  1,
-                 {"nothing is known of 'deploy/none' in namespace 'shop': does a profile select it?",
-                  "halflife get -A tells"}},
-                {{"get", "gizmo/none", "-n", "shop"}, 1, {"is its kind spelled with its group"}},
+                 {"halflife does not know 'deploy/none' in namespace 'shop': does a profile match it?",
+                  "halflife get -A lists"}},
+                {{"get", "gizmo/none", "-n", "shop"}, 1, {"does KIND include its group"}},
                 {{"get", "none", "-n", "shop"},
                  1,
-                 {"there is no Recommendation 'none' in namespace 'shop'", "such as deploy/web"}},
-                {{"get", "deploy/web/x"}, 2, {"is no KIND/NAME"}},
-                {{"get", "deploy/web", "-A"}, 2, {"use -n rather than -A"}},
+                 {"Recommendation 'none' does not exist in namespace 'shop'", "such as deploy/web"}},
+                {{"get", "deploy/web/x"}, 2, {"is not KIND/NAME"}},
+                {{"get", "deploy/web", "-A"}, 2, {"use -n instead of -A"}},
                 {{"get", "-o", "xml"}, 2, {"not one of table, wide, json, yaml, name"}},
         };
         EXPECT(row);
+}
+
+/* The columns of advised limits have the first container for which one is advised. */
+static void test_get_limits(void **state)
+{
+        (void)state;
+        fake_put(stage.fake, "kubectl",
+                 "{\"apiVersion\":\"v1\",\"kind\":\"Namespace\",\"metadata\":{\"name\":\"other\"}}");
+        fake_put(stage.fake, "halflife", /* with a learned value, so that halflife keeps it without its workload */
+                 "{\"apiVersion\":\"halflife.dev/v1alpha1\",\"kind\":\"Recommendation\",\"metadata\":{\"name\":"
+                 "\"deployment-killed\",\"namespace\":\"other\"},\"spec\":{\"dimension\":\"Workload\",\"targetRef\":{"
+                 "\"apiVersion\":\"apps/v1\",\"kind\":\"Deployment\",\"name\":\"killed\"},\"profileRef\":{\"kind\":"
+                 "\"Profile\",\"name\":\"team\"}},\"status\":{\"state\":\"Ready\",\"containers\":[{\"name\":\"log\"},{"
+                 "\"name\":\"app\",\"state\":\"Ready\",\"cpu\":{\"original\":\"2\",\"target\":\"1\"},\"limits\":{"
+                 "\"memory\":{\"current\":\"256Mi\",\"advised\":\"392Mi\",\"reason\":\"KilledAtLimit\",\"needed\":"
+                 "\"356Mi\",\"time\":\"2026-11-21T00:00:00Z\"}}}]}}");
+        const struct row row[] = {
+                {{"get", "-n", "other", "-o", "wide"}, 0, {"CPU-LIMIT", "MEM-LIMIT", "392Mi"}},
+                {{"get", "-n", "other"}, 0, {"deployment-killed", "!MEM-LIMIT", "!392Mi"}},
+        };
+        EXPECT(row);
+        fake_delete(stage.fake, "/apis/halflife.dev/v1alpha1/namespaces/other/recommendations/deployment-killed");
 }
 
 /* An API server that cannot be asked: what to do about it, in one line. */
@@ -301,7 +341,7 @@ static void test_no_answer(void **state)
                 struct fake_fault fault;
                 const char *says;
         } wrong[] = {
-                {{.path = OF_SHOP, .times = FAKE_ALWAYS, .status = 401}, "--kubeconfig and --context say which"},
+                {{.path = OF_SHOP, .times = FAKE_ALWAYS, .status = 401}, "--kubeconfig and --context choose"},
                 {{.path = OF_SHOP, .times = FAKE_ALWAYS, .status = 404, .body = "404 page not found\n"},
                  "are halflife's CRDs installed? kubectl apply -k manifests"},
         };
@@ -315,25 +355,28 @@ static void test_no_answer(void **state)
         }
         struct fake *other = fake_new(&(struct fake_options){.tls = true});
         const struct row untrusted[] = {
-                {{"explain", "deploy/web", "--server", fake_url(other)}, 1, {"--server-ca FILE names it"}},
+                {{"explain", "deploy/web", "--server", fake_url(other)}, 1, {"give the CA with --server-ca FILE"}},
                 {{"render", "-f", "test/data/render/plain.in.yaml", "--server", fake_url(other)},
                  1,
-                 {"--server-ca FILE names it"}},
+                 {"give the CA with --server-ca FILE", "a name of the certificate"}},
+                {{"export", "-n", "shop", "--server", fake_url(other)},
+                 1,
+                 {"give the CA with --server-ca FILE", "!HALFLIFE_TOKEN"}},
         };
         EXPECT(untrusted);
         fake_free(other);
         AUTO(mem_free) char *dead = tmp_file("dead", no_server);
         const struct row row[] = {
-                {{"get", "--kubeconfig", dead}, 1, {"does the API server run? --kubeconfig and --context say"}},
-                {{"explain", "deploy/web", "--kubeconfig", dead}, 1, {"--server URL asks halflife without"}},
+                {{"get", "--kubeconfig", dead}, 1, {"does the API server run? --kubeconfig and --context choose"}},
+                {{"explain", "deploy/web", "--kubeconfig", dead}, 1, {"--server URL asks halflife directly"}},
                 {{"render", "-f", "test/data/render/plain.in.yaml", "--kubeconfig", dead},
                  1,
-                 {"does the API server run? --kubeconfig and --context say"}},
+                 {"does the API server run? --kubeconfig and --context choose"}},
         };
         EXPECT(row);
 }
 
-/* Whoever answers does not write to the terminal. */
+/* A server's answer cannot control the terminal. */
 static void test_get_tames(void **state)
 {
         (void)state;
@@ -365,7 +408,7 @@ static void test_get_begins_anew(void **state)
                         AUTO(mem_free)
                         char *o = mem_printf(
                                 "{\"apiVersion\":\"halflife.dev/v1alpha1\",\"kind\":\"Recommendation\","
-                                "\"metadata\":{\"name\":\"deployment-n%03d\",\"namespace\":\"many\"},\"spec\":"
+                                "\"metadata\":{\"name\":\"other-n%03d\",\"namespace\":\"many\"},\"spec\":"
                                 "{\"targetRef\":{\"apiVersion\":\"apps/v1\",\"kind\":\"Deployment\",\"name\":"
                                 "\"n%03d\"},\"profileRef\":{\"kind\":\"Profile\",\"name\":\"x\"},"
                                 "\"dimension\":\"Workload\"}}",
@@ -395,7 +438,10 @@ static void test_help(void **state)
         const struct row row[] = {
                 {{"serve", "--help"}, 0, {"--serve-listen", "--upstream-url", "!--database", "!--checkpoint-interval"}},
                 {{"run", "--help"}, 0, {"--serve-listen", "--database", "!--upstream-url"}},
-                {{"frob"}, 2, {"there is no command 'frob'; halflife --help lists them"}},
+                {{"frob"}, 2, {"unknown command 'frob'; halflife --help lists all"}},
+                {{"help"}, 0, {"usage: ", "  get "}},
+                {{"help", "get"}, 0, {" get ", "--namespace", "!  serve "}},
+                {{"help", "frob"}, 2, {"unknown command 'frob'; halflife --help lists all"}},
         };
         EXPECT(row);
 }
@@ -478,20 +524,26 @@ static void test_zsh(void **state)
                            "completion f; t replay R; t get --all'",
                            program);
         AUTO(mem_free) char *got = output_of(command);
-        assert_string_equal(
-                got,
-                "deploy/api\nfish\nfiles\n--all-namespaces:list those of every namespace, as kubectl get -A does\n");
+        assert_string_equal(got,
+                            "deploy/api\nfish\nfiles\n--all-namespaces:list every namespace, as kubectl get -A does\n");
 }
 
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_by_server), cmocka_unit_test(test_by_proxy),
-                cmocka_unit_test(test_by_object), cmocka_unit_test(test_by_database),
-                cmocka_unit_test(test_get),       cmocka_unit_test(test_no_answer),
-                cmocka_unit_test(test_get_tames), cmocka_unit_test(test_get_begins_anew),
-                cmocka_unit_test(test_help),      cmocka_unit_test(test_completion),
-                cmocka_unit_test(test_bash),      cmocka_unit_test(test_fish),
+                cmocka_unit_test(test_by_server),
+                cmocka_unit_test(test_by_proxy),
+                cmocka_unit_test(test_by_object),
+                cmocka_unit_test(test_by_database),
+                cmocka_unit_test(test_get),
+                cmocka_unit_test(test_get_limits),
+                cmocka_unit_test(test_no_answer),
+                cmocka_unit_test(test_get_tames),
+                cmocka_unit_test(test_get_begins_anew),
+                cmocka_unit_test(test_help),
+                cmocka_unit_test(test_completion),
+                cmocka_unit_test(test_bash),
+                cmocka_unit_test(test_fish),
                 cmocka_unit_test(test_zsh),
         };
         return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -1,5 +1,5 @@
 /*
- * halflife export asks what is no halflife, or one that answers by halves: it says so, and leaves no file that looks
+ * halflife export asks what is not halflife, or one that answers by halves: it says so, and leaves no file that looks
  * whole and holds nothing, nor the beginning of one on stdout.
  */
 #include <netinet/in.h>
@@ -139,23 +139,23 @@ static void test_answers(void **state)
                 {"a namespace's", WEB, good, "1 histories of 1 workloads", 0, "shop", NULL},
                 {"an empty token", LIST(",\"continue\":\"\""), good, "1 histories of 1 workloads", 0, NULL, NULL},
                 {"nothing is there", "{\"items\":[]}", "", "0 histories of 0 workloads", 0, NULL, NULL},
-                {"nothing of this name", "{\"items\":[]}", "", "no workload of namespace 'typo' is known", 1, "typo",
-                 NULL},
-                {"nothing with labels", "{\"items\":[]}", "", "no workload with labels 'a=b' is known", 1, NULL, "a=b"},
-                {"nothing of both", "{\"items\":[]}", "", "no workload with labels 'a=b' of namespace 'typo' is known",
-                 1, "typo", "a=b"},
-                {"another server", "{\"kind\":\"Status\"}", "", "is no halflife", 1, NULL, NULL},
-                {"a list of nothing", "{\"items\":null}", "", "is no halflife", 1, NULL, NULL},
-                {"no list", "{\"items\":{}}", "", "is no halflife", 1, NULL, NULL},
-                {"no objects", "{\"items\":[7]}", "", "is no halflife", 1, NULL, NULL},
-                {"a cut list", "{\"items\":[{", "", "is no halflife", 1, NULL, NULL},
-                {"a history of nothing", WEB, "{}", "is no halflife", 1, NULL, NULL},
-                {"a cut history", WEB, torn, "is no halflife", 1, NULL, NULL},
-                {"no containers", WEB, "{\"group\":\"apps\",\"containers\":7}", "is no halflife", 1, NULL, NULL},
-                {"no container's name", WEB, tab, "holds no history that this halflife knows", 1, NULL, NULL},
-                {"a path as a name", WEB, path, "holds no history that this halflife knows", 1, NULL, NULL},
-                {"one page for ever", LIST(",\"continue\":\"and\""), good, "the list has no end", 1, NULL, NULL},
-                {"two pages for ever", LIST(",\"continue\":\"again\""), good, "the list has no end", 1, NULL, NULL},
+                {"nothing of this name", "{\"items\":[]}", "", "halflife knows no workload of namespace 'typo'", 1,
+                 "typo", NULL},
+                {"nothing with labels", "{\"items\":[]}", "", "no workload with labels 'a=b':", 1, NULL, "a=b"},
+                {"nothing of both", "{\"items\":[]}", "", "no workload with labels 'a=b' of namespace 'typo':", 1,
+                 "typo", "a=b"},
+                {"another server", "{\"kind\":\"Status\"}", "", "is not halflife", 1, NULL, NULL},
+                {"a list of nothing", "{\"items\":null}", "", "is not halflife", 1, NULL, NULL},
+                {"no list", "{\"items\":{}}", "", "is not halflife", 1, NULL, NULL},
+                {"no objects", "{\"items\":[7]}", "", "is not halflife", 1, NULL, NULL},
+                {"a cut list", "{\"items\":[{", "", "is not halflife", 1, NULL, NULL},
+                {"a history of nothing", WEB, "{}", "is not halflife", 1, NULL, NULL},
+                {"a cut history", WEB, torn, "is not halflife", 1, NULL, NULL},
+                {"no containers", WEB, "{\"group\":\"apps\",\"containers\":7}", "is not halflife", 1, NULL, NULL},
+                {"no container's name", WEB, tab, "this halflife cannot read the history", 1, NULL, NULL},
+                {"a path as a name", WEB, path, "this halflife cannot read the history", 1, NULL, NULL},
+                {"one page for ever", LIST(",\"continue\":\"and\""), good, "list has no end", 1, NULL, NULL},
+                {"two pages for ever", LIST(",\"continue\":\"again\""), good, "list has no end", 1, NULL, NULL},
         };
         (void)state;
         for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
@@ -178,11 +178,11 @@ static void test_stdout(void **state)
         } row[] = {
                 {{"whole", WEB, good, "1 histories of 1 workloads", 0, NULL, NULL}, true},
                 {{"nothing is there", "{\"items\":[]}", "", "0 histories of 0 workloads", 0, NULL, NULL}, true},
-                {{"another server", "{\"kind\":\"Status\"}", "", "is no halflife", 1, NULL, NULL}, false},
+                {{"another server", "{\"kind\":\"Status\"}", "", "is not halflife", 1, NULL, NULL}, false},
                 {{"nothing of this name", "{\"items\":[]}", "", "'typo'", 1, "typo", NULL}, false},
-                {{"a history of nothing", WEB, "{}", "is no halflife", 1, NULL, NULL}, false},
+                {{"a history of nothing", WEB, "{}", "is not halflife", 1, NULL, NULL}, false},
                 {{"the second is torn", "{\"items\":[" ITEM("web") "," ITEM("torn") "]}", good,
-                  "what was printed is not whole", 1, NULL, NULL},
+                  "the output is incomplete", 1, NULL, NULL},
                  true},
         };
         (void)state;
@@ -203,7 +203,7 @@ static void test_no_plain_file(void **state)
 {
         (void)state;
         AUTO(mem_free) char *good = history_named("app"), *fifo = tmp_path("fifo"), *link_to = tmp_path("link");
-        const struct asked row = {"whole", WEB, good, "is no plain file", 1, NULL, NULL};
+        const struct asked row = {"whole", WEB, good, "is not a regular file", 1, NULL, NULL};
         assert_int_equal(mkfifo(fifo, 0600), 0);
         assert_int_equal(symlink(fifo, link_to), 0);
         const char *const path[] = {fifo, link_to, "/"};

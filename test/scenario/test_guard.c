@@ -26,6 +26,8 @@
 #define LOWERED                                                                                                        \
         "{containers: [{name: app, image: 'app:2', resources: {requests: {cpu: 285m, memory: 1Gi}, limits: {cpu: "     \
         "'2', memory: 2Gi}}}]}"
+#define RAISED                                                                                                         \
+        "{containers: [{name: app, resources: {requests: {cpu: '1', memory: 1Gi}, limits: {cpu: '2', memory: 4Gi}}}]}"
 #define DB         WORK("StatefulSet", "db", "{replicas: 2, serviceName: db}", POD)
 #define HIGH_DB    WORK("StatefulSet", "db", "{replicas: 2, serviceName: db}", HIGH)
 #define DB_REC     "recommendations/statefulset-db"
@@ -36,6 +38,7 @@
 #define SET        EXPECT("pods/db-0", POD_CPU, "285m"), EXPECT("pods/db-1", POD_CPU, "285m"), UP_TO_DATE
 #define ROLLED     EXPECT("statefulsets/db", CPU, "285m"), SET
 #define UP_TO_DATE EXPECT(DB_REC, "status.conditions[Applied].reason", "UpToDate")
+#define LIMITS(of) "status.containers[app].limits" of
 #define GUARDED(by, words)                                                                                             \
         EXPECT(DB_REC, "status.conditions[Guarded].reason", by), EXPECT(DB_REC, "status.state", "Held"),               \
                 CHECK(DB_REC, "status.guard.cause", by),                                                               \
@@ -307,7 +310,7 @@ static struct story stories[] = {
               CYCLES(1), CALL(restarted), EXPECT("statefulsets/db", CPU, "1"), GUARDED("Restarts", "restarted")),
 
         /* InPlace: pods are resized, and nothing restarts */
-        STORY("resized-evicted", BY("InPlace"), DB, SET, CALL(evicted), GUARDED("Evicted", "after our change"),
+        STORY("resized-evicted", BY("InPlace"), DB, SET, CALL(evicted), GUARDED("Evicted", "after halflife's change"),
               EXPECT("pods/db-1", POD_CPU, "1"), EXPECT("pods/db-1", NOTE("applied-resources"), "-"),
               EXPECT("pods/db-1", NOTE("original-resources"), "-"),
               CHECK("statefulsets/db", "metadata.generation", "1"), EXPECT(DB_REC, "status.applied", "-"),
@@ -327,7 +330,7 @@ static struct story stories[] = {
                     "~given back to 1 of 2 pods, 1 wait for room on their nodes; left alone until"),
               MERGE("pods/db-1/status", "{status: {conditions: null}}"),
               EXPECT(DB_REC, "status.conditions[Applied].reason", "Guard"),
-              EXPECT(DB_REC, "status.conditions[Guarded].message", "~of our change; left alone until")),
+              EXPECT(DB_REC, "status.conditions[Guarded].message", "~of halflife's change; left alone until")),
         STORY("resized-not-ready", BY("InPlace"), DB, SET, CALL(not_ready), GUARDED("NotReady", "2 of 2 were"),
               PODS_BACK),
         STORY("restarted-before", TEAM("{apply: {minHistory: 2s}}"), DB, EXPECT(DB_REC, "status.state", "Ready"),
@@ -356,9 +359,21 @@ static struct story stories[] = {
         STORY("killed-at-its-limit", BY("Rollout"), DB, ROLLED, USE(250, 1900), CYCLES(2), CALL(out_of_memory),
               EXPECT(DB_REC, "status.oomKills", "1"), CALL(killed_twice), EXPECT(DB_REC, "status.oomKills", "2"),
               UNGUARDED),
+        /* the limit is advised while it is too low, and never written */
+        STORY("limit-advised", BY("Rollout"), DB, ROLLED, USE(250, 1900), CYCLES(2), CHECK(DB_REC, LIMITS(""), "-"),
+              CALL(out_of_memory), EXPECT(DB_REC, LIMITS(".memory.reason"), "KilledAtLimit"),
+              CHECK(DB_REC, LIMITS(".memory.current"), "2Gi"), CHECK(DB_REC, LIMITS(".memory.needed"), "2458Mi"),
+              CHECK(DB_REC, LIMITS(".memory.advised"), "2827Mi"), CHECK(DB_REC, LIMITS(".cpu"), "-"),
+              CHECK(DB_REC, "status.conditions[OutOfMemory].reason", "LimitTooLow"),
+              CHECK(DB_REC, "status.conditions[OutOfMemory].message", "~by hand, to 2827Mi or more"), CYCLES(2),
+              CHECK("statefulsets/db", "spec.template.spec.containers[app].resources.limits.memory", "2Gi"),
+              MERGE("statefulsets/db", "{spec: {template: {spec: " RAISED "}}}"), EXPECT(DB_REC, LIMITS(""), "-"),
+              CHECK(DB_REC, "status.conditions[OutOfMemory].reason", "KillMakesModel"),
+              CHECK(DB_REC, "status.oomKills", "1")),
         /* memory jumped to the limit between two samples, and the node had the room for it */
         STORY("jumped-to-its-limit", BY("InPlace"), DB, SET, CYCLES(1), CALL(out_of_memory),
-              EXPECT(DB_REC, "status.oomKills", "1"), UNGUARDED),
+              EXPECT(DB_REC, "status.oomKills", "1"), CHECK(DB_REC, LIMITS(".memory.reason"), "KilledAtLimit"),
+              UNGUARDED),
         /* on cgroup v1 a kill marks every container of the node: whatever ends is reported OOMKilled */
         STORY("marked-and-ended-with-1", BY("InPlace"), DB, SET, CYCLES(1), CALL(marked_1), UNGUARDED,
               CHECK(DB_REC, "status.oomKills", "-")),

@@ -84,7 +84,7 @@ static void test_nodes_never_come(void **state)
 static void test_events_never_come(void **state)
 {
         (void)state;
-        told_with(events, NEVER_MS, 3, "cause=limit");
+        told_with(events, NEVER_MS, 2, "cause=limit");
 }
 
 static void test_nodes_come_late_enough(void **state)

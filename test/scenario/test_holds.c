@@ -37,6 +37,14 @@ static struct story stories[] = {
               CHECK(REC, "status.conditions[Applied].message", "~its namespace's annotation"),
               MERGE("/api/v1/namespaces/opted-out-namespace", "{metadata: {annotations: {halflife.dev/apply: null}}}"),
               LOWERED),
+        STORY("exempt-namespace", AT_ONCE(", hpa: Retune"),
+              PUT("{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {name: web}, spec: "
+                  "{scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}, maxReplicas: 9, metrics: "
+                  "[{type: "
+                  "Resource, resource: {name: cpu, target: {type: Utilization, averageUtilization: 70}}}]}}"),
+              WEB(LIMITED), HELD("OptedOut"),
+              CHECK(REC, "status.conditions[Applied].message", "~the controller's own setting exempt-namespaces"),
+              CHECK("horizontalpodautoscalers/web", "metadata.annotations.<halflife.dev/original-targets>", "-")),
         STORY("paused-profile", TEAM("{paused: true, apply: {mode: Rollout, minHistory: 2s, maxDecreasePercent: 90}}"),
               WEB(LIMITED), HELD("Paused"), CHECK(REC, "status.conditions[Applied].message", "the profile is paused"),
               MERGE("profiles/team", "{spec: {paused: false}}"), LOWERED),
@@ -105,8 +113,9 @@ static struct story stories[] = {
         STORY("guaranteed-given-up", AT_ONCE(""),
               WEB("[{name: app, resources: {requests: {cpu: '1', memory: 1Gi}, limits: {cpu: '1', memory: 1Gi}}}]"),
               LOWERED, EXPECT(REC, "status.conditions[QoSChanges].status", "True")),
-        STORY("too-few-replicas", AT_ONCE(", minReplicas: 3"), WEB(LIMITED), BLOCKED("2 of at least 3"),
-              MERGE("deployments/web", "{spec: {replicas: 3}}"), LOWERED),
+        STORY("too-few-replicas", AT_ONCE(", minReplicas: 3"), WEB(LIMITED),
+              BLOCKED("it has 2 replicas, minReplicas is 3"), MERGE("deployments/web", "{spec: {replicas: 3}}"),
+              LOWERED),
         STORY("paused-rollout", AT_ONCE(""), WORK("Deployment", "web", "{replicas: 2}", POD),
               MERGE("deployments/web", "{spec: {paused: true}}"),
               EXPECT(REC, "status.containers[app].cpu.reason", "RolloutBlocked"),
@@ -201,5 +210,6 @@ static void install_vpas(struct fake *f)
 
 int main(void)
 {
-        return stories_main("holds", stories, sizeof stories / sizeof stories[0], NULL, install_vpas);
+        static const char *const args[] = {"--exempt-namespaces=kube-system,exempt-namespace", NULL};
+        return stories_main("holds", stories, sizeof stories / sizeof stories[0], args, install_vpas);
 }

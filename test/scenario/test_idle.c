@@ -34,23 +34,10 @@ static const char crd[] =
         "\"storage\":true,\"schema\":{\"openAPIV3Schema\":{\"type\":\"object\","
         "\"x-kubernetes-preserve-unknown-fields\":true}}}]}}";
 
-static void play(struct fake *f, struct halflife *h, struct story *s)
-{
-        bool good = stories_run(f, s, 1, LONG_MS);
-        if (!good) {
-                AUTO(mem_free) char *log = halflife_log(h);
-                fprintf(stderr, "%s", log);
-        }
-        AUTO(mem_free) char *failure = mem_string(s->failure);
-        story_release(s);
-        s->at = NULL;
-        if (failure)
-                fail_msg("%s", failure);
-}
 #define PLAY(f, h, ...)                                                                                                \
         do {                                                                                                           \
                 struct story told_ = STORY("idle", __VA_ARGS__);                                                       \
-                play(f, h, &told_);                                                                                    \
+                story_play(f, h, &told_, LONG_MS);                                                                     \
         } while (0)
 
 static bool never(struct fake *f, void *arg)
@@ -77,7 +64,7 @@ static void test_no_target_no_poll(void **state)
         struct story cast = STORY("idle", WEB(LIMITED));
         struct fake *f = stories_server(&cast, 1);
         struct halflife *h = halflife_start(f, "unasked.db", NULL);
-        play(f, h, &cast);
+        story_play(f, h, &cast, LONG_MS);
         assert_true(halflife_await_log(h, "caches synced", 1, LONG_MS));
         let_cycles_pass(f, h, 3);
         assert_int_equal(fake_count(f, "list", usage), 0);
@@ -102,7 +89,7 @@ static void test_source_that_nobody_asks(void **state)
         struct fake *f = stories_server(&cast, 1);
         stories_metrics(f, FAKE_METRICS_UNAVAILABLE);
         struct halflife *h = halflife_start(f, "away.db", NULL);
-        play(f, h, &cast);
+        story_play(f, h, &cast, LONG_MS);
         let_cycles_pass(f, h, 1);
         assert_true(halflife_metric(h, source_up) == 0);
         PLAY(f, h, DELETE("profiles/team"), EXPECT(REC, "", "-"));
@@ -130,7 +117,7 @@ static void test_kind_no_longer_named(void **state)
         struct fake *f = stories_server(&cast, 1);
         fake_put(f, "kubectl", crd);
         struct halflife *h = halflife_start(f, "unnamed.db", NULL);
-        play(f, h, &cast);
+        story_play(f, h, &cast, LONG_MS);
         assert_int_equal(fake_watches(f, WIDGETS), 1);
         PLAY(f, h, MERGE("profiles/team", "{spec: {targets: [{apiVersion: apps/v1, kind: Deployment}]}}"),
              EXPECT(WREC, "", "-"));
@@ -166,7 +153,7 @@ static void test_kind_no_longer_named_is_forgotten(void **state)
         struct fake *f = stories_server(&cast, 1);
         fake_put(f, "kubectl", crd);
         struct halflife *h = halflife_start(f, "forgets.db", (const char *const[]){"--retention", "3s", NULL});
-        play(f, h, &cast);
+        story_play(f, h, &cast, LONG_MS);
         assert_true(histories(h) > 0);
         PLAY(f, h, DELETE("profiles/team"), EXPECT(WREC, "", "-"));
         for (int i = 0; i < LONG_MS / LOOK_MS && histories(h) > 0; i++)
@@ -185,7 +172,7 @@ static void test_kind_that_goes(void **state)
         struct fake *f = stories_server(&cast, 1);
         fake_put(f, "kubectl", crd);
         struct halflife *h = halflife_start(f, "goes.db", NULL);
-        play(f, h, &cast);
+        story_play(f, h, &cast, LONG_MS);
         assert_int_equal(fake_watches(f, WIDGETS), 1);
         fake_delete(f, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/widgets.example.org");
         assert_true(halflife_await_log(h, "the server has it no more", 1, LONG_MS));
@@ -216,7 +203,7 @@ static void test_guest_by_another_version(void **state)
         struct fake *f = stories_server(&cast, 1);
         fake_put(f, "kubectl", VPAS("v1beta2"));
         struct halflife *h = halflife_start(f, "guest.db", NULL);
-        play(f, h, &cast);
+        story_play(f, h, &cast, LONG_MS);
         fake_put(f, "kubectl", VPAS("v1"));
         fake_end_watches(f);
         assert_true(fake_wait_watches(f, "/apis/autoscaling.k8s.io/v1/verticalpodautoscalers", 1, LONG_MS));

@@ -16,7 +16,7 @@
 #include "../support/tmp.h"
 #include "base/mem.h"
 #include "base/yaml.h"
-#include "core/vpa.h"
+#include "core/vpa_checkpoint.h"
 #include "store/transfer.h"
 
 #define DATABASE  "import.db"
@@ -93,8 +93,7 @@ static int set_up(void **state)
         (void)state;
         stage.now_ms = now_read().wall.ms;
         stage.fake = fake_new(&(struct fake_options){.seed = 5});
-        if (!stage.fake || !fake_load(stage.fake, "crds") ||
-            !fake_load(stage.fake, "test/cluster/scenario/crds/vpa.yaml"))
+        if (!stage.fake || !fake_load(stage.fake, "crds") || !fake_load(stage.fake, "test/cluster/stage/crds/vpa.yaml"))
                 return -1;
         stage.kubeconfig = tmp_path("import-kubeconfig");
         stage.database = tmp_path(DATABASE);
@@ -131,7 +130,7 @@ static int tear_down(void **state)
 static void test_vpa(void **state)
 {
         (void)state;
-        EXPECT(1, "there is no VerticalPodAutoscalerCheckpoint of what is meant", "vpa", "-n", "shop");
+        EXPECT(1, "the chosen VPAs have no VerticalPodAutoscalerCheckpoint", "vpa", "-n", "shop");
         put_vpa("web");
         put_checkpoint("web", "app", "v3", stage.now_ms - HOUR_MS);
         EXPECT(0, "shop Deployment/web app: would be joined", "vpa", "-n", "shop", "--dry-run");
@@ -156,9 +155,9 @@ static void test_vpa_refused(void **state)
         put_vpa("slow");
         put_vpa("nobody");
         put_checkpoint("api", "app", "v2", stage.now_ms);
-        EXPECT(1, "refused: its version is 'v2', and v3 is what can be read", "vpa", "deploy/api", "-n", "shop");
+        EXPECT(1, "refused: its version is 'v2', but halflife reads only v3", "vpa", "deploy/api", "-n", "shop");
         put_checkpoint("api", "app", "v3", stage.now_ms + DAY_MS);
-        EXPECT(1, "app: refused: it tells of a time that has not come", "vpa", "deploy/api", "-n", "shop");
+        EXPECT(1, "app: refused: the history reaches into the future", "vpa", "deploy/api", "-n", "shop");
         put_checkpoint("api", "side", "v3", stage.now_ms);
         EXPECT(1, "side: refused: the workload has no container of that name", "vpa", "deploy/api", "-n", "shop");
         put_checkpoint("slow", "app", "v3", stage.now_ms);
@@ -168,9 +167,9 @@ static void test_vpa_refused(void **state)
         EXPECT(1, "app: left: it has no Recommendation", "vpa", "deploy/nobody", "-n", "shop");
         put_checkpoint("gone", "app", "v3", stage.now_ms);
         EXPECT(1, "its VerticalPodAutoscaler is gone", "vpa", "-n", "shop");
-        EXPECT(2, "say of which", "vpa");
-        EXPECT(2, "say from where", "--dry-run");
-        EXPECT(2, "is no duration", "vpa", "-A", "--cpu-half-life", "1s");
+        EXPECT(2, "choose the VPAs", "vpa");
+        EXPECT(2, "give a source", "--dry-run");
+        EXPECT(2, "is not a duration", "vpa", "-A", "--cpu-half-life", "1s");
         assert_true(halflife_await_cycles(stage.halflife, stage.fake, 2, 30000));
         assert_true(history_stored(stage.database, "api") > 0 &&
                     history_stored(stage.database, "api") < 900); /* whatever was refused, it is as it was */
@@ -231,12 +230,12 @@ static void test_file(void **state)
         EXPECT(0, "shop Deployment/api app: known", file, "--namespace", "old=shop");
         assert_true(halflife_await_cycles(stage.halflife, stage.fake, 2, 30000));
         assert_true(history_stored(stage.database, "api") < 9000);
-        EXPECT(2, "is no NAME, and no OLD=NEW", file, "-n", "=shop");
-        EXPECT(2, "is no NAME, and no OLD=NEW", file, "-n", "old=..");
-        EXPECT(2, "is no name of a namespace", "vpa", "-n", "");
-        EXPECT(2, "--all is of VPAs", file, "--all");
+        EXPECT(2, "is neither a namespace nor OLD=NEW", file, "-n", "=shop");
+        EXPECT(2, "is neither a namespace nor OLD=NEW", file, "-n", "old=..");
+        EXPECT(2, "is not a valid namespace name", "vpa", "-n", "");
+        EXPECT(2, "--all is only for import vpa", file, "--all");
         EXPECT(1, "No such file", "/nowhere/histories");
-        EXPECT(1, "is no file, and is read twice", "/dev/null");
+        EXPECT(1, "import reads its input twice", "/dev/null");
 }
 
 /* --- from one to another --- */
@@ -271,8 +270,8 @@ static size_t lines_of(const char *path, const char *part)
 static void test_export(void **state)
 {
         (void)state;
-        AUTO(mem_free) char *door = halflife_door(stage.halflife);
-        AUTO(mem_free) char *url = mem_printf("http://%s", door);
+        AUTO(mem_free) char *address = halflife_rest_address(stage.halflife);
+        AUTO(mem_free) char *url = mem_printf("http://%s", address);
         setenv("HALFLIFE_TOKEN", "taker", 1);
         AUTO(mem_free) char *asked = EXPORTED("asked", "-n", "shop", "--server", url);
         assert_int_equal(lines_of(asked, "\tshop\tapps\tDeployment\t"), 3);
@@ -312,12 +311,14 @@ static void test_export_refused(void **state)
                 int code;
                 const char *part, *args[8];
         } row[] = {
-                {2, "say of which", {"export"}},
-                {2, "say of which", {"export", "-A", "-n", "shop"}},
-                {2, "it takes no names", {"export", "-A", "shop"}},
-                {2, "leave out --selector", {"export", "-A", "-l", "a=b", "--database", "x"}},
+                {2, "choose the namespaces", {"export"}},
+                {2, "choose the namespaces", {"export", "-A", "-n", "shop"}},
+                {2, "takes no names", {"export", "-A", "shop"}},
+                {2, "--database and --selector exclude", {"export", "-A", "-l", "a=b", "--database", "x"}},
                 {2, "write ./json", {"export", "-A", "-o", "json", "--database", "x"}},
-                {2, "leave out --server", {"export", "-A", "--server", "http://127.0.0.1:1", "--database", "x"}},
+                {2,
+                 "--database and --server exclude",
+                 {"export", "-A", "--server", "http://127.0.0.1:1", "--database", "x"}},
                 {1, "/nowhere", {"export", "-A", "--database", "/nowhere/db"}},
                 {1, "http://127.0.0.1:1", {"export", "-A", "--server", "http://127.0.0.1:1"}},
                 {1, "No such file", {"export", "-A", "-o", "/nowhere/file", "--server", "http://127.0.0.1:1"}},
@@ -325,9 +326,9 @@ static void test_export_refused(void **state)
         (void)state;
         for (size_t i = 0; i < sizeof row / sizeof row[0]; i++)
                 expect_said(row[i].code, row[i].part, row[i].args);
-        expect_said(1, "no workload of namespace 'bank' is in '",
+        expect_said(1, "namespace 'bank' has no workload in '",
                     (const char *const[]){"export", "-n", "bank", "--database", stage.database, NULL});
-        expect_said(1, ", but of shop, copy",
+        expect_said(1, ", which has namespaces shop, copy",
                     (const char *const[]){"export", "-n", "bank", "--database", stage.database, NULL});
         AUTO(mem_free) char *program = halflife_program();
         AUTO(mem_free)
@@ -356,7 +357,7 @@ static void test_adopted(void **state)
         EXPECT(0, "shop Deployment/api-2 app: known", file);
 }
 
-/* Whoever writes the annotation by hand is answered as well, line by line. */
+/* A person who writes the annotation by hand gets an answer too, for each line. */
 static void test_by_hand(void **state)
 {
         (void)state;
@@ -375,8 +376,8 @@ static void test_by_hand(void **state)
         free(text);
         assert_true(halflife_await_cycles(stage.halflife, stage.fake, 3, 30000));
         AUTO(mem_free) char *answered = fake_get(stage.fake, REC("web"));
-        if (!strstr(answered, "line 1") || !strstr(answered, "it is no line of an export") ||
-            !strstr(answered, "line 257\\\":\\\"refused: no more than 256") || strstr(answered, "line 258") ||
+        if (!strstr(answered, "line 1") || !strstr(answered, "it is not a line of an export") ||
+            !strstr(answered, "line 257\\\":\\\"refused: at most 256") || strstr(answered, "line 258") ||
             strstr(answered, "halflife.dev/import\""))
                 fail_msg("%s", answered);
 }
@@ -386,7 +387,7 @@ static void test_nobody_answers(void **state)
         (void)state;
         assert_int_equal(halflife_stop(stage.halflife), 0);
         AUTO(mem_free) char *file = write_file("shop", "web", stage.now_ms - 5, false);
-        EXPECT(1, "does a controller run", file, "--timeout", "1s");
+        EXPECT(1, "run the same command again for its answer\n", file, "--timeout", "1s");
         again();
         EXPECT(0, "shop Deployment/web app: known", file); /* it was done when one did */
 }

@@ -162,8 +162,7 @@ static bool is_well(void *arg)
         return w->code == 0;
 }
 
-/* --- the world
- * -------------------------------------------------------------------------------------------------------- */
+/* --- the server's objects --- */
 
 static void put(struct watched *w, unsigned name, unsigned value)
 {

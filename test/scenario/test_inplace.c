@@ -169,7 +169,7 @@ static struct story stories[] = {
                     "{status: {phase: Pending, conditions: [{type: PodScheduled, status: 'False', "
                     "reason: Unschedulable, message: '0/3 nodes are available: 3 Insufficient cpu.'}]}}"),
               APPLIED("Unschedulable"),
-              CHECK(DB_REC, "status.conditions[Applied].message", "~1 new pods came with the original")),
+              CHECK(DB_REC, "status.conditions[Applied].message", "~1 new pods have the original requests")),
         STORY("deferred", IN(""), DB(POD), APPLIED("UpToDate"),
               KUBELET("db-0", "PodResizePending", "Deferred", "later"), APPLIED("Deferred"),
               CHECK(DB_REC, "status.conditions[Applied].message", "~later"),
@@ -220,8 +220,9 @@ static struct story stories[] = {
         STORY("taken-away", CALL(taken_away), IN(""), DB(POD), CALL(is_asked_again),
               EXPECT("pods/db-0", CPU_OF_POD, "285m"), APPLIED("UpToDate")),
         STORY("changed-as-it-comes", DB(POD), EXPECT("pods/db-1", CPU_OF_POD, "1"), CALL(changed_as_it_comes), IN(""),
-              APPLIED("ResizeRefused"), CHECK(DB_REC, "status.conditions[Applied].message", "~does not stand"),
-              CYCLES(3), CALL(rarely_asked_for)),
+              APPLIED("ResizeRefused"),
+              CHECK(DB_REC, "status.conditions[Applied].message", "~the requests do not stay"), CYCLES(3),
+              CALL(rarely_asked_for)),
         STORY("paused", TEAM("{paused: true, apply: {mode: InPlace, minHistory: 2s, maxDecreasePercent: 90}}"), DB(POD),
               APPLIED("Paused"), STAYS),
 };

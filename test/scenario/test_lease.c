@@ -174,7 +174,7 @@ static void another_in_the_record_ends_it(void **state)
         assert_true(api_until(&w.api, a_leads, &w));
         assert_int_equal(fake_merge(w.api.fake, path, "thief", "{\"spec\":{\"holderIdentity\":\"thief\"}}"), 200);
         assert_true(api_until(&w.api, a_is_out, &w));
-        assert_string_equal(w.a.text, "lease 'halflife/leader': another took it");
+        assert_string_equal(w.a.text, "lease 'halflife/leader': another process took it");
         assert_string_equal(lease_holder(w.a.lease), "thief");
         assert_int_equal(w.a.troubles, 0);
         end(&w);

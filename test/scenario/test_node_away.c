@@ -57,7 +57,7 @@ static bool kubelet_comes(struct fake *f, struct story *s)
         return node_is(f, "True") && pods_are(f, s, "True");
 }
 
-/* Taken away by who scales nodes: the pods are there for a while longer. */
+/* A node autoscaler deletes the node; its pods remain for a while. */
 static bool node_goes(struct fake *f, struct story *s)
 {
         (void)s;

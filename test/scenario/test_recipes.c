@@ -117,7 +117,7 @@ static int begin(void **state)
         make_work();
         stage.halflife =
                 halflife_start(stage.fake, "recipes.db", (const char *const[]){"--serve-listen", "127.0.0.1:0", NULL});
-        AUTO(mem_free) char *door = halflife_door(stage.halflife), *url = mem_printf("http://%s", door);
+        AUTO(mem_free) char *address = halflife_rest_address(stage.halflife), *url = mem_printf("http://%s", address);
         setenv("KUBECONFIG", config, 1);
         setenv("APPLIED", stage.applied, 1);
         setenv("RUNNER_TEMP", tmp_dir(), 1);

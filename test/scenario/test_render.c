@@ -301,13 +301,13 @@ static void test_misuse(void **state)
                 {"x.yaml", 2, "-f"},
                 {"-f x --diff --dry-run", 2, "exclude each other"},
                 {"-f x --bogus", 2, "unknown option '--bogus'"},
-                {"-f x --token-file y", 2, "belong to --server"},
-                {"-f - -f - </dev/null", 1, "standard input can be read once"},
+                {"-f x --token-file y", 2, "require --server"},
+                {"-f - -f - </dev/null", 1, "can be given only once"},
                 {"-f /nowhere", 1, "/nowhere"},
                 {"-f README.md", 1, "README.md:"},
                 {"-f test/data/render/plain.in.yaml --kubeconfig /nowhere", 1, "/nowhere"},
                 {"-f test/data/render/plain.in.yaml --server http://example.com --token-file LICENSE", 1, "https://"},
-                {"-f test/data/render/plain.in.yaml --server example.com --token-file LICENSE", 1, "is no address"},
+                {"-f test/data/render/plain.in.yaml --server example.com --token-file LICENSE", 1, "is not an address"},
         };
         for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
                 struct run r __attribute__((cleanup(run_release_auto))) = run("%s", wrong[i].args);
@@ -317,7 +317,7 @@ static void test_misuse(void **state)
         expect(&help, 0, NULL, NULL);
 }
 
-/* What is left because of the text is told, whatever comes out. */
+/* Workloads left unchanged because of the text are reported, whatever the output. */
 static void test_warnings(void **state)
 {
         (void)state;
@@ -326,7 +326,7 @@ static void test_warnings(void **state)
                                                                    "app, resources: {requests: {cpu: two}}}]}}}\n";
         AUTO(mem_free) char *path = tmp_file("in.yaml", in);
         struct run r __attribute__((cleanup(run_release_auto))) = run("-f '%s'", path);
-        expect(&r, 0, in, "left as it is: 'two' is no quantity");
+        expect(&r, 0, in, "left as it is: 'two' is not a quantity");
         assert_non_null(strstr(r.err, "templated text"));
 }
 
@@ -412,48 +412,48 @@ static void test_by_a_server(void **state)
         AUTO(mem_free) char *broken = tmp_file("broken.yaml", "a: 1\n b: [\n");
         struct halflife *h =
                 halflife_start(stage.fake, "render.db", (const char *const[]){"--serve-listen", "127.0.0.1:0", NULL});
-        AUTO(mem_free) char *door = halflife_door(h);
+        AUTO(mem_free) char *address = halflife_rest_address(h);
         assert_true(halflife_await_cycles(h, stage.fake, 1, 30000));
         struct run r __attribute__((cleanup(run_release_auto))) =
-                run("-f '%s' -n shop --exit-code --server 'http://%s/' --token-file '%s'", path, door, token);
+                run("-f '%s' -n shop --exit-code --server 'http://%s/' --token-file '%s'", path, address, token);
         expect(&r, 3, OUT("fresh", "1") "---\n" SERVICE, NULL);
         struct run table __attribute__((cleanup(run_release_auto))) =
-                run("-f '%s' -n shop --dry-run --server 'http://%s' --token-file '%s'", path, door, token);
+                run("-f '%s' -n shop --dry-run --server 'http://%s' --token-file '%s'", path, address, token);
         expect(&table, 0, NULL, NULL);
         assert_non_null(strstr(table.out, "Deployment/fresh"));
         AUTO(mem_free) char *billing = tmp_file("billing.yaml", IN_BILLING);
         struct run again __attribute__((cleanup(run_release_auto))) =
-                run("-f '%s' -n shop --server 'http://%s' --token-file '%s'", billing, door, token);
+                run("-f '%s' -n shop --server 'http://%s' --token-file '%s'", billing, address, token);
         expect(&again, 1, "", "HTTP 403");
         fake_person(stage.fake, "wide", "wide", NULL);
         fake_grant(stage.fake, &(struct fake_grant){"wide", "get", NULL, NULL});
         AUTO(mem_free) char *wide = tmp_file("wide-token", "wide\n");
         AUTO(mem_free) char *two = tmp_file("two.yaml", "{{ x }}: [\n---\n" IN("fresh") "---\n" IN_BILLING);
         struct run both __attribute__((cleanup(run_release_auto))) =
-                run("-f '%s' -n elsewhere --server 'http://%s' --token-file '%s'", two, door, wide);
+                run("-f '%s' -n elsewhere --server 'http://%s' --token-file '%s'", two, address, wide);
         expect(&both, 0, "{{ x }}: [\n---\n" OUT("fresh", "1") "---\n" OUT_BILLING, "two.yaml:");
         AUTO(mem_free) char *mixed = tmp_file("mixed.yaml", IN("fresh") "---\n" NAMELESS);
         struct run mix __attribute__((cleanup(run_release_auto))) =
-                run("-f '%s' -n shop --server 'http://%s' --token-file '%s'", mixed, door, token);
-        expect(&mix, 1, "", "mixed.yaml: a server answers for one namespace");
+                run("-f '%s' -n shop --server 'http://%s' --token-file '%s'", mixed, address, token);
+        expect(&mix, 1, "", "mixed.yaml: with --server, each document");
         AUTO(mem_free) char *none = tmp_file("none.yaml", NAMELESS);
         struct run of_none __attribute__((cleanup(run_release_auto))) =
-                run("-f '%s' -n shop --exit-code --server 'http://%s' --token-file '%s'", none, door, token);
+                run("-f '%s' -n shop --exit-code --server 'http://%s' --token-file '%s'", none, address, token);
         expect(&of_none, 3, NULL, NULL);
         struct run no_config __attribute__((cleanup(run_release_auto))) =
-                run("-f '%s' --server 'http://%s' --token-file '%s' --kubeconfig /nowhere", path, door, token);
+                run("-f '%s' --server 'http://%s' --token-file '%s' --kubeconfig /nowhere", path, address, token);
         expect(&no_config, 1, "", "'/nowhere'");
         struct run nobody __attribute__((cleanup(run_release_auto))) =
-                run("-f '%s' -n shop --server 'http://%s' --token-file '%s'", path, door, bad);
+                run("-f '%s' -n shop --server 'http://%s' --token-file '%s'", path, address, bad);
         expect(&nobody, 1, "", "HTTP 401");
         struct run place __attribute__((cleanup(run_release_auto))) =
-                run("-f '%s' -n shop --server 'http://%s' --token-file '%s'", broken, door, token);
+                run("-f '%s' -n shop --server 'http://%s' --token-file '%s'", broken, address, token);
         expect(&place, 1, "", "broken.yaml:2:");
         assert_int_equal(halflife_stop(h), 0);
         halflife_free(h);
         struct run away __attribute__((cleanup(run_release_auto))) =
-                run("-f '%s' -n shop --server 'http://%s' --token-file '%s'", path, door, token);
-        expect(&away, 1, "", door);
+                run("-f '%s' -n shop --server 'http://%s' --token-file '%s'", path, address, token);
+        expect(&away, 1, "", address);
 }
 
 int main(void)

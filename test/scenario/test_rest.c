@@ -36,10 +36,10 @@ static void put_deployment(struct fake *f, const char *name, const char *limits)
         fake_put(f, "kubectl", object);
 }
 
-static void await(const char *door, const char *path, const char *says)
+static void await(const char *address, const char *path, const char *says)
 {
         int64_t began = mono_read().ns;
-        AUTO(mem_free) char *url = mem_printf("http://%s/api/v1/namespaces/shop/workloads/%s", door, path);
+        AUTO(mem_free) char *url = mem_printf("http://%s/api/v1/namespaces/shop/workloads/%s", address, path);
         for (bool so = false; !so; usleep(20000)) {
                 AUTO(got_release) struct got g = fetch(&(struct fetch){.url = url, .token = "auditor"});
                 so = g.status == 200 && strstr(g.body, says);
@@ -72,9 +72,9 @@ static void test_what_the_cluster_has_counts(void **state)
         fake_person(f, "auditor", "auditor", NULL);
         fake_grant(f, &(struct fake_grant){"auditor", NULL, NULL, NULL});
         struct halflife *h = halflife_start(f, "rest.db", (const char *const[]){"--serve-listen", "127.0.0.1:0", NULL});
-        AUTO(mem_free) char *door = halflife_door(h);
+        AUTO(mem_free) char *address = halflife_rest_address(h);
         for (size_t i = 0; i < sizeof row / sizeof row[0]; i++)
-                await(door, row[i].path, row[i].says);
+                await(address, row[i].path, row[i].says);
         assert_int_equal(halflife_stop(h), 0);
         halflife_free(h);
         fake_free(f);

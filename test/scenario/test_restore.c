@@ -231,11 +231,14 @@ static void test_all(void **state)
         assert_string_equal(hold, "halflife restore");
         fake_count_reset(stage.fake);
         AUTO(mem_free) char *again = RUN(0, "restore", "--all");
-        expect_says(again, "0 restored, 0 left, 0 failed, 0 not begun, 6 had nothing of halflife");
+        expect_says(again, "nothing to restore: no workload in the cluster carries values of halflife");
+        assert_null(strstr(again, "0 restored"));
         assert_int_equal(fake_count(stage.fake, "write", ""), 0);
         AUTO(mem_free) char *resumed = RUN(0, "resume", "--all");
         expect_says(resumed, "till deployment-web resumed (it was held: halflife restore)");
         expect_says(resumed, "6 resumed");
+        AUTO(mem_free) char *more = RUN(0, "resume", "--all");
+        expect_says(more, "nothing to resume: no workload in the cluster is held");
         AUTO(mem_free) char *gone = annotation(REC("till", "deployment-web"), ANNOTATION_HOLD);
         assert_null(gone);
         end();
@@ -283,28 +286,26 @@ static void test_misused(void **state)
                 int code;
                 const char *says;
         } row[] = {
-                {{"restore"}, 2, "say which"},
-                {{"restore", "web"}, 2, "no KIND/NAME"},
-                {{"restore", "deploy/web", "--all"}, 2, "exclude each other"},
+                {{"restore"}, 2, "choose the workloads"},
+                {{"restore", "web"}, 2, "is not KIND/NAME"},
+                {{"restore", "deploy/web", "--all"}, 2, "excludes --all"},
                 {{"restore", "--all", "-n", "shop"}, 2, "exclude each other"},
-                {{"restore", "--all", "--budget", "0"}, 2, "no number from 1 to 1000"},
-                {{"restore", "--all", "--budget", "x"}, 2, "no number from 1 to 1000"},
-                {{"restore", "--all", "--timeout", "5"}, 2, "no duration"},
+                {{"restore", "--all", "--budget", "0"}, 2, "not a number from 1 to 1000"},
+                {{"restore", "--all", "--budget", "x"}, 2, "not a number from 1 to 1000"},
+                {{"restore", "--all", "--timeout", "5"}, 2, "not a duration"},
                 {{"restore", "--all", "-o", "yaml"}, 2, "not one of text, json"},
-                {{"restore", "--all", "--reason", ""}, 2, "some words"},
+                {{"restore", "--all", "--reason", ""}, 2, "must not be empty"},
                 {{"restore", "-n", ""}, 2, "is empty"}, /* of a variable that nobody set */
-                {{"restore", "-n", ".."}, 2, "is no name of a namespace"},
-                {{"restore", "-n", "."}, 2, "is no name of a namespace"},
+                {{"restore", "-n", ".."}, 2, "is not a valid namespace name"},
+                {{"restore", "-n", "."}, 2, "is not a valid namespace name"},
                 {{"restore", "-n", "shop", "-l", ""}, 2, "is empty"},
-                {{"restore", "deploy/..", "-n", "shop"}, 2, "no KIND/NAME"},
+                {{"restore", "deploy/..", "-n", "shop"}, 2, "is not KIND/NAME"},
                 {{"resume", "-n", ""}, 2, "is empty"},
                 {{"resume", "-l", ""}, 2, "is empty"},
-                {{"restore", "--all", "--reason", "\xff"}, 2, "some words"},
-                {{"restore", "deploy/\xff", "-n", "shop"}, 2, "no KIND/NAME"},
-                {{"resume"}, 2, "say which"},
+                {{"restore", "--all", "--reason", "\xff"}, 2, "must not be empty"},
+                {{"restore", "deploy/\xff", "-n", "shop"}, 2, "is not KIND/NAME"},
+                {{"resume"}, 2, "choose the workloads"},
                 {{"resume", "--everything"}, 2, "unknown option"},
-                {{"restore", "deploy/nobody", "-n", "shop"}, 1, "nothing is known of 'deploy/nobody'"},
-                {{"resume", "deploy/nobody", "-n", "shop"}, 1, "nothing is known of 'deploy/nobody'"},
                 {{"restore", "--all", "--kubeconfig", "/nonexistent"}, 1, "/nonexistent"},
         };
         (void)state;
@@ -315,6 +316,111 @@ static void test_misused(void **state)
                 expect_says(said, row[i].says);
         }
         assert_int_equal(fake_count(stage.fake, "write", ""), 0);
+        end();
+}
+
+/* What is not there fails by its name; where something is there and nothing of it is ours, that is said. Nothing is
+ * written either way, not even a hold. */
+static void test_nothing(void **state)
+{
+        static const struct {
+                const char *args[ARGS];
+                int code;
+                const char *says;
+        } row[] = {
+                {{"restore", "-n", "shpo"}, 1, "halflife restore: namespace 'shpo' does not exist"},
+                {{"restore", "-n", "shpo", "-l", "app=web", "--dry-run"}, 1, "namespace 'shpo' does not exist"},
+                {{"restore", "-n", "shpo", "--orphaned"}, 1, "namespace 'shpo' does not exist"},
+                {{"restore", "deploy/web", "-n", "shpo"}, 1, "namespace 'shpo' does not exist"},
+                {{"resume", "-n", "shpo"}, 1, "halflife resume: namespace 'shpo' does not exist"},
+                {{"resume", "deploy/web", "-n", "shpo"}, 1, "namespace 'shpo' does not exist"},
+                {{"restore", "deploy/nobody", "-n", "shop"},
+                 1,
+                 "workload 'deploy/nobody' does not exist in namespace 'shop'"},
+                {{"restore", "deploy/web", "sts/nobody", "-n", "shop"}, 1, "workload 'sts/nobody' does not exist"},
+                {{"resume", "deploy/nobody", "-n", "shop"}, 1, "workload 'deploy/nobody' does not exist"},
+                {{"resume", "deploy/web", "sts/nobody", "-n", "shop"}, 1, "workload 'sts/nobody' does not exist"},
+                {{"restore", "deploy/gone", "-n", "shop"},
+                 1,
+                 "workload 'deploy/gone' does not exist in namespace 'shop': only its Recommendation is left"},
+                {{"restore", "widget.example.com/none", "-n", "shop"},
+                 1,
+                 "halflife does not know 'widget.example.com/none"},
+                {{"restore", "ns/shop", "-n", "shop"}, 1, "halflife does not know 'ns/shop'"},
+                {{"resume", "deploy/plain", "-n", "shop"}, 1, "halflife does not know 'deploy/plain'"},
+                {{"restore", "deploy/plain", "-n", "shop"},
+                 0,
+                 "nothing to restore: 'deploy/plain' in namespace 'shop' carries no values of halflife"},
+                {{"restore", "deploy/plain", "deploy/more", "-n", "shop", "--dry-run"},
+                 0,
+                 "nothing to restore: 'deploy/plain', 'deploy/more' in namespace 'shop' carry no values of halflife"},
+                {{"restore", "-n", "bare"},
+                 0,
+                 "nothing to restore: no workload in namespace 'bare' carries values of halflife"},
+                {{"restore", "-n", "shop", "-l", "app=wbe"},
+                 0,
+                 "nothing to restore: no workload in namespace 'shop' with the labels 'app=wbe' carries values of "
+                 "halflife"},
+                {{"restore", "-A", "-l", "app=wbe"},
+                 0,
+                 "nothing to restore: no workload in the cluster with the labels 'app=wbe' carries values"},
+                {{"restore", "--orphaned"},
+                 0,
+                 "nothing to restore: no workload in the cluster that has lost its profile carries values"},
+                {{"resume", "deploy/web", "-n", "shop"},
+                 0,
+                 "nothing to resume: 'deploy/web' in namespace 'shop' is not held"},
+                {{"resume", "deploy/web", "sts/db", "-n", "shop"},
+                 0,
+                 "nothing to resume: 'deploy/web', 'sts/db' in namespace 'shop' are not held"},
+                {{"resume", "-n", "bare"}, 0, "nothing to resume: no workload in namespace 'bare' is held"},
+                {{"resume", "-n", "shop", "-l", "app=wbe", "--dry-run"},
+                 0,
+                 "nothing to resume: no workload in namespace 'shop' with the labels 'app=wbe' is held"},
+                {{"restore", "-n", "bare", "-o", "json"}, 0, "\"workloads\": []"},
+        };
+        static const char *const plain[][3] = {
+                {"plain", "shop", "plain"}, {"more", "shop", "more"}, {"web", "bare", "web"}};
+        static const struct object gone = {
+                "Deployment", "", "",
+                "{\"apiVersion\":\"apps/v1\",\"kind\":\"Deployment\",\"metadata\":{\"name\":\"gone\","
+                "\"namespace\":\"shop\"}}",
+                ""};
+        (void)state;
+        begin(&(struct fake_options){.seed = 12});
+        lower_all();
+        for (size_t i = 0; i < sizeof plain / sizeof plain[0]; i++) {
+                AUTO(mem_free)
+                char *text = mem_printf(
+                        "{\"apiVersion\":\"apps/v1\",\"kind\":\"Deployment\",\"metadata\":{\"name\":\"%s\","
+                        "\"namespace\":\"%s\"},\"spec\":{\"replicas\":1,\"selector\":{\"matchLabels\":{\"app\":"
+                        "\"%s\"}},\"template\":{\"metadata\":{\"labels\":{\"app\":\"%s\"}},\"spec\":" CONTAINER(
+                                "") "}}}",
+                        plain[i][0], plain[i][1], plain[i][2], plain[i][2]);
+                fake_put(stage.fake, "kubectl", text);
+        }
+        publish(&gone);
+        fake_count_reset(stage.fake);
+        for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+                AUTO(mem_free) char *said = halflife_run(row[i].code, row[i].args);
+                expect_says(said, row[i].says);
+                if (strstr(said, "0 restored") || strstr(said, "0 resumed"))
+                        fail_msg("counts nothing:\n%s", said);
+        }
+        assert_int_equal(fake_count(stage.fake, "write", ""), 0);
+        end();
+}
+
+/* A user without permission to get namespaces sees that nothing was found, not that the namespace is missing. */
+static void test_nothing_to_look_with(void **state)
+{
+        (void)state;
+        begin(&(struct fake_options){.seed = 13});
+        fake_deny(stage.fake, &(struct fake_rule){"get", "", "namespaces", NULL});
+        AUTO(mem_free) char *said = RUN(0, "restore", "-n", "shpo");
+        expect_says(said, "nothing to restore: no workload in namespace 'shpo' carries values of halflife");
+        AUTO(mem_free) char *resumed = RUN(0, "resume", "-n", "shpo");
+        expect_says(resumed, "nothing to resume: no workload in namespace 'shpo' is held");
         end();
 }
 
@@ -333,7 +439,7 @@ static void test_owners(void **state)
         AUTO(mem_free) char *before = spec_of(objects[0].path);
         AUTO(mem_free) char *said = RUN(0, "restore", "--all");
         expect_says(said, "shop deployment/web left; left: app cpu is 700m, not the 454m that halflife set");
-        expect_says(said, "have no Recommendation that could be held");
+        expect_says(said, "have no Recommendation to hold");
         AUTO(mem_free) char *after = spec_of(objects[0].path);
         assert_string_equal(before, after); /* also its annotations: to take them away alone would start a rollout */
         assert_true(is_back(1) && is_back(3) && is_back(4) && is_back(5));
@@ -351,9 +457,9 @@ static void test_without_kinds(void **state)
         expect_says(said, "4 restored");
         expect_back("without halflife's kinds");
         AUTO(mem_free) char *resumed = RUN(0, "resume", "--all");
-        expect_says(resumed, "halflife's kinds are not installed: nothing is held");
+        expect_says(resumed, "halflife's CRDs are not installed, so nothing is held");
         AUTO(mem_free) char *one = RUN(1, "resume", "deploy/web", "-n", "shop");
-        expect_says(one, "halflife's kinds are not installed");
+        expect_says(one, "halflife's CRDs are not installed");
         end();
 }
 
@@ -438,7 +544,7 @@ static void test_pods(void **state)
         assert_non_null(strstr(spec, "\"requests\":{\"cpu\":\"2\""));
         expect_bare(path);
         AUTO(mem_free) char *again = RUN(0, "restore", "-n", "shop");
-        expect_says(again, "0 restored, 0 left");
+        expect_says(again, "nothing to restore: no workload in namespace 'shop' carries values of halflife");
         end();
 }
 
@@ -505,7 +611,7 @@ static void test_pods_left(void **state)
         AUTO(mem_free) char *dry = RUN(0, "restore", "-n", "shop", "-o", "json", "--dry-run");
         expect_says(dry, "\"result\": \"would");
         AUTO(mem_free) char *said = RUN(0, "restore", "-n", "shop", "-o", "json");
-        expect_says(said, "runs on with it (app cpu 454m -> 2)");
+        expect_says(said, "keeps halflife's value (app cpu 454m -> 2)");
         expect_says(said, "\"result\": \"left\"");
         AUTO(mem_free) char *rolled = RUN(0, "restore", "-n", "shop", "--restart");
         expect_says(rolled, "shop deployment/web restored: restarted");
@@ -517,7 +623,7 @@ static void test_pods_left(void **state)
         "\"conditions\":[{\"type\":\"PodResizePending\",\"status\":\"True\",\"reason\":\"" why                         \
         "\",\"message\":\"" says "\"}]"
 
-/* What its node makes of a resize that the server took: told, or waited for; and no word on what was asked before. */
+/* The kubelet's result of an accepted resize is reported or waited for. A result of an earlier resize is ignored. */
 static void test_verdicts(void **state)
 {
         (void)state;
@@ -527,12 +633,13 @@ static void test_verdicts(void **state)
                 const char *says, *also;
         } row[] = {
                 {PENDING("Infeasible", "node has 1 cpu"), 0, "shop deployment/web restored: pod 'web-",
-                 "resized, and not in force): its node cannot: node has 1 cpu"},
-                {PENDING("Deferred", "later"), 1, "failed: stands still for 1 s: pod 'web-",
+                 "resize not in force): its node cannot resize the pod: node has 1 cpu"},
+                {PENDING("Deferred", "later"), 1, "failed: no progress for 1 s: pod 'web-",
                  "waits for its node: Deferred later"},
                 {"\"observedGeneration\":1," PENDING("Infeasible", "node has 1 cpu"), 1,
-                 "failed: stands still for 1 s: pod 'web-", "has not heard of it yet"},
-                {"\"observedGeneration\":1", 1, "failed: stands still for 1 s: pod 'web-", "has not heard of it yet"},
+                 "failed: no progress for 1 s: pod 'web-", "has not seen the resize yet"},
+                {"\"observedGeneration\":1", 1, "failed: no progress for 1 s: pod 'web-",
+                 "has not seen the resize yet"},
                 {"\"observedGeneration\":9", 0, "shop deployment/web restored: pod 'web-", NULL},
         };
         for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
@@ -585,8 +692,8 @@ static void test_stands_still(void **state)
         lower_all();
         fake_settle(stage.fake);
         AUTO(mem_free) char *said = RUN(1, "restore", "--all", "--budget", "1", "--timeout", "1s");
-        expect_says(said, "failed: stands still for 1 s");
-        expect_says(said, "the same command again goes on from here");
+        expect_says(said, "failed: no progress for 1 s");
+        expect_says(said, "run the same command again to continue");
         int back = 0;
         for (int i = 0; i < OBJECTS; i++)
                 back += is_back(i);
@@ -699,6 +806,7 @@ int main(void)
                 cmocka_unit_test(test_verdicts),      cmocka_unit_test(test_long_words),
                 cmocka_unit_test(test_stands_still),  cmocka_unit_test(test_interrupted),
                 cmocka_unit_test(test_faults),        cmocka_unit_test(test_away),
+                cmocka_unit_test(test_nothing),       cmocka_unit_test(test_nothing_to_look_with),
         };
         return cmocka_run_group_tests_name("restore", tests, NULL, NULL);
 }

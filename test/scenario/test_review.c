@@ -1,5 +1,5 @@
 /*
- * TokenReview and SubjectAccessReview on a wire: whose token it is, what he may, and what it means when nobody answers.
+ * TokenReview and SubjectAccessReview over the network: a token's user, that user's permissions, and no answer.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -121,6 +121,25 @@ static void test_nobody_answers(void **state)
         api_end(&a);
 }
 
+/* A question that is never sent, because too many requests wait: the API server is not to blame. */
+static void test_too_many_wait(void **state)
+{
+        (void)state;
+        const struct call waits = {.path = "/api/v1/pods", .queue = HTTP_FOR_CLIENTS};
+        const struct review_question q = {"ci", NULL, "get", "halflife.dev", "recommendations", "shop", "x"};
+        struct api a;
+        api_begin(&a, &(struct fake_options){0});
+        client_set_limits(a.client, 0, 1);
+        fake_fault(a.fake, &(struct fake_fault){.path = "/api/v1/pods", .delay_ms = 60000});
+        for (int i = 0; i <= HTTP_WAITING_MAX; i++)
+                client_start(a.client, &waits, NULL, NULL);
+        struct told t = ask(&a, &q);
+        assert_int_equal(t.verdict, REVIEW_BUSY);
+        assert_non_null(strstr(t.err.text, "already waiting"));
+        assert_int_equal(fake_count(a.fake, "review", "/"), 0);
+        api_end(&a);
+}
+
 static char self[ERR_TEXT_MAX];
 
 static void on_self(void *arg, const char *user, const struct err *err)
@@ -174,9 +193,8 @@ static void test_cancelled(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_verdicts),
-                cmocka_unit_test(test_nobody_answers),
-                cmocka_unit_test(test_oneself),
+                cmocka_unit_test(test_verdicts),      cmocka_unit_test(test_nobody_answers),
+                cmocka_unit_test(test_too_many_wait), cmocka_unit_test(test_oneself),
                 cmocka_unit_test(test_cancelled),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -17,7 +17,7 @@
 #define CPU_REQUEST "spec.template.spec.containers[app].resources.requests.cpu"
 #define LOWERED     EXPECT("deployments/web", CPU_REQUEST, "285m")
 #define SOON        MERGE("profiles/team", "{spec: {apply: {cooldown: 0s}}}")
-/* Told, and not done again. */
+/* It is reported, and not done again. */
 #define AND_QUIET(where, generation)                                                                                   \
         EXPECT(REC, "status.conditions[Applied].status", "True"), CYCLES(3),                                           \
                 CHECK(where, "metadata.generation", generation)

@@ -1,6 +1,6 @@
 /*
- * The whole way in: callers with tokens, halflife's door, the API server that knows them, and what happens when tokens
- * are revoked and when the API server is away.
+ * The whole way in: callers with tokens, halflife's REST listener, the API server that knows them, and what happens
+ * when tokens are revoked and when the API server is away.
  */
 #include <limits.h>
 #include <setjmp.h>
@@ -28,7 +28,7 @@
 static struct {
         struct fake *fake;
         struct halflife *halflife;
-        char *door;
+        char *address;
         const char *ca, *scheme;
 } stage;
 
@@ -56,10 +56,10 @@ static void begin(const char *const *args)
         fake_grant(stage.fake, &(struct fake_grant){"narrow", "get", "shop", "deployment-storefront"});
         grant("auditor", NULL, NULL);
         stage.halflife = halflife_start(stage.fake, "serve.db", args);
-        stage.door = halflife_door(stage.halflife);
+        stage.address = halflife_rest_address(stage.halflife);
         stage.scheme = "http";
         stage.ca = NULL;
-        assert_non_null(stage.door);
+        assert_non_null(stage.address);
         assert_true(halflife_await_cycles(stage.halflife, stage.fake, 3, 30000));
 }
 
@@ -73,14 +73,14 @@ static int end(void **state)
         }
         halflife_free(stage.halflife);
         fake_free(stage.fake);
-        mem_free(stage.door);
+        mem_free(stage.address);
         memset(&stage, 0, sizeof stage);
         return result;
 }
 
 static struct got get(const char *path, const char *token)
 {
-        AUTO(mem_free) char *url = mem_printf("%s://%s%s", stage.scheme, stage.door, path);
+        AUTO(mem_free) char *url = mem_printf("%s://%s%s", stage.scheme, stage.address, path);
         return fetch(&(struct fetch){.url = url, .token = token, .ca = stage.ca});
 }
 
@@ -165,7 +165,7 @@ static void test_admission(void **state)
                 "\"ReplicaSet\",\"name\":\"%s\",\"uid\":\"r\",\"controller\":true}]},\"spec\":{\"containers\":[{"
                 "\"name\":"
                 "\"app\"}]}}}}";
-        AUTO(mem_free) char *url = mem_printf("http://%s/admission", stage.door);
+        AUTO(mem_free) char *url = mem_printf("http://%s/admission", stage.address);
         static const char unknown[] = "/apis/apps/v1/namespaces/shop/replicasets/nobody";
         AUTO(mem_free) char *of_nobody = mem_printf(review, "1", "nobody");
         AUTO(got_release)
@@ -187,7 +187,7 @@ static void test_admission(void **state)
         assert_int_equal(fake_count(stage.fake, "get", "/apis/apps/v1/namespaces/shop/replicasets"), gets);
         assert_true(halflife_await_metric(stage.halflife, stage.fake, "halflife_admissions_total{result=\"no_owner\"}",
                                           1, 10000));
-        /* what halflife writes itself passes untouched: it has asked who it is */
+        /* halflife's own writes pass unchanged: it has looked up its own user name */
         static const char own[] = "\"username\":\"system:serviceaccount:halflife:halflife\"";
         static const char anybody[] = "\"username\":\"x\"";
         char *user = strstr(of_nobody, anybody);
@@ -222,7 +222,7 @@ static void test_the_api_server_is_away(void **state)
         await(WEB, "auditor", 200, "Warning: 199", 15000);
         check(WEB, "another", 503, "Retry-After");
         check("/api/v1/workloads", NULL, 401, "");
-        assert_true(halflife_said(stage.halflife, "callers cannot be told apart") == 1);
+        assert_true(halflife_said(stage.halflife, "callers cannot be checked") == 1);
         assert_true(fake_start(stage.fake));
         await(WEB, "newcomer", 401, "", 15000);
         AUTO(got_release) struct got g = get(WEB, "auditor");
@@ -256,7 +256,7 @@ static void test_how_it_does_not_start(void **state)
                 const char *args[8];
                 const char *says;
         } row[] = {
-                {{"--serve-listen", ":0", NULL}, "is no loopback address"},
+                {{"--serve-listen", ":0", NULL}, "is not a loopback address"},
                 {{"--serve-listen", "0.0.0.0:0", NULL}, "give a certificate and its key"},
                 {{"--serve-listen", "127.0.0.1:0", "--tls-cert", "/nowhere", NULL}, "belong together"},
                 {{"--serve-listen", ":0", "--tls-cert", "/nowhere", "--tls-key", "/nowhere", NULL}, "/nowhere"},
@@ -278,27 +278,103 @@ static void test_how_it_does_not_start(void **state)
         fake_free(f);
 }
 
-/* The permissions it takes are asked for only where there is a door. */
+/* The permissions it takes are asked for only where there is a REST listener. */
 static void test_check_knows(void **state)
 {
         (void)state;
-        static const char missing[] = "may not create tokenreviews.authentication.k8s.io";
+        static const char missing[] = "no permission to create tokenreviews.authentication.k8s.io";
         struct fake *f = fake_new(&(struct fake_options){0});
         AUTO(mem_free) char *config = tmp_path("checked");
         assert_true(fake_load(f, "crds") && fake_write_kubeconfig(f, config));
         fake_deny(f, &(struct fake_rule){"create", "authentication.k8s.io", "tokenreviews", NULL});
-        for (int door = 0; door < 2; door++) {
+        for (int served = 0; served < 2; served++) {
                 AUTO(mem_free) char *database = tmp_path("checked.db");
                 const char *args[] = {"check",  "--kubeconfig",
                                       config,   "--database",
-                                      database, door ? "--serve-listen" : NULL,
+                                      database, served ? "--serve-listen" : NULL,
                                       ":8443",  NULL};
                 struct halflife *h = halflife_command(args);
                 int result = halflife_await(h, 20000);
                 AUTO(mem_free) char *log = halflife_log(h);
-                if (result != door || (strstr(log, missing) != NULL) != (door == 1))
+                if (result != served || (strstr(log, missing) != NULL) != (served == 1))
                         fail_msg("%d: %s", result, log);
+                if (!strstr(log, "permissions granted to system:serviceaccount:halflife:halflife\n"))
+                        fail_msg("whose permissions are they? %s", log);
                 halflife_free(h);
+        }
+        fake_free(f);
+}
+
+/* A policy that refuses a patch of halflife's own Deployment bounds what halflife writes. */
+static void test_check_tells_of_the_policy(void **state)
+{
+        (void)state;
+        static const struct {
+                struct fake_fault answer;
+                const char *says;
+        } row[] = {
+                {{.times = 0}, "warn  no policy of the API server bounds what halflife writes"},
+                {{.status = 404}, "warn  cannot tell whether a policy bounds what halflife writes"},
+                {{.status = 403,
+                  .body = "{\"kind\":\"Status\",\"message\":\"ValidatingAdmissionPolicy 'halflife' with binding "
+                          "'halflife' denied request: halflife writes nothing in an exempt namespace\",\"code\":403}"},
+                 "ok    a policy of the API server bounds what halflife writes"},
+        };
+        for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+                struct fake *f = fake_new(&(struct fake_options){0});
+                AUTO(mem_free) char *config = tmp_path("bounded"), *database = tmp_path("bounded.db");
+                const char *const args[] = {"check",  "--kubeconfig", config,     "--database",
+                                            database, "--namespace",  "halflife", NULL};
+                assert_true(fake_load(f, "crds") && fake_write_kubeconfig(f, config));
+                fake_put(f, "kubectl",
+                         "{\"apiVersion\":\"v1\",\"kind\":\"Namespace\",\"metadata\":{\"name\":\"halflife\"}}");
+                fake_put(f, "kubectl",
+                         "{\"apiVersion\":\"apps/v1\",\"kind\":\"Deployment\",\"metadata\":{\"name\":\"halflife\","
+                         "\"namespace\":\"halflife\"},\"spec\":{\"selector\":{\"matchLabels\":{\"a\":\"b\"}},"
+                         "\"template\":"
+                         "{\"metadata\":{\"labels\":{\"a\":\"b\"}},\"spec\":{\"containers\":[{\"name\":\"a\",\"image\":"
+                         "\"a\"}]}}}}");
+                struct fake_fault answer = row[i].answer;
+                answer.verb = "patch";
+                if (answer.status)
+                        fake_fault(f, &answer);
+                struct halflife *h = halflife_command(args);
+                (void)halflife_await(h, 20000);
+                AUTO(mem_free) char *log = halflife_log(h);
+                if (!strstr(log, row[i].says))
+                        fail_msg("not '%s': %s", row[i].says, log);
+                halflife_free(h);
+                fake_free(f);
+        }
+}
+
+/* The account of halflife rotate: a line for each of its permissions, where the certificate is in a Secret. */
+static void test_check_knows_rotate(void **state)
+{
+        (void)state;
+        static const char *const lines[] = {
+                "get secrets 'halflife-certificate'", "update secrets 'halflife-certificate'",
+                "get mutatingwebhookconfigurations 'halflife'", "patch mutatingwebhookconfigurations 'halflife'"};
+        struct fake *f = fake_new(&(struct fake_options){0});
+        AUTO(mem_free) char *config = tmp_path("rotated"), *database = tmp_path("rotated.db");
+        assert_true(fake_load(f, "crds") && fake_write_kubeconfig(f, config));
+        for (int granted = 0; granted < 2; granted++) {
+                for (int i = 0; granted && i < 2; i++)
+                        fake_grant_resource(f, "system:serviceaccount:halflife:halflife-rotate",
+                                            i ? "secrets" : "mutatingwebhookconfigurations");
+                AUTO(mem_free)
+                char *said = HALFLIFE_RUN(!granted, "check", "--kubeconfig", config, "--namespace=halflife",
+                                          "--database", database, "--webhook-certificate=self");
+                for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
+                        AUTO(mem_free)
+                        char *line = mem_printf("%s  halflife-rotate %s %s",
+                                                granted ? "ok  "
+                                                : i < 2 ? "FAIL"
+                                                        : "warn",
+                                                granted ? "may" : "may not", lines[i]);
+                        if (!strstr(said, line))
+                                fail_msg("no '%s': %s", line, said);
+                }
         }
         fake_free(f);
 }
@@ -321,21 +397,24 @@ static void test_check_prints_the_rule(void **state)
                  "{\"apiVersion\":\"halflife.dev/v1alpha1\",\"kind\":\"ClusterProfile\",\"metadata\":{\"name\":\"w\"},"
                  "\"spec\":{\"targets\":[{\"apiVersion\":\"example.com/v1\",\"kind\":\"Worker\"},{\"apiVersion\":"
                  "\"example.com/v1\",\"kind\":\"Ghost\"},{\"apiVersion\":\"apps/v1\",\"kind\":\"Deployment\"}],"
-                 "\"apply\":{\"mode\":\"Rollout\",\"hpa\":\"Retune\"}}}");
-        static const char *const says[2][4] = {
-                {"kind workers.example.com of a profile", "names Ghost of example.com/v1, which", "ok ",
-                 "ok    autoscalers of a profile with apply.hpa Retune"},
-                {"may not read and patch workers.example.com", "name: halflife-controller-workers.example.com",
-                 "verbs: [get, list, watch, patch]", "may not patch horizontalpodautoscalers.autoscaling"}};
+                 "\"apply\":{\"mode\":\"Rollout\",\"hpa\":\"Retune\",\"startup\":{\"request\":\"Original\"}}}}");
+        static const char *const says[2][5] = {
+                {"kind workers.example.com, which a profile targets", "targets Ghost of example.com/v1, a kind", "ok ",
+                 "ok    permissions to retune autoscalers",
+                 "ok    permissions to resize pods, for a profile with apply.startup Original"},
+                {"no permission to read and patch workers.example.com", "name: halflife-controller-workers.example.com",
+                 "verbs: [get, list, watch, patch]", "no permission to patch horizontalpodautoscalers.autoscaling",
+                 "no permission to patch pods/resize"}};
         for (int denied = 0; denied < 2; denied++) {
                 if (denied) {
                         fake_deny(f, &(struct fake_rule){"patch", "example.com", "workers", NULL});
                         fake_deny(f, &(struct fake_rule){"patch", "autoscaling", "horizontalpodautoscalers", NULL});
+                        fake_deny(f, &(struct fake_rule){"patch", "", "pods/resize", NULL});
                 }
                 struct halflife *h = halflife_command(args);
                 int result = halflife_await(h, 20000);
                 AUTO(mem_free) char *log = halflife_log(h);
-                for (int i = 0; i < 4; i++)
+                for (int i = 0; i < 5; i++)
                         if (result != denied || !strstr(log, says[denied][i]))
                                 fail_msg("%d, no '%s': %s", result, says[denied][i], log);
                 halflife_free(h);
@@ -354,6 +433,8 @@ int main(void)
                 cmocka_unit_test_teardown(test_audience_and_tls, end),
                 cmocka_unit_test(test_how_it_does_not_start),
                 cmocka_unit_test(test_check_knows),
+                cmocka_unit_test(test_check_tells_of_the_policy),
+                cmocka_unit_test(test_check_knows_rotate),
                 cmocka_unit_test(test_check_prints_the_rule),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);

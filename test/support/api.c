@@ -51,3 +51,15 @@ void api_turn(struct api *a, int64_t ms)
         while ((mono_read().ns - begin.ns) / 1000000 < ms)
                 loop_turn(a->loop, 20);
 }
+
+void api_put_service(struct api *a, const char *version, const char *service, const char *more)
+{
+        AUTO(mem_free)
+        char *text = mem_printf(
+                "{\"apiVersion\":\"apiregistration.k8s.io/v1\",\"kind\":\"APIService\",\"metadata\":{\"name\":"
+                "\"%s.custom.metrics.k8s.io\"},\"spec\":{\"group\":\"custom.metrics.k8s.io\",\"version\":"
+                "\"%s\",\"groupPriorityMinimum\":100,\"versionPriority\":100,\"service\":{\"namespace\":"
+                "\"halflife\",\"name\":\"%s\",\"port\":6443}%s}}",
+                version, version, service, more);
+        fake_put(a->fake, "kubectl", text);
+}

@@ -19,5 +19,8 @@ void api_end(struct api *a);
 bool api_until(struct api *a, bool (*holds)(void *arg), void *arg);
 /* Turn the loop for so long, holding or not: for what must not happen. */
 void api_turn(struct api *a, int64_t ms);
+/* Put the APIService of a version of custom.metrics.k8s.io. service: in namespace halflife; more: members of the spec,
+ * each behind a comma. */
+void api_put_service(struct api *a, const char *version, const char *service, const char *more);
 
 #endif

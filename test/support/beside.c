@@ -56,11 +56,25 @@ static int finish(struct child *c, const char *name)
         return 1;
 }
 
-int beside_run(const char *group, const struct beside *tests, size_t count, int (*set_up)(void **state),
+/* The tests to run: all, or the one that ONLY names. Returns how many. */
+static size_t beside_pick(const struct beside *all, size_t count, struct beside *ret)
+{
+        const char *only = getenv("ONLY");
+        size_t picked = 0;
+        for (size_t i = 0; i < count; i++)
+                if (!only || strcmp(all[i].name, only) == 0)
+                        ret[picked++] = all[i];
+        if (only && picked == 0)
+                printf("no test is called '%s'\n", only);
+        return picked;
+}
+
+int beside_run(const char *group, const struct beside *all, size_t all_count, int (*set_up)(void **state),
                int (*tear_down)(void **state))
 {
-        int failed = 0;
-        size_t begun = 0;
+        struct beside *tests = mem_new_array(all_count + 1, sizeof *tests);
+        size_t begun = 0, count = beside_pick(all, all_count, tests);
+        int failed = all_count > 0 && count == 0;
         struct child *child = mem_new_array(count + 1, sizeof *child);
         for (size_t i = 0; i < count; i++) {
                 for (; begun < count && begun < i + AT_ONCE_MOST; begun++)
@@ -68,5 +82,6 @@ int beside_run(const char *group, const struct beside *tests, size_t count, int 
                 failed += finish(&child[i], tests[i].name);
         }
         mem_free(child);
+        mem_free(tests);
         return failed;
 }

@@ -17,7 +17,7 @@ struct beside {
         }
 
 /* As cmocka_run_group_tests, but set_up and tear_down (or NULL) are called in and for each test. Returns how many
- * failed. */
+ * failed. With ONLY=NAME in the environment the test of that name runs alone. */
 int beside_run(const char *group, const struct beside *tests, size_t count, int (*set_up)(void **state),
                int (*tear_down)(void **state));
 

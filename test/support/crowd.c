@@ -11,6 +11,7 @@
 #include "control/cycle.h"
 #include "control/parts.h"
 #include "control/telemetry.h"
+#include "live_defaults.h"
 #include "tmp.h"
 
 enum { PUBLISH_MOST_S = 600 };
@@ -26,7 +27,7 @@ static void fail(const char *what)
         exit(1);
 }
 
-static void server_begin(struct crowd *c, const char *self, int containers)
+static void server_begin(struct crowd *c, const char *self, int containers, const char *more)
 {
         char *program = mem_printf("%.*s/../fake-apiserver", (int)(strrchr(self, '/') - self), self);
         char *profile = tmp_file("profile.yaml", policy);
@@ -39,7 +40,8 @@ static void server_begin(struct crowd *c, const char *self, int containers)
         if (c->server == 0) {
                 dup2(out[1], STDOUT_FILENO);
                 execl(program, program, "--kubeconfig", c->kubeconfig, "--world", world, "--scrape", "1", "--load",
-                      "crds", "--load", profile, "--reader", CROWD_TOKEN "=size-0000000", (char *)NULL);
+                      "crds", "--load", profile, "--reader", CROWD_TOKEN "=size-0000000", more ? "--load" : NULL, more,
+                      (char *)NULL);
                 _exit(127);
         }
         close(out[1]);
@@ -52,11 +54,6 @@ static void server_begin(struct crowd *c, const char *self, int containers)
 }
 
 static const struct controller_options usual = {
-        .live.checkpoint_ms = HOUR_MS,
-        .live.status_ms = 10 * MINUTE_MS,
-        .live.retention_ms = DAY_MS,
-        .live.api_rate = 1e6,
-        .live.api_concurrency = 16,
         .ns = "halflife-system",
         .identity = "bench",
         .serve_listen = "127.0.0.1:0",
@@ -66,14 +63,19 @@ static const struct controller_options usual = {
 static struct controller_options options_at(int64_t interval_ms)
 {
         struct controller_options o = usual;
+        o.live = live_defaults();
         o.live.interval_ms = interval_ms;
+        o.live.checkpoint_ms = HOUR_MS;
+        o.live.retention_ms = DAY_MS;
+        o.live.api_rate = 1e6;
+        o.live.api_concurrency = 16;
         return o;
 }
 
-void crowd_begin(struct crowd *c, const char *self, int containers, int64_t interval_ms)
+void crowd_begin(struct crowd *c, const char *self, int containers, int64_t interval_ms, const char *more)
 {
         struct err err = {0};
-        server_begin(c, self, containers);
+        server_begin(c, self, containers, more);
         struct access_options where = {.kubeconfig = c->kubeconfig};
         struct controller_options options = options_at(interval_ms);
         c->loop = loop_new();
@@ -92,7 +94,7 @@ void crowd_end(struct crowd *c)
         mem_free(c->kubeconfig);
 }
 
-const char *crowd_door(const struct crowd *c)
+const char *crowd_rest_address(const struct crowd *c)
 {
         return server_rest_address(controller_parts(c->controller)->server);
 }

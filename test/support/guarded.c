@@ -2,7 +2,7 @@
 
 void guarded_set(struct guarded *s, enum apply_mode mode, int pods, int64_t created_ms)
 {
-        *s = (struct guarded){.profile = {.spec = &s->spec},
+        *s = (struct guarded){.profile = {.key = s->key, .spec = &s->spec},
                               .wl = {.digest = 1},
                               .t = {.ns = "web",
                                     .group = "apps",

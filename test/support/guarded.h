@@ -10,6 +10,7 @@ static const int64_t changed_ms = INT64_C(1800000000000);
 struct guarded {
         struct rig c;
         struct profile_spec spec;
+        char key[8]; /* of the profile */
         struct profile profile;
         struct workload wl, set; /* set: a ReplicaSet, for pods that want one */
         struct pod pod[GUARDED_PODS];

@@ -175,7 +175,7 @@ static char *address_of(struct halflife *h, const char *what)
         return mem_string(at);
 }
 
-char *halflife_door(struct halflife *h)
+char *halflife_rest_address(struct halflife *h)
 {
         if (!halflife_await_log(h, "serves /api/v1", 1, LISTEN_MS))
                 return NULL;
@@ -266,7 +266,7 @@ void halflife_kill(struct halflife *h)
         halflife_await(h, STOP_MS);
 }
 
-/* Whoever compares what was said wants all of it, a file a program: test/golden. */
+/* test/golden compares all output. It goes to one file for each program. */
 static void keep_log(const struct halflife *h)
 {
         static int kept;

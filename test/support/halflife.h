@@ -40,10 +40,10 @@ int halflife_said(struct halflife *h, const char *text);
 bool halflife_await_log(struct halflife *h, const char *text, int least, int64_t timeout_ms);
 
 /* Where --serve-listen was bound ("127.0.0.1:4711"); the caller's, NULL: nowhere yet. */
-char *halflife_door(struct halflife *h);
+char *halflife_rest_address(struct halflife *h);
 
-/* Its own server, of a command once its door is known: the status of GET path (0: none), and a sample of /metrics by
- * name and labels as printed, NAN when absent. */
+/* Its own server, of a command once its REST address is known: the status of GET path (0: none), and a sample of
+ * /metrics by name and labels as printed, NAN when absent. */
 long halflife_get(struct halflife *h, const char *path);
 double halflife_metric(struct halflife *h, const char *name);
 /* Wait until a metric is at least this much, looking after every change and request of f. */

@@ -120,8 +120,9 @@ static int check_array(struct check *c, json_t *schema, json_t *value, const cha
 {
         json_t *item, *items = json_object_get(schema, "items");
         size_t i;
-        if (!keeps(schema, "maxItems", (double)json_array_size(value), true))
-                return fail(c, place, "too many items", NULL);
+        double count = (double)json_array_size(value);
+        if (!keeps(schema, "minItems", count, false) || !keeps(schema, "maxItems", count, true))
+                return fail(c, place, "too few or too many items", NULL);
         json_array_foreach(value, i, item)
         {
                 char below[PLACE_MAX];
@@ -133,11 +134,35 @@ static int check_array(struct check *c, json_t *schema, json_t *value, const cha
         return 0;
 }
 
+/* An unknown keyword is a mistake in the description, such as the text after a comma that is not quoted. NULL: none. */
+static const char *unknown_keyword(json_t *schema)
+{
+        static const char *const known[] = {"type",      "description", "properties", "additionalProperties",
+                                            "required",  "items",       "enum",       "pattern",
+                                            "minimum",   "maximum",     "minItems",   "maxItems",
+                                            "minLength", "maxLength",   "allOf",      "format",
+                                            "example",   "deprecated"};
+        const char *key;
+        json_t *of;
+        json_object_foreach(schema, key, of)
+        {
+                size_t i = 0;
+                while (i < sizeof known / sizeof known[0] && strcmp(known[i], key) != 0)
+                        i++;
+                if (i == sizeof known / sizeof known[0])
+                        return key;
+        }
+        return NULL;
+}
+
 static int check(struct check *c, json_t *schema, json_t *value, const char *place)
 {
         schema = openapi_follow(c->doc, schema);
         if (!schema || ++c->depth > DEPTH_MAX)
                 return fail(c, place, "its schema is not there", NULL);
+        const char *slip = unknown_keyword(schema);
+        if (slip)
+                return err_set(c->err, ERR_INVALID, "%s: its schema has an unknown keyword '%s'", place, slip);
         const char *type = json_string_value(json_object_get(schema, "type"));
         json_t *all = json_object_get(schema, "allOf");
         int rc = 0;

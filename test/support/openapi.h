@@ -11,7 +11,8 @@
 /*
  * Is an answer among those that an operation has? path is the template ("/api/v1/namespaces/{ns}/workloads"), method
  * in lower case, body NULL for a 304 and for what is no JSON. Members that no schema names are errors, except where it
- * allows additionalProperties. ERR_INVALID names the place: "status.containers.0.cpu: …".
+ * allows additionalProperties; so are keywords of a schema that OpenAPI does not have. ERR_INVALID names the place:
+ * "status.containers.0.cpu: …".
  */
 int openapi_check(json_t *doc, const char *path, const char *method, unsigned status, const char *type, json_t *body,
                   struct err *err);

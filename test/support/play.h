@@ -1,5 +1,5 @@
 /*
- * A story told to a halflife that runs: where it ends badly, its log is shown and the test has failed.
+ * Plays a story to a running halflife. If the story fails, halflife's log is shown and the test fails.
  */
 #ifndef HALFLIFE_TEST_SUPPORT_PLAY_H
 #define HALFLIFE_TEST_SUPPORT_PLAY_H

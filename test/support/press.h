@@ -1,5 +1,5 @@
 /*
- * For benches: requests at a door as fast as it answers, over 32 connections that are kept open, by wrk with one
+ * For benches: requests at a listener as fast as it answers, over 32 connections that are kept open, by wrk with one
  * thread; where that is not installed by a small client of our own, which speaks no TLS. What goes wrong ends the
  * process.
  */

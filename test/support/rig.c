@@ -1,5 +1,7 @@
 #include "rig.h"
 
+#include "live_defaults.h"
+
 static void rig_note_loaded(void *arg, struct text name, struct text value)
 {
         struct rig *c = arg;
@@ -63,7 +65,7 @@ void rig_begin(struct rig *c)
 {
         const struct checkpointer_callbacks callbacks = {
                 .note = rig_note_loaded, .replaced = rig_database_replaced, .arg = c};
-        *c = (struct rig){.loop = loop_new()};
+        *c = (struct rig){.loop = loop_new(), .live = live_defaults()};
         cache_init(&c->cache, "halflife", "halflife-system");
         c->leadership = leadership_new(false, rig_changed, c);
         c->report = report_new(c->loop, NULL, NULL, c->leadership, "rig");

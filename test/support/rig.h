@@ -23,7 +23,7 @@ struct rig {
         bool nudged;        /* a pass was asked for */
 };
 
-/* A loop, an empty cache, no database. It may write: who tests writes says what becomes of them. */
+/* A loop, an empty cache, no database. It may write; a test of writes sets their results. */
 void rig_begin(struct rig *c);
 void rig_follow(struct rig *c);                          /* it waits for a Lease, and writes nothing */
 void rig_open_database(struct rig *c, const char *path); /* as the controller at its start */

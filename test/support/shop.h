@@ -1,5 +1,5 @@
 /*
- * A small cluster put straight into a world: Deployment "web" in namespace "web", one container "app", its pods, and
+ * A small cluster put straight into a cache: Deployment "web" in namespace "web", one container "app", its pods, and
  * Profile "team". Every function takes the object in, or replaces it; the caller settles. Failures abort the test.
  */
 #ifndef HALFLIFE_TEST_SUPPORT_SHOP_H

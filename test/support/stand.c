@@ -15,10 +15,10 @@ static enum server_verdict verdict_on(const struct server_question *q)
         const char *token = q->token;
         if (strcmp(token, "narrow") == 0)
                 return strcmp(q->name, "deployment-web-0") == 0 ? SERVER_ALLOWS : SERVER_FORBIDS;
-        return strcmp(token, "good") == 0   ? SERVER_ALLOWS
-               : strcmp(token, "poor") == 0 ? SERVER_FORBIDS
-               : strcmp(token, "lost") == 0 ? SERVER_CANNOT_TELL
-                                            : SERVER_KNOWS_NOT;
+        return strcmp(token, "good") == 0 || strcmp(token, "other") == 0 ? SERVER_ALLOWS
+               : strcmp(token, "poor") == 0                              ? SERVER_FORBIDS
+               : strcmp(token, "lost") == 0                              ? SERVER_CANNOT_TELL
+                                                                         : SERVER_KNOWS_NOT;
 }
 
 static void on_review(void *arg, const struct server_question *q)
@@ -34,6 +34,15 @@ static void on_review(void *arg, const struct server_question *q)
         pthread_mutex_unlock(&s->lock);
         if (!held)
                 server_reviewed(s->server, &q->key, verdict_on(q));
+}
+
+static void on_withdraw(void *arg, const struct auth_key *k)
+{
+        struct stand *s = arg;
+        (void)k;
+        pthread_mutex_lock(&s->lock);
+        s->withdrawn++;
+        pthread_mutex_unlock(&s->lock);
 }
 
 static void on_recall(void *arg, const struct server_usage_request *w)
@@ -102,6 +111,7 @@ void stand_begin(struct stand *s, const struct rest_listener_options *o)
         if (!all.rest.listen)
                 all.rest.listen = "127.0.0.1:0";
         all.rest.calls = (struct server_calls){.review = on_review,
+                                               .withdraw = on_withdraw,
                                                .recall = o->calls.relay ? NULL : on_recall,
                                                .relay = o->calls.relay,
                                                .find_owner = on_find_owner,
@@ -125,23 +135,23 @@ void stand_end(struct stand *s)
 
 void stand_publish(struct stand *s, int workloads, const char *source_error)
 {
-        static const struct snapshot_container app = {.name = "app",
-                                                      .state = STATE_READY,
-                                                      .of = {{.original = 2000,
-                                                              .current = 2000,
-                                                              .model = 400,
-                                                              .target = 440,
-                                                              .lower = 380,
-                                                              .upper = 610,
-                                                              .applied = -1,
-                                                              .learned = true},
-                                                             {.original = -1,
-                                                              .current = -1,
-                                                              .model = -1,
-                                                              .target = -1,
-                                                              .lower = -1,
-                                                              .upper = -1,
-                                                              .applied = -1}}};
+        static const struct status_container app = {.name = "app",
+                                                    .state = STATE_READY,
+                                                    .of = {{.original = 2000,
+                                                            .current = 2000,
+                                                            .model = 400,
+                                                            .target = 440,
+                                                            .lower = 380,
+                                                            .upper = 610,
+                                                            .applied = -1,
+                                                            .learned = true},
+                                                           {.original = -1,
+                                                            .current = -1,
+                                                            .model = -1,
+                                                            .target = -1,
+                                                            .lower = -1,
+                                                            .upper = -1,
+                                                            .applied = -1}}};
         static const struct snapshot_ns shop = {.name = "shop", .labels = ""};
         struct snapshot *v = snapshot_new();
         struct snapshot_target *t = arena_new(&v->arena, (size_t)workloads * sizeof *t);

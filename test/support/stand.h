@@ -1,8 +1,7 @@
 /*
- * A door on 127.0.0.1 with a view of a few workloads, and a judge of tokens in place of the API server: "good" may all,
- * "narrow" may
- * read web-0 alone, "poor" may nothing, "lost" finds nobody to ask, any other is a stranger's. So it is seen without a
- * controller.
+ * A REST listener on 127.0.0.1 with a view of a few workloads, and a judge of tokens in place of the API server: "good"
+ * and "other" may all, "narrow" may read web-0 alone, "poor" may nothing, "lost" finds nobody to ask, any other is a
+ * stranger's. So it is seen without a controller.
  */
 #ifndef HALFLIFE_TEST_SUPPORT_STAND_H
 #define HALFLIFE_TEST_SUPPORT_STAND_H
@@ -17,12 +16,12 @@ enum { STAND_HELD_MAX = 256 };
 
 struct stand {
         struct server *server;
-        const char *address; /* of the door */
+        const char *address; /* of the listener */
         pthread_mutex_t lock;
         bool hold; /* questions wait for stand_release */
         struct auth_key held[STAND_HELD_MAX];
         enum server_verdict verdict[STAND_HELD_MAX];
-        int holds, asked, recalled, owners, troubles, renewals;
+        int holds, asked, withdrawn, recalled, owners, troubles, renewals;
         int admitted[ADMISSION_RESULTS];
         bool no_answer; /* nothing is ever recalled, no owner found */
         bool late; /* what was asked last is recalled as soon as something is admitted, by the server's own thread */

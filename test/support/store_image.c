@@ -74,8 +74,8 @@ void image_release(struct image *i)
 static void own_weights(struct usage *u)
 {
         for (int r = 0; r < RESOURCES; r++) {
-                double *w = mem_new_array(HISTOGRAM_BUCKETS, sizeof *w);
-                histogram_lend(&u->of[r], w, HISTOGRAM_BUCKETS);
+                double *w = mem_new_array(HISTOGRAM_SUM_BUCKETS, sizeof *w);
+                histogram_lend(&u->of[r], w, HISTOGRAM_SUM_BUCKETS);
         }
 }
 

@@ -1,5 +1,6 @@
 #include "story.h"
 
+#include <ctype.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -309,7 +310,7 @@ bool stories_run(struct fake *f, struct story *stories, size_t count, int64_t ti
         return all;
 }
 
-/* --- the world --- */
+/* --- the cluster --- */
 
 static struct {
         struct story *story;
@@ -363,6 +364,37 @@ void story_release(struct story *s)
         mem_free(s->kept);
         s->failure = NULL;
         s->kept = NULL;
+}
+
+void story_play(struct fake *f, struct halflife *h, struct story *s, int64_t timeout_ms)
+{
+        bool good = stories_run(f, s, 1, timeout_ms);
+        if (!good) {
+                AUTO(mem_free) char *log = halflife_log(h);
+                fprintf(stderr, "%s", log);
+        }
+        AUTO(mem_free) char *failure = mem_string(s->failure);
+        story_release(s);
+        s->at = NULL;
+        if (failure)
+                fail_msg("%s", failure);
+}
+
+void story_define_kind(struct fake *f, const char *group, const char *kind)
+{
+        AUTO(mem_free) char *one = mem_string(kind);
+        for (char *p = one; *p; p++)
+                *p = (char)tolower((unsigned char)*p);
+        AUTO(mem_free)
+        char *crd = mem_printf(
+                "{\"apiVersion\":\"apiextensions.k8s.io/v1\",\"kind\":\"CustomResourceDefinition\",\"metadata\":{"
+                "\"name\":\"%ss.%s\"},\"spec\":{\"group\":\"%s\",\"scope\":\"Namespaced\",\"names\":{\"plural\":\"%"
+                "ss\","
+                "\"singular\":\"%s\",\"kind\":\"%s\"},\"versions\":[{\"name\":\"v1\",\"served\":true,\"storage\":true,"
+                "\"schema\":{\"openAPIV3Schema\":{\"type\":\"object\",\"x-kubernetes-preserve-unknown-fields\":true}}}]"
+                "}}",
+                one, group, group, one, one, kind);
+        fake_put(f, "kubectl", crd);
 }
 
 static void test_story(void **state)

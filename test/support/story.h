@@ -116,10 +116,14 @@ struct story {
 int stories_main(const char *group, struct story *stories, size_t count, const char *const *args,
                  void (*prepare)(struct fake *f));
 
-/* For those who run a server and a halflife of their own. */
+/* For tests that run a server and a halflife of their own. */
 struct fake *stories_server(struct story *stories, size_t count); /* CRDs loaded, usage scraped every second */
 void stories_metrics(struct fake *f, enum fake_metrics_mode mode);
 bool stories_run(struct fake *f, struct story *stories, size_t count, int64_t timeout_ms); /* all told to their end */
+/* Tell one story of a stories_server to its end, again if it was told before; fails the test, with halflife's log. */
+void story_play(struct fake *f, struct halflife *h, struct story *s, int64_t timeout_ms);
+/* Install a kind by a CRD of version v1; its plural is "widgets" where kind is "Widget". */
+void story_define_kind(struct fake *f, const char *group, const char *kind);
 char *story_path(const struct story *s, const char *path);
 /* Is the field so now? *ret_is (mem_free; NULL: not wanted) is what it is. */
 bool story_is(struct fake *f, const struct story *s, const char *path, const char *field, const char *want,

@@ -13,15 +13,22 @@
 #include "base/buf.h"
 #include "base/clock.h"
 
-int wire_open(const char *address)
+int wire_open_from(const char *address, unsigned from)
 {
-        struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-        at.sin_port = htons((uint16_t)atoi(strrchr(address, ':') + 1));
+        struct sockaddr_in to = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)}, us = to;
+        to.sin_port = htons((uint16_t)atoi(strrchr(address, ':') + 1));
+        us.sin_addr.s_addr = htonl((INADDR_LOOPBACK & ~0xffffu) + from);
         int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-        if (fd >= 0 && connect(fd, (struct sockaddr *)&at, sizeof at) == 0)
+        if (fd >= 0 && bind(fd, (struct sockaddr *)&us, sizeof us) == 0 &&
+            connect(fd, (struct sockaddr *)&to, sizeof to) == 0)
                 return fd;
         fprintf(stderr, "connect to %s: %s\n", address, strerror(errno));
         abort();
+}
+
+int wire_open(const char *address)
+{
+        return wire_open_from(address, 1);
 }
 
 bool wire_send(int fd, const char *bytes, size_t len)

@@ -15,10 +15,11 @@ import (
 	"time"
 )
 
-// Client sends requests to one API server with a client certificate.
+// Client sends requests to one API server with a client certificate, or with a token.
 type Client struct {
 	Server string
 	http   *http.Client
+	token  string // "": the certificate
 }
 
 // Error is an answer that is not a success.
@@ -61,6 +62,13 @@ func New(server, ca, cert, key string) (*Client, error) {
 	return &Client{Server: server, http: &http.Client{Transport: transport}}, nil
 }
 
+// WithToken makes a client of the same API server that a token identifies.
+func (c *Client) WithToken(token string) *Client {
+	transport := c.http.Transport.(*http.Transport).Clone()
+	transport.TLSClientConfig.Certificates = nil
+	return &Client{Server: c.Server, http: &http.Client{Transport: transport}, token: token}
+}
+
 // Do sends one request and gives the answer's body. A write names its content type; "" sends no body.
 func (c *Client) Do(ctx context.Context, method, path, contentType string, body []byte) (io.ReadCloser, error) {
 	req, err := http.NewRequestWithContext(ctx, method, c.Server+path, bytes.NewReader(body))
@@ -69,6 +77,9 @@ func (c *Client) Do(ctx context.Context, method, path, contentType string, body 
 	}
 	req.Header.Set("Accept", "application/json")
 	req.Header.Set("User-Agent", "halflife-e2e")
+	if c.token != "" {
+		req.Header.Set("Authorization", "Bearer "+c.token)
+	}
 	if contentType != "" {
 		req.Header.Set("Content-Type", contentType)
 	}

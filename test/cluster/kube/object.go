@@ -1,4 +1,4 @@
-// Package kube talks to the API server: a small client of its own, and kubectl.
+// Package kube talks to the API server: a small client of its own, and the programs that people use.
 package kube
 
 import (

@@ -8,9 +8,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"os/exec"
-	"path/filepath"
-	"regexp"
 	"runtime"
 	"strings"
 )
@@ -21,15 +18,17 @@ const (
 	Pause = "halflife.test/pause:1"
 )
 
-// BurnImages writes the archive of both, from the program that lies at that path.
+// BurnImages writes an archive of both (OCI layout), from the static program that lies at that path: one layer, and an
+// entry point for each name.
 func BurnImages(archive, program string) error {
-	return WriteImages(archive, program, "/burn", map[string][]string{Burn: {"/burn"}, Pause: {"/burn", "pause"}})
-}
-
-// WriteImages writes an archive of images (OCI layout) that hold one program of this machine at that place, with the
-// libraries that it loads: one layer, and an entry point for each name.
-func WriteImages(archive, program, place string, names map[string][]string) error {
-	layer, err := layerOf(program, place)
+	text, err := os.ReadFile(program)
+	if err != nil {
+		return err
+	}
+	layer, err := archiveOf(map[string][]byte{
+		"burn":       text,
+		"etc/passwd": []byte("root:x:0:0:root:/:/none\nhalflife:x:65532:65532:halflife:/:/none\n"),
+	})
 	if err != nil {
 		return err
 	}
@@ -37,9 +36,9 @@ func WriteImages(archive, program, place string, names map[string][]string) erro
 	layerBlob := a.blob("application/vnd.oci.image.layer.v1.tar", layer)
 	platform := object{"architecture": runtime.GOARCH, "os": "linux"}
 	var manifests []object
-	for name, entry := range names {
+	for name, entry := range map[string][]string{Burn: {"/burn"}, Pause: {"/burn", "pause"}} {
 		config := a.blobOf("application/vnd.oci.image.config.v1+json", object{"architecture": runtime.GOARCH, "os": "linux",
-			"config": object{"Entrypoint": entry, "Env": []string{"PATH=/usr/bin:/"}},
+			"config": object{"Entrypoint": entry, "Env": []string{"PATH=/"}},
 			"rootfs": object{"type": "layers", "diff_ids": []any{layerBlob["digest"]}}})
 		manifest := a.blobOf("application/vnd.oci.image.manifest.v1+json", object{"schemaVersion": 2,
 			"mediaType": "application/vnd.oci.image.manifest.v1+json", "config": config, "layers": []object{layerBlob}})
@@ -54,7 +53,7 @@ func WriteImages(archive, program, place string, names map[string][]string) erro
 		return err
 	}
 	a.files["index.json"] = index
-	data, err := archiveOf(a.files, nil)
+	data, err := archiveOf(a.files)
 	if err != nil {
 		return err
 	}
@@ -81,40 +80,12 @@ func (a *layout) blobOf(kind string, o object) object {
 	return a.blob(kind, data)
 }
 
-var libraryPath = regexp.MustCompile(`(/\S+) \(0x`)
-
-// layerOf is the file system of an image.
-func layerOf(program, place string) ([]byte, error) {
-	text, err := os.ReadFile(program)
-	if err != nil {
-		return nil, err
-	}
-	files := map[string][]byte{
-		place:         text,
-		"/etc/passwd": []byte("root:x:0:0:root:/:/none\nhalflife:x:65532:65532:halflife:/:/none\n"),
-	}
-	libraries, _ := exec.Command("ldd", program).Output() // it fails for what is static, which loads none
-	for _, match := range libraryPath.FindAllStringSubmatch(string(libraries), -1) {
-		if files[match[1]], err = os.ReadFile(match[1]); err != nil {
-			return nil, err
-		}
-	}
-	return archiveOf(files, []string{"/tmp", "/var/lib/halflife"})
-}
-
-// archiveOf packs files, as programs, and empty folders that anybody may write.
-func archiveOf(files map[string][]byte, open []string) ([]byte, error) {
+// archiveOf packs files, as programs, by their paths.
+func archiveOf(files map[string][]byte) ([]byte, error) {
 	var out bytes.Buffer
 	w := tar.NewWriter(&out)
-	for _, dir := range open {
-		head := tar.Header{Typeflag: tar.TypeDir, Name: strings.TrimPrefix(dir, "/") + "/", Mode: 0o1777}
-		if err := w.WriteHeader(&head); err != nil {
-			return nil, err
-		}
-	}
 	for path, data := range files {
-		name := strings.TrimPrefix(filepath.Clean(path), "/")
-		if err := w.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: name, Mode: 0o755, Size: int64(len(data))}); err != nil {
+		if err := w.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: path, Mode: 0o755, Size: int64(len(data))}); err != nil {
 			return nil, err
 		}
 		if _, err := w.Write(data); err != nil {

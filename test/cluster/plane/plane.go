@@ -140,8 +140,8 @@ func (pl *Plane) Client() (*kube.Client, error) {
 }
 
 // Kubectl is the administrator's too.
-func (pl *Plane) Kubectl() kube.Kubectl {
-	return kube.Kubectl{Path: pl.Set.Path("kubectl"), Kubeconfig: pl.Kubeconfig, Home: pl.Dir}
+func (pl *Plane) Kubectl() kube.Tool {
+	return kube.Tool{Path: pl.Set.Path("kubectl"), Kubeconfig: pl.Kubeconfig, Home: pl.Dir}
 }
 
 func (pl *Plane) path(name string) string { return filepath.Join(pl.Dir, name) }

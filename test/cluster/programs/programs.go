@@ -25,7 +25,7 @@ func (s Set) Path(name string) string { return filepath.Join(s.Dir, name) }
 type program struct{ name, pkg string }
 
 // ControlPlane and Argo are what one go.mod (test/cluster) builds, by the same libraries, so that those are compiled once;
-// Peer is what the other (test/cluster/peer) does.
+// Peer and Helm are what those of test/cluster/peer and test/cluster/helm do.
 var (
 	ControlPlane = []program{
 		{"etcd", "go.etcd.io/etcd/server/v3"},
@@ -41,6 +41,8 @@ var (
 	// Kubelet makes of this machine a node.
 	Kubelet = []program{{"kubelet", "k8s.io/kubernetes/cmd/kubelet"}}
 	Peer    = []program{{"recommender", "k8s.io/autoscaler/vertical-pod-autoscaler/pkg/recommender"}}
+	// Helm installs the chart.
+	Helm = []program{{"helm", "helm.sh/helm/v4/cmd/helm"}}
 )
 
 // Build makes sure that all programs of a module are in the cache folder of its go.sum and gives that folder. A program
@@ -51,28 +53,38 @@ func Build(module string, list []program, talk io.Writer) (Set, error) {
 		return Set{}, err
 	}
 	hash := sha256.Sum256(sum)
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		return Set{}, fmt.Errorf("no cache folder (set XDG_CACHE_HOME): %w", err)
-	}
-	set := Set{Dir: filepath.Join(cache, "halflife", "cluster", hex.EncodeToString(hash[:8]))}
-	if err := os.MkdirAll(set.Dir, 0o755); err != nil {
-		return Set{}, err
-	}
-	lock, err := os.OpenFile(set.Path("lock"), os.O_CREATE|os.O_RDWR, 0o644)
+	set, unlock, err := openCache("cluster", hex.EncodeToString(hash[:8]))
 	if err != nil {
 		return Set{}, err
 	}
-	defer lock.Close()
-	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
-		return Set{}, fmt.Errorf("lock '%s': %w", lock.Name(), err)
-	}
+	defer unlock()
 	for _, p := range list {
 		if err := set.build(module, p, talk); err != nil {
 			return Set{}, err
 		}
 	}
 	return set, nil
+}
+
+// openCache makes a folder of the cache and locks it against other builders until unlock.
+func openCache(kind, name string) (set Set, unlock func(), err error) {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return Set{}, nil, fmt.Errorf("no cache folder (set XDG_CACHE_HOME): %w", err)
+	}
+	set = Set{Dir: filepath.Join(cache, "halflife", kind, name)}
+	if err := os.MkdirAll(set.Dir, 0o755); err != nil {
+		return Set{}, nil, err
+	}
+	lock, err := os.OpenFile(set.Path("lock"), os.O_CREATE|os.O_RDWR, 0o644)
+	if err != nil {
+		return Set{}, nil, err
+	}
+	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
+		lock.Close()
+		return Set{}, nil, fmt.Errorf("lock '%s': %w", lock.Name(), err)
+	}
+	return set, func() { lock.Close() }, nil
 }
 
 func (s Set) build(module string, p program, talk io.Writer) error {

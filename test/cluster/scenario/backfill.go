@@ -15,11 +15,8 @@ import (
 	"halflife.dev/cluster/kube"
 	"halflife.dev/cluster/model"
 	"halflife.dev/cluster/programs"
+	"halflife.dev/cluster/stage"
 )
-
-func init() {
-	alone = append(alone, scenario{"backfill", backfill})
-}
 
 const (
 	blockSeconds  = 300 // usage is constant for so long, and so long is the step of a back-fill
@@ -30,7 +27,7 @@ const (
 
 // The usage of a block: cores, bytes.
 func pastUsage(block int) (cpu, memory float64) {
-	return 0.02 * float64(1+block*7%31), float64(30*mi) * float64(1+block*5%23)
+	return 0.02 * float64(1+block*7%31), float64(30*stage.Mi) * float64(1+block*5%23)
 }
 
 // openMetrics is a day of what cAdvisor told of a pod that is gone, by cores, and the kubelet beside it, ten times as much:
@@ -91,18 +88,18 @@ func livePercentile(r model.Resource, p float64, value func(block int) float64) 
 
 // secured is a Prometheus that wants a client certificate, a user and a password, with a day of data.
 type secured struct {
-	t                    *T
+	t                    *stage.T
 	port                 int
 	bin, dir             string
 	cert, key, ca, login string
 }
 
-func (t *T) secured() *secured {
-	p := &secured{t: t, port: t.freePort(), dir: filepath.Join(t.Dir, "prometheus-"+t.Name)}
+func newSecured(t *stage.T) *secured {
+	p := &secured{t: t, port: t.FreePort(), dir: filepath.Join(t.Dir, "prometheus-"+t.Name)}
 	var err error
 	p.bin, err = programs.Debian("prometheus", os.Stderr)
 	t.Check(err)
-	p.cert, p.key, p.ca = t.files(p.dir)
+	p.cert, p.key, p.ca = t.WriteCertificate(p.dir)
 	p.login = p.write("password", "histories from before\n")
 	p.write("prometheus.yml", "global: {scrape_interval: 30s}\n")
 	// The password by bcrypt, of the least cost.
@@ -139,20 +136,8 @@ func (p *secured) settings() []string {
 	}
 }
 
-// counted is a metric without labels; 0 where it is not there yet.
-func (h *Halflife) counted(name string) float64 {
-	page, _ := h.Page("/metrics")
-	for _, line := range strings.Split(page, "\n") {
-		if value, ok := strings.CutPrefix(line, name+" "); ok {
-			n, _ := strconv.ParseFloat(value, 64)
-			return n
-		}
-	}
-	return 0
-}
-
 // whatIf is the model of a resource by another percentile, from the database.
-func (t *T) whatIf(h *Halflife, resource string, percentile int) float64 {
+func whatIf(t *stage.T, h *stage.Halflife, resource string, percentile int) float64 {
 	out, err := exec.Command(t.Binary(), "explain", "--database", filepath.Join(h.Dir, "halflife.db"), "-n", t.NS, "-o", "json",
 		"--resource", resource, "--percentile", fmt.Sprint(percentile), "deploy/web").CombinedOutput()
 	if err != nil {
@@ -165,7 +150,7 @@ func (t *T) whatIf(h *Halflife, resource string, percentile int) float64 {
 	return quantityOf(t, number.Text("model"))
 }
 
-func quantityOf(t *T, text string) float64 {
+func quantityOf(t *stage.T, text string) float64 {
 	for suffix, factor := range map[string]float64{"m": 1e-3, "Mi": 1 << 20, "Gi": 1 << 30, "Ki": 1 << 10} {
 		if digits, ok := strings.CutSuffix(text, suffix); ok {
 			n, err := strconv.ParseFloat(digits, 64)
@@ -180,18 +165,18 @@ func quantityOf(t *T, text string) float64 {
 
 // A day that only Prometheus has seen, of a pod that is gone, becomes a history that equals the live stream's within one
 // bucket: also when Prometheus comes late, halflife is killed before, and ends and starts again after; once.
-func backfill(t *T) {
+func backfill(t *stage.T) {
 	t.Namespace()
-	profile := quick("Recommend")
+	profile := stage.QuickProfile("Recommend")
 	profile["apply"].(M)["minHistory"] = "12h"
 	t.Profile(profile)
-	t.Apply(t.deployment("web", 1, app(310, 300*mi)))
-	prometheus := t.secured()
+	t.Apply(t.NewDeployment("web", 1, stage.AppUsing(310, 300*stage.Mi)))
+	prometheus := newSecured(t)
 
-	h := t.own(prometheus.settings()...)
-	t.RecIn("deployment-web", "Learning", soon)
-	t.Eventually("it says that Prometheus is away", soon, func() error {
-		if h.counted("halflife_backfill_failures_total") == 0 {
+	h := t.StartOwn(prometheus.settings()...)
+	t.RecIn("deployment-web", "Learning", stage.Soon)
+	t.Eventually("it says that Prometheus is away", stage.Soon, func() error {
+		if h.Counter("halflife_backfill_failures_total") == 0 {
 			return fmt.Errorf("no slice failed yet")
 		}
 		return nil
@@ -202,34 +187,34 @@ func backfill(t *T) {
 
 	prometheus.start()
 	t.Check(h.Start())
-	t.Eventually("the day is loaded", soon, func() error {
-		if h.counted("halflife_backfill_targets_total") == 0 {
+	t.Eventually("the day is loaded", stage.Soon, func() error {
+		if h.Counter("halflife_backfill_targets_total") == 0 {
 			return fmt.Errorf("no target is; %s", h.Said("backfill", 5))
 		}
 		return nil
 	})
-	rec := t.RecIn("deployment-web", "Ready", soon)
+	rec := t.RecIn("deployment-web", "Ready", stage.Soon)
 	samples, err := strconv.Atoi(rec.Text("status", "samples"))
 	t.Check(err)
 	if samples < blocks-2 || samples > blocks+60 {
 		t.Fatalf("%d samples, of %d points and what was learned live since", samples, blocks)
 	}
-	t.closeToLive(h)
+	closeToLive(t, h)
 
 	code, _, err := h.Terminate()
 	t.Check(err)
 	if code != 0 {
 		t.Fatalf("exit code %d", code)
 	}
-	t.again(h)
-	if n := h.counted("halflife_backfill_slices_total"); n != 0 {
+	t.StartAgain(h)
+	if n := h.Counter("halflife_backfill_slices_total"); n != 0 {
 		t.Fatalf("after a restart %g slices were asked for once more", n)
 	}
 	t.Notef("%d points and samples; the rest by explain, within a bucket", samples)
 }
 
 // closeToLive compares percentiles with those of the live stream.
-func (t *T) closeToLive(h *Halflife) {
+func closeToLive(t *stage.T, h *stage.Halflife) {
 	for _, p := range []int{50, 75, 90, 95} {
 		cpu := livePercentile(model.CPU, float64(p), func(b int) float64 { v, _ := pastUsage(b); return v })
 		memory := livePercentile(model.Memory, float64(p), func(b int) float64 { _, v := pastUsage(b); return v })
@@ -238,7 +223,7 @@ func (t *T) closeToLive(h *Halflife) {
 			if resource == "memory" {
 				r = model.Memory
 			}
-			got := t.whatIf(h, resource, p)
+			got := whatIf(t, h, resource, p)
 			if apart := r.Apart(got, want); apart > 1 {
 				t.Fatalf("P%d of %s is %g, %d buckets from the live stream's %g", p, resource, got, apart, want)
 			}

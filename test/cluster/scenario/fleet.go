@@ -7,11 +7,8 @@ import (
 
 	"halflife.dev/cluster/kube"
 	"halflife.dev/cluster/model"
+	"halflife.dev/cluster/stage"
 )
-
-func init() {
-	alone = append(alone, scenario{"fleet", fleet})
-}
 
 const (
 	fleetSize = 1000 // Deployments
@@ -21,12 +18,12 @@ const (
 // fleetUsage is what deployment i uses: a few values, so that neighbours differ.
 func fleetUsage(i int) (cpu, memory int64) {
 	cpus := []int64{25, 77, 137, 230, 410, 612, 1480}
-	memories := []int64{40 * mi, 90 * mi, 150 * mi, 210 * mi, 300 * mi, 333 * mi, 700 * mi}
+	memories := []int64{40 * stage.Mi, 90 * stage.Mi, 150 * stage.Mi, 210 * stage.Mi, 300 * stage.Mi, 333 * stage.Mi, 700 * stage.Mi}
 	return cpus[i%len(cpus)], memories[i/len(cpus)%len(memories)]
 }
 
 // createFleet makes the deployments, several at once, and waits until all their pods run.
-func (t *T) createFleet() {
+func createFleet(t *stage.T) {
 	work, errs := make(chan int), make(chan error, fleetSize)
 	var wait sync.WaitGroup
 	for range 8 {
@@ -35,7 +32,7 @@ func (t *T) createFleet() {
 			defer wait.Done()
 			for i := range work {
 				cpu, memory := fleetUsage(i)
-				_, err := t.Post(t.path("deployments", ""), t.deployment(fmt.Sprintf("fleet-%d", i), fleetPods, app(cpu, memory)))
+				_, err := t.Post(t.Path("deployments", ""), t.NewDeployment(fmt.Sprintf("fleet-%d", i), fleetPods, stage.AppUsing(cpu, memory)))
 				errs <- err
 			}
 		}()
@@ -48,8 +45,8 @@ func (t *T) createFleet() {
 	for range fleetSize {
 		t.Check(<-errs)
 	}
-	t.Eventually("all pods of the fleet run", 3*soon, func() error {
-		list, err := t.Get(t.path("deployments", ""))
+	t.Eventually("all pods of the fleet run", 3*stage.Soon, func() error {
+		list, err := t.Get(t.Path("deployments", ""))
 		if err != nil {
 			return err
 		}
@@ -65,8 +62,8 @@ func (t *T) createFleet() {
 }
 
 // fleetRight is an error unless every recommendation is there and exact.
-func (t *T) fleetRight() error {
-	list, err := t.Get(t.path("recommendations", ""))
+func fleetRight(t *stage.T) error {
+	list, err := t.Get(t.Path("recommendations", ""))
 	if err != nil {
 		return err
 	}
@@ -79,9 +76,9 @@ func (t *T) fleetRight() error {
 		name := fmt.Sprintf("deployment-fleet-%d", i)
 		cpu, memory := fleetUsage(i)
 		c := got[name].Named("app", "status", "containers")
-		err := expect(model.CPU, model.CPUDefault, cpu, 2000).compare(c.Object("cpu"))
+		err := stage.Expect(model.CPU, model.CPUDefault, cpu, 2000).Compare(c.Object("cpu"))
 		if err == nil {
-			err = expect(model.Memory, model.MemoryDefault, memory, 1024*mi).compare(c.Object("memory"))
+			err = stage.Expect(model.Memory, model.MemoryDefault, memory, 1024*stage.Mi).Compare(c.Object("memory"))
 		}
 		if err == nil && got[name].Text("status", "state") != "Ready" {
 			err = fmt.Errorf("state %s", got[name].Text("status", "state"))
@@ -100,13 +97,13 @@ func (t *T) fleetRight() error {
 
 // A thousand Deployments: every recommendation right, what it costs printed; and once all is said, ten cycles without a
 // single write, by the API server's own record.
-func fleet(t *T) {
+func fleet(t *stage.T) {
 	t.Namespace()
-	h := t.own()
-	t.Profile(quick("Recommend"))
-	t.createFleet()
+	h := t.StartOwn()
+	t.Profile(stage.QuickProfile("Recommend"))
+	createFleet(t)
 	start := time.Now()
-	t.Eventually("every recommendation is right", soon, t.fleetRight)
+	t.Eventually("every recommendation is right", stage.Soon, func() error { return fleetRight(t) })
 	t.Notef("%d recommendations right %.0f s after the last pod ran", fleetSize, time.Since(start).Seconds())
 	t.Cycles(h, 3)
 
@@ -117,12 +114,12 @@ func fleet(t *T) {
 	t.Cycles(h, cycles)
 	cpuAfter, resident, err := h.Usage()
 	t.Check(err)
-	asked := t.Audit.Since(mark, account)
-	t.Notef("memory %.1f MiB, CPU %.3f s a cycle, %.1f API requests a cycle (%s)", float64(resident)/mi,
-		(cpuAfter-cpuBefore)/cycles, float64(len(asked))/cycles, Summary(asked))
-	if writes := Writes(asked); len(writes) > 0 {
-		t.Fatalf("%d writes in %d quiet cycles: %s, the first %s", len(writes), cycles, Summary(writes), writes[0].URI)
+	asked := t.Audit.Since(mark, stage.LearnerUser)
+	t.Notef("memory %.1f MiB, CPU %.3f s a cycle, %.1f API requests a cycle (%s)", float64(resident)/stage.Mi,
+		(cpuAfter-cpuBefore)/cycles, float64(len(asked))/cycles, stage.Summary(asked))
+	if writes := stage.Writes(asked); len(writes) > 0 {
+		t.Fatalf("%d writes in %d quiet cycles: %s, the first %s", len(writes), cycles, stage.Summary(writes), writes[0].URI)
 	}
 	t.Notef("0 writes in %d quiet cycles", cycles)
-	t.Check(t.fleetRight())
+	t.Check(fleetRight(t))
 }

@@ -6,11 +6,8 @@ import (
 
 	"halflife.dev/cluster/kube"
 	"halflife.dev/cluster/model"
+	"halflife.dev/cluster/stage"
 )
-
-func init() {
-	doored = append(doored, scenario{"flow", flow}, scenario{"flow-rollout", flowRollout})
-}
 
 // flowManifest is what an owner keeps in his repository, comments and all. Only the image differs from deploy to deploy.
 const flowManifest = `# %[1]s, as its owner wrote it
@@ -47,42 +44,43 @@ const flowUsed = 345 // of two cores, so that about 0.4 is recommended
 
 // flowDeploy is one manifest deployed in each way, again and again, each with a workload of its own.
 type flowDeploy struct {
-	ways
+	stage.Ways
 	tag    int
 	silent bool
 	table  [][]string
 }
 
 func (f *flowDeploy) manifest(name, at string) string {
-	return fmt.Sprintf(flowManifest, name, f.t.NS, at, fmt.Sprint(f.tag), flowUsed, f.silent)
+	return fmt.Sprintf(flowManifest, name, f.T.NS, at, fmt.Sprint(f.tag), flowUsed, f.silent)
 }
 
 // next is the next deploy of the same manifests in all four ways: each pod then asks for that CPU, and for its memory as
 // ever; where the request is ours, it remembers the owner's.
 func (f *flowDeploy) next(situation, cpu, reason string) {
-	t := f.t
-	for _, w := range fourWays {
+	t := f.T
+	for _, w := range stage.FourWays {
 		query := ""
 		if f.tag == 0 {
-			query = "?container=app&original=cpu:2,memory:1Gi&labels=" + "app%3D" + w.name + ",at%3D" + w.at
+			query = "?container=app&original=cpu:2,memory:1Gi&labels=" + "app%3D" + w.Name + ",at%3D" + w.At
 		}
-		t.Agree(f.token, "deploy/"+w.name, query, cpu, reason, soon)
+		t.WaitAgree(f.Token, "deploy/"+w.Name, query, cpu, reason, stage.Soon)
 	}
 	f.tag++
 	row := []string{situation}
-	for _, w := range fourWays {
-		f.deploy(w.name, f.manifest(w.name, w.at))
+	for _, w := range stage.FourWays {
+		f.Deploy(w.Name, f.manifest(w.Name, w.At))
 	}
-	for _, w := range fourWays {
-		pod := t.cameWith(fmt.Sprintf("%s: %s runs again", situation, w.name), w.name, fmt.Sprint(f.tag), cpu)
-		asks := container(pod.Object("spec"), "app").Object("resources", "requests")
+	for _, w := range stage.FourWays {
+		pod := t.WaitAdmittedPod(fmt.Sprintf("%s: %s runs again", situation, w.Name), w.Name, fmt.Sprint(f.tag), cpu)
+		asks := stage.FindContainer(pod.Object("spec"), "app").Object("resources", "requests")
 		row = append(row, asks.Text("cpu")+" "+asks.Text("memory"))
-		if err := t.asksFor(pod, cpu); err != nil {
+		if err := asksFor(t, pod, cpu); err != nil {
 			t.Fatalf("%s: %v", situation, err)
 		}
 		notes := pod.Object("metadata", "annotations")
-		if got := kube.Parse(notes.Text(originals)).Text("app", "requests", "cpu"); (cpu == "2") != (got == "") || (got != "" && got != "2") {
-			t.Fatalf("%s: %s remembers '%s' of its owner: %s", situation, w.name, got, notes)
+		got := kube.Parse(notes.Text(stage.OriginalsAnnotation)).Text("app", "requests", "cpu")
+		if (cpu == "2") != (got == "") || (got != "" && got != "2") {
+			t.Fatalf("%s: %s remembers '%s' of its owner: %s", situation, w.Name, got, notes)
 		}
 	}
 	f.table = append(f.table, row)
@@ -91,38 +89,38 @@ func (f *flowDeploy) next(situation, cpu, reason string) {
 // silence makes the pods look as if they had told nothing for long.
 func (f *flowDeploy) silence() {
 	long := time.Now().Add(-20 * time.Minute).UTC().Format(time.RFC3339)
-	for _, w := range fourWays {
-		for _, p := range f.t.Pods(w.name) {
-			_, err := f.t.Merge(f.t.path("pods", p.Name())+"/status", M{"status": M{"startTime": long}})
-			f.t.Check(err)
+	for _, w := range stage.FourWays {
+		for _, p := range f.T.Pods(w.Name) {
+			_, err := f.T.Merge(f.T.Path("pods", p.Name())+"/status", M{"status": M{"startTime": long}})
+			f.T.Check(err)
 		}
 	}
 }
 
 func (f *flowDeploy) hold(value string) {
-	for _, w := range fourWays {
-		f.t.Ctl("-n", f.t.NS, "annotate", "--overwrite", "rec", "deployment-"+w.name, value)
+	for _, w := range stage.FourWays {
+		f.T.Ctl("-n", f.T.NS, "annotate", "--overwrite", "rec", "deployment-"+w.Name, value)
 	}
 }
 
 // A workload's life, deployed in four ways with one result: the static factor first, again while it is learned, then what
 // was learned, the last good value while nothing is heard of it, and the owner's own whenever somebody holds it.
-func flow(t *T) {
+func flow(t *stage.T) {
 	t.Namespace()
-	f := &flowDeploy{ways: t.ways()}
+	f := &flowDeploy{Ways: t.NewWays()}
 	apply := func(field string, value any) func(M) {
 		return func(spec M) { spec["apply"].(M)[field] = value }
 	}
 	learned := model.CPU.Text(model.CPUDefault.Target(model.CPU.Model(flowUsed), 2000))
 
-	t.profilesAt(apply("minHistory", "1h"))
+	t.ProfilesAt(apply("minHistory", "1h"))
 	f.next("first deploy, NoData", "1", "Static")
-	for _, w := range fourWays {
-		t.RecIn("deployment-"+w.name, "Learning", soon)
+	for _, w := range stage.FourWays {
+		t.RecIn("deployment-"+w.Name, "Learning", stage.Soon)
 	}
 	f.next("Learning", "1", "Static")
 
-	t.profilesAt(func(M) {})
+	t.ProfilesAt(func(M) {})
 	f.silent = true
 	f.next("Ready", learned, "Lowered")
 	f.silence()
@@ -131,23 +129,23 @@ func flow(t *T) {
 	f.hold("halflife.dev/hold=a sale")
 	f.next("held by a person", "2", "Paused")
 	f.hold("halflife.dev/hold-")
-	t.profilesAt(func(spec M) { spec["paused"] = true })
+	t.ProfilesAt(func(spec M) { spec["paused"] = true })
 	f.next("profile paused", "2", "Paused")
-	t.profilesAt(apply("mode", "Recommend"))
+	t.ProfilesAt(apply("mode", "Recommend"))
 	f.next("mode Recommend", "2", "RecommendOnly")
-	t.profilesAt(func(M) {})
+	t.ProfilesAt(func(M) {})
 	f.next("Ready again", learned, "Lowered")
 
-	t.noteTable(f.table)
+	t.NoteTable(f.table)
 }
 
 // Under Rollout a deploy is sized too, and halflife goes on by itself: the static factor starts no rollout but acts at a deploy,
 // what is learned starts one, and the next deploy of the same manifest is one rollout and not two.
-func flowRollout(t *T) {
+func flowRollout(t *stage.T) {
 	t.Namespace()
-	f := &flowDeploy{ways: t.ways()}
+	f := &flowDeploy{Ways: t.NewWays()}
 	profile := func(minHistory string) {
-		spec := onDeploy("Pod")
+		spec := stage.OnDeployProfile("Pod")
 		spec["resources"] = M{"memory": M{"enabled": false}}
 		spec["apply"].(M)["mode"], spec["apply"].(M)["minHistory"] = "Rollout", minHistory
 		t.Profile(spec)
@@ -156,10 +154,10 @@ func flowRollout(t *T) {
 	names := []string{"rest", "cli", "at-workload"}
 	runs := func(what, cpu string, revisions int) {
 		for _, name := range names {
-			t.Eventually(name+": "+what, soon, func() error {
-				pod, err := t.podWith(name, fmt.Sprint(f.tag))
+			t.Eventually(name+": "+what, stage.Soon, func() error {
+				pod, err := t.PodWith(name, fmt.Sprint(f.tag))
 				if err == nil {
-					err = t.asksFor(pod, cpu)
+					err = asksFor(t, pod, cpu)
 				}
 				return err
 			})
@@ -174,33 +172,33 @@ func flowRollout(t *T) {
 	deploy := func() {
 		f.tag++
 		for _, name := range names {
-			f.deploy(name, f.manifest(name, "rollout"))
+			f.Deploy(name, f.manifest(name, "rollout"))
 		}
 	}
 	profile("1h")
 	for _, name := range names {
-		t.Agree(f.token, "deploy/"+name, "?container=app&original=cpu:2,memory:1Gi", "1", "Static", soon)
+		t.WaitAgree(f.Token, "deploy/"+name, "?container=app&original=cpu:2,memory:1Gi", "1", "Static", stage.Soon)
 	}
 	deploy()
 	runs("first deploy", "1", 1)
 	for _, name := range names {
-		t.RecIn("deployment-"+name, "Learning", soon)
+		t.RecIn("deployment-"+name, "Learning", stage.Soon)
 	}
 	runs("learning", "1", 1)
 	profile("0s")
 	runs("learned, by a rollout", learned, 2)
 	for _, name := range names {
-		t.Agree(f.token, "deploy/"+name, "", learned, "Lowered", soon)
+		t.WaitAgree(f.Token, "deploy/"+name, "", learned, "Lowered", stage.Soon)
 	}
 	deploy()
 	runs("the next deploy", learned, 3)
-	t.Cycles(t.halflife, 2)
+	t.Cycles(t.Learner, 2)
 	runs("two cycles later", learned, 3)
 }
 
 // asksFor is an error unless a pod's container app asks for that CPU, and for its memory as ever.
-func (t *T) asksFor(pod kube.Object, cpu string) error {
-	asks := container(pod.Object("spec"), "app").Object("resources", "requests")
+func asksFor(t *stage.T, pod kube.Object, cpu string) error {
+	asks := stage.FindContainer(pod.Object("spec"), "app").Object("resources", "requests")
 	if asks.Text("cpu") != cpu || asks.Text("memory") != "1Gi" {
 		return fmt.Errorf("pod %s asks for %s, not %s of CPU and 1Gi", pod.Name(), asks, cpu)
 	}

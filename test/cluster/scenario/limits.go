@@ -3,21 +3,9 @@ package scenario
 import (
 	"fmt"
 	"regexp"
+
+	"halflife.dev/cluster/stage"
 )
-
-func init() {
-	doored = append(doored, scenario{"limits", limits})
-}
-
-// In gives the scenario another namespace beside its own, removed with it.
-func (t *T) In(name string) *T {
-	other := *t
-	other.NS = "e2e-" + t.Name + "-" + name
-	_, err := t.Post("/api/v1/namespaces", M{"apiVersion": "v1", "kind": "Namespace",
-		"metadata": M{"name": other.NS, "labels": M{"e2e": t.Name}}})
-	t.Check(err)
-	return &other
-}
 
 const limitsManifest = `apiVersion: apps/v1
 kind: Deployment
@@ -71,48 +59,48 @@ var limitCases = []struct {
 }
 
 // limits deploys each of them in four ways, with one result that the API server takes.
-func limits(t *T) {
+func limits(t *stage.T) {
 	t.Namespace()
-	t.profilesAt(func(M) {})
-	token, kubeconfig := t.Pipeline("ci", append(Renderer(), Reader("get"))...)
+	t.ProfilesAt(func(M) {})
+	token, kubeconfig := t.Pipeline("ci", append(stage.RenderRules(), stage.ReadRule("get"))...)
 	var table [][]string
 	for _, c := range limitCases {
 		in := t.In(c.name)
-		by := ways{in, token, kubeconfig}
+		by := stage.Ways{T: in, Token: token, Kubeconfig: kubeconfig}
 		if c.limits != "" {
 			in.CtlIn("apiVersion: v1\nkind: LimitRange\nmetadata: {name: sizes, namespace: "+in.NS+"}\nspec: {limits: ["+
 				c.limits+"]}\n", "apply", "-f", "-")
 		}
 		row := []string{c.name}
-		for _, w := range fourWays {
-			manifest := fmt.Sprintf(limitsManifest, w.name, in.NS, w.at, c.resources)
+		for _, w := range stage.FourWays {
+			manifest := fmt.Sprintf(limitsManifest, w.Name, in.NS, w.At, c.resources)
 			if c.hpa { // render goes by those beside it, admission by those that are there
-				hpa := fmt.Sprintf(limitsHPA, w.name, in.NS)
-				if both := hpa + manifest; by.rendered(w.name, both) != both {
-					t.Fatalf("rendered beside its autoscaler:\n%s", by.rendered(w.name, both))
+				hpa := fmt.Sprintf(limitsHPA, w.Name, in.NS)
+				if both := hpa + manifest; by.Rendered(w.Name, both) != both {
+					t.Fatalf("rendered beside its autoscaler:\n%s", by.Rendered(w.Name, both))
 				}
 				in.CtlIn(hpa, "apply", "-f", "-")
 			}
-			in.renders(by.token, manifest, c.cpu, c.left)
-			by.deploy(w.name, manifest)
+			renders(in, by.Token, manifest, c.cpu, c.left)
+			by.Deploy(w.Name, manifest)
 		}
-		for _, w := range fourWays {
-			in.cameWith(c.name+": "+w.name+" runs", w.name, "1", c.cpu)
+		for _, w := range stage.FourWays {
+			in.WaitAdmittedPod(c.name+": "+w.Name+" runs", w.Name, "1", c.cpu)
 			row = append(row, c.cpu)
 		}
 		table = append(table, row)
 	}
-	t.noteTable(table)
+	t.NoteTable(table)
 }
 
 // renders waits until the one that learns and the replica both render a manifest to that CPU, or leave it.
-func (t *T) renders(token, manifest, cpu string, left bool) {
+func renders(t *stage.T, token, manifest, cpu string, left bool) {
 	asks := regexp.MustCompile(`requests: *\{cpu: "?` + cpu + `"?[,}]`)
-	t.Eventually("rendered to '"+cpu+"' in "+t.NS, soon, func() error {
-		for _, h := range t.mine() {
+	t.Eventually("rendered to '"+cpu+"' in "+t.NS, stage.Soon, func() error {
+		for _, h := range t.Halflives() {
 			body := t.Render(h, token, manifest).Body
 			if left != (body == manifest) || (!left && !asks.MatchString(body)) {
-				return fmt.Errorf("halflife %s renders:\n%s", h.command, body)
+				return fmt.Errorf("halflife %s renders:\n%s", h.Command, body)
 			}
 		}
 		return nil

@@ -11,33 +11,30 @@ import (
 	"time"
 
 	"halflife.dev/cluster/kube"
+	"halflife.dev/cluster/stage"
 )
 
-func init() {
-	alone = append(alone, scenario{"outage", outage})
-}
-
 // What halflife stands on goes away, part by part. It never exits, patches nothing meanwhile, and recovers by itself.
-func outage(t *T) {
+func outage(t *stage.T) {
 	t.Namespace()
 	t.Check(t.Plane.RemoveMetricsAPI())
 	defer func() { _ = t.Plane.RegisterMetricsAPI() }()
-	h := t.own()
-	t.Profile(quick("Rollout"))
-	t.Apply(t.deployment("web", 2, app(usedCPU, usedMemory)))
-	t.Apply(t.deployment("doomed", 2, app(usedCPU, usedMemory)))
-	t.RecIn("deployment-web", "NoData", soon)
-	t.Eventually("the profile tells that usage cannot be read", soon, func() error {
-		p, err := t.Get(api + "/clusterprofiles/e2e-outage")
+	h := t.StartOwn()
+	t.Profile(stage.QuickProfile("Rollout"))
+	t.Apply(t.NewDeployment("web", 2, stage.App()))
+	t.Apply(t.NewDeployment("doomed", 2, stage.App()))
+	t.RecIn("deployment-web", "NoData", stage.Soon)
+	t.Eventually("the profile tells that usage cannot be read", stage.Soon, func() error {
+		p, err := t.Get(stage.APIPath + "/clusterprofiles/e2e-outage")
 		if err == nil && !strings.Contains(strings.ToLower(p.Text("status", "conditions")), "metrics") {
 			err = fmt.Errorf("its conditions are %s", p.Text("status", "conditions"))
 		}
 		return err
 	})
 	t.Check(t.Plane.RegisterMetricsAPI())
-	cpu, _ := targets(usedCPU, usedMemory)
-	t.Eventually("with usage it is lowered", soon, func() error { return t.podsAsk("web", "app", "cpu", cpu, 2) })
-	t.RecIn("deployment-doomed", "Ready", soon)
+	cpu, _ := stage.Targets()
+	t.Eventually("with usage it is lowered", stage.Soon, func() error { return t.PodsAsk("web", "app", "cpu", cpu, 2) })
+	t.RecIn("deployment-doomed", "Ready", stage.Soon)
 
 	t.Plane.Metrics.Stop()
 	gone := time.Now()
@@ -50,58 +47,58 @@ func outage(t *T) {
 	t.Cycles(h, 2) // it has seen that there is none
 	mark := t.Audit.Mark()
 	t.Ctl("-n", t.NS, "set", "resources", "deployment/web", "-c", "app", "--requests=cpu=1,memory=512Mi")
-	t.apiServerAway(h)
-	t.historyAway(h)
-	t.RecIn("deployment-web", "Stale", 2*soon)
-	if away := time.Since(gone); away < 10*Interval {
+	apiServerAway(t, h)
+	historyAway(t, h)
+	t.RecIn("deployment-web", "Stale", 2*stage.Soon)
+	if away := time.Since(gone); away < 10*stage.Interval {
 		t.Fatalf("stale after only %s", away)
 	}
-	for _, r := range Writes(t.Audit.Since(mark, account)) {
+	for _, r := range stage.Writes(t.Audit.Since(mark, stage.LearnerUser)) {
 		if r.Object.Resource == "deployments" {
 			t.Fatalf("patched without usage: %s %s", r.Verb, r.URI)
 		}
 	}
-	if got := request(t.Workload("deployments", "web"), "app", "cpu"); got != "1" {
+	if got := stage.Requested(t.Workload("deployments", "web"), "app", "cpu"); got != "1" {
 		t.Fatalf("the owner's request of 1 became %s", got)
 	}
 	t.Notef("metrics-server gone for %.0f s", time.Since(gone).Seconds())
 	restarted = true
 	t.Check(t.Plane.Metrics.Start(false))
-	t.RecIn("deployment-web", "Ready", soon)
-	t.Eventually("it is lowered again", soon, func() error { return t.podsAsk("web", "app", "cpu", cpu, 2) })
-	t.RecIn("deployment-born", "Ready", soon)
+	t.RecIn("deployment-web", "Ready", stage.Soon)
+	t.Eventually("it is lowered again", stage.Soon, func() error { return t.PodsAsk("web", "app", "cpu", cpu, 2) })
+	t.RecIn("deployment-born", "Ready", stage.Soon)
 	t.Check(h.Alive())
 }
 
 // apiServerAway restarts the API server under halflife's feet.
-func (t *T) apiServerAway(h *Halflife) {
+func apiServerAway(t *stage.T, h *stage.Halflife) {
 	t.Plane.APIServer.Stop()
 	t.Check(t.Plane.StartAPIServer())
 	if _, err := h.Page("/readyz"); err != nil {
 		t.Fatalf("not ready after the API server's restart: %v", err)
 	}
 	t.Cycles(h, 2)
-	t.Apply(t.deployment("after", 1, app(usedCPU, usedMemory)))
-	t.RecIn("deployment-after", "NoData", soon)
+	t.Apply(t.NewDeployment("after", 1, stage.App()))
+	t.RecIn("deployment-after", "NoData", stage.Soon)
 }
 
 // historyAway makes every version that halflife has seen too old: it sleeps, things happen, the API server starts afresh
 // and etcd forgets. Its watches then end with 410.
-func (t *T) historyAway(h *Halflife) {
+func historyAway(t *stage.T, h *stage.Halflife) {
 	h.Signal(syscall.SIGSTOP)
 	defer h.Signal(syscall.SIGCONT)
 	t.Ctl("-n", t.NS, "delete", "deployment", "doomed")
-	t.Apply(t.deployment("born", 1, app(usedCPU, usedMemory)))
+	t.Apply(t.NewDeployment("born", 1, stage.App()))
 	t.Plane.APIServer.Stop()
 	t.Check(t.Plane.StartAPIServer())
-	t.Check(t.compact())
+	t.Check(compact(t))
 	h.Signal(syscall.SIGCONT)
-	t.RecIn("deployment-born", "NoData", soon)
+	t.RecIn("deployment-born", "NoData", stage.Soon)
 	t.Check(h.Alive())
 }
 
 // compact makes etcd forget all but the present.
-func (t *T) compact() error {
+func compact(t *stage.T) error {
 	var now struct{ Header struct{ Revision string } }
 	if err := etcd(t.Plane.EtcdURL, "/v3/kv/range", M{"key": "AA=="}, &now); err != nil {
 		return err

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"halflife.dev/cluster/plane"
+	"halflife.dev/cluster/stage"
 )
 
 const (
@@ -29,20 +30,19 @@ type side struct {
 
 // ComparePeer runs halflife and the VPA recommender (a built program, with the folder of its source for the CRDs) on the
 // same pods at the same time and prints what each costs once both have said what they recommend.
-func ComparePeer(w *World, recommender, source string, out io.Writer) (err error) {
-	t := &T{World: w, Name: "peer"}
-	return t.play(func(t *T) {
+func ComparePeer(w *stage.World, recommender, source string, out io.Writer) (err error) {
+	return stage.Play(w, "peer", func(t *stage.T) {
 		t.Namespace()
-		t.Profile(quick("Recommend"))
-		t.createFleet()
-		theirs := t.startPeer(recommender, source)
+		t.Profile(stage.QuickProfile("Recommend"))
+		createFleet(t)
+		theirs := startPeer(t, recommender, source)
 		defer theirs.Stop()
-		ours := t.own("--interval", peerInterval.String(), "--status-interval", "10m", "--checkpoint-interval", "5m")
-		t.Eventually("every recommendation of ours is right", 10*time.Minute, t.fleetRight)
-		t.Eventually("every recommendation of theirs is there", 10*time.Minute, t.peerReady)
+		ours := t.StartOwn("--interval", peerInterval.String(), "--status-interval", "10m", "--checkpoint-interval", "5m")
+		t.Eventually("every recommendation of ours is right", 10*time.Minute, func() error { return fleetRight(t) })
+		t.Eventually("every recommendation of theirs is there", 10*time.Minute, func() error { return peerReady(t) })
 
-		sides := []*side{{process: ours.Process, account: account}, {process: theirs, account: peerAccount}}
-		t.measure(sides)
+		sides := []*side{{process: ours.Process, account: stage.LearnerUser}, {process: theirs, account: peerAccount}}
+		measurePeers(t, sides)
 		print := func(what, unit string, of func(*side) float64) {
 			fmt.Fprintf(out, "%-14s halflife %10.3f %-12s VPA recommender %10.3f %-12s ratio 1/%.1f\n", what, of(sides[0]), unit,
 				of(sides[1]), unit, of(sides[1])/max(of(sides[0]), 0.001))
@@ -57,8 +57,8 @@ func ComparePeer(w *World, recommender, source string, out io.Writer) (err error
 	})
 }
 
-// measure waits for some cycles of both and fills in what they cost.
-func (t *T) measure(sides []*side) {
+// measurePeers waits for some cycles of both and fills in what they cost.
+func measurePeers(t *stage.T, sides []*side) {
 	mark := t.Audit.Mark()
 	before := make([]float64, len(sides))
 	for i, s := range sides {
@@ -78,15 +78,15 @@ func (t *T) measure(sides []*side) {
 		s.cpu = (cpu - before[i]) / peerCycles
 		anonymous, err := s.process.Anonymous()
 		t.Check(err)
-		s.memory = float64(resident) / mi
-		s.own = float64(anonymous) / mi
+		s.memory = float64(resident) / stage.Mi
+		s.own = float64(anonymous) / stage.Mi
 		s.requests = float64(len(asked)) / peerCycles
-		s.detail = Summary(asked)
+		s.detail = stage.Summary(asked)
 	}
 }
 
 // startPeer installs the VPA's CRDs, a VPA that only recommends for each deployment of the fleet, and starts it.
-func (t *T) startPeer(recommender, source string) *plane.Process {
+func startPeer(t *stage.T, recommender, source string) *plane.Process {
 	t.Ctl("apply", "--server-side", "-f", filepath.Join(source, "deploy", "vpa-v1-crd-gen.yaml"))
 	t.Ctl("wait", "--for=condition=Established", "--timeout=300s", "crd", "verticalpodautoscalers.autoscaling.k8s.io")
 	t.Ctl("create", "namespace", "peer")
@@ -94,7 +94,7 @@ func (t *T) startPeer(recommender, source string) *plane.Process {
 	t.Ctl("create", "clusterrolebinding", "peer", "--clusterrole=cluster-admin", "--serviceaccount=peer:peer")
 	for i := range fleetSize {
 		name := fmt.Sprintf("fleet-%d", i)
-		_, err := t.Post(t.vpas(), M{"apiVersion": "autoscaling.k8s.io/v1", "kind": "VerticalPodAutoscaler",
+		_, err := t.Post(peerVPAs(t), M{"apiVersion": "autoscaling.k8s.io/v1", "kind": "VerticalPodAutoscaler",
 			"metadata": M{"name": name}, "spec": M{"updatePolicy": M{"updateMode": "Off"},
 				"targetRef": M{"apiVersion": "apps/v1", "kind": "Deployment", "name": name}}})
 		t.Check(err)
@@ -108,15 +108,15 @@ func (t *T) startPeer(recommender, source string) *plane.Process {
 	return p
 }
 
-func (t *T) vpas() string { return t.ofPeer("verticalpodautoscalers") }
+func peerVPAs(t *stage.T) string { return ofPeer(t, "verticalpodautoscalers") }
 
-func (t *T) ofPeer(plural string) string {
+func ofPeer(t *stage.T, plural string) string {
 	return "/apis/autoscaling.k8s.io/v1/namespaces/" + t.NS + "/" + plural
 }
 
 // peerReady is an error until every VPA has its recommendation and its first checkpoint is written.
-func (t *T) peerReady() error {
-	list, err := t.Get(t.vpas())
+func peerReady(t *stage.T) error {
+	list, err := t.Get(peerVPAs(t))
 	if err != nil {
 		return err
 	}
@@ -126,7 +126,7 @@ func (t *T) peerReady() error {
 			count++
 		}
 	}
-	saved, err := t.Get(t.ofPeer("verticalpodautoscalercheckpoints"))
+	saved, err := t.Get(ofPeer(t, "verticalpodautoscalercheckpoints"))
 	if err != nil {
 		return err
 	}

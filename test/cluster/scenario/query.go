@@ -10,56 +10,55 @@ import (
 
 	"halflife.dev/cluster/kube"
 	"halflife.dev/cluster/model"
+	"halflife.dev/cluster/stage"
 )
-
-func init() {
-	doored = append(doored, scenario{"query-only", queryOnly})
-}
 
 // A dedicated pool: who asks is told, by REST, by the command line and through kubectl, and nothing is changed by anybody,
 // also where the profile has a static factor.
-func queryOnly(t *T) {
+func queryOnly(t *stage.T) {
 	t.Namespace()
 	token, kubeconfig := t.Pipeline("ci")
 	profile := func(minHistory string) {
-		spec := onDeploy("Pod")
+		spec := stage.OnDeployProfile("Pod")
 		spec["resources"] = M{"memory": M{"enabled": false}}
 		spec["apply"].(M)["mode"], spec["apply"].(M)["minHistory"] = "Recommend", minHistory
 		t.Profile(spec)
 	}
 	profile("1h")
-	t.Agree(token, "deploy/web", "?container=app&original=cpu:2", "2", "RecommendOnly", soon)
-	if told, err := t.Tell(t.replica, token, "deploy/web", "?container=app&original=cpu:2", "app", "cpu"); err != nil || told.Target != "1" {
+	t.WaitAgree(token, "deploy/web", "?container=app&original=cpu:2", "2", "RecommendOnly", stage.Soon)
+	told, err := t.AskDeploy(t.Replica, token, "deploy/web", "?container=app&original=cpu:2", "app", "cpu")
+	if err != nil || told.Target != "1" {
 		t.Fatalf("of a workload that is not there yet it recommends %+v (%v)", told, err)
 	}
-	manifest := kube.Object(t.deployment("web", 2, app(usedCPU, usedMemory))).String()
+	manifest := kube.Object(t.NewDeployment("web", 2, stage.App())).String()
 	t.CtlIn(manifest, "apply", "-f", "-")
-	t.recommends("Learning", "1")
+	recommends(t, "Learning", "1")
 	profile("0s")
-	learned := model.CPU.Text(model.CPUDefault.Target(model.CPU.Model(usedCPU), 2000))
-	t.recommends("Ready", learned)
-	t.Agree(token, "deploy/web", "", "2", "RecommendOnly", soon)
-	for _, h := range t.mine() {
+	learned := model.CPU.Text(model.CPUDefault.Target(model.CPU.Model(stage.UsedCPU), 2000))
+	recommends(t, "Ready", learned)
+	t.WaitAgree(token, "deploy/web", "", "2", "RecommendOnly", stage.Soon)
+	for _, h := range t.Halflives() {
 		answer := t.Render(h, token, manifest)
 		if answer.Body != manifest || answer.Header.Get("X-Halflife-Reason") != "RecommendOnly" || answer.Header.Get("X-Halflife-Changed") != "0" {
-			t.Fatalf("halflife %s renders %v: %s", h.command, answer.Header, answer.Body)
+			t.Fatalf("halflife %s renders %v: %s", h.Command, answer.Header, answer.Body)
 		}
 	}
-	if got := t.Did(t.Program([]string{"KUBECONFIG=" + kubeconfig}, manifest, "render", "-f", "-")); got != manifest {
+	if got := t.MustSucceed(t.Program([]string{"KUBECONFIG=" + kubeconfig}, manifest, "render", "-f", "-")); got != manifest {
 		t.Fatalf("the command line renders:\n%s", got)
 	}
 	t.Ctl("-n", t.NS, "rollout", "restart", "deployment/web")
-	t.Eventually("new pods as their owner has them", soon, func() error { return t.podsAsk("web", "app", "cpu", "2", 2) })
+	t.Eventually("new pods as their owner has them", stage.Soon, func() error { return t.PodsAsk("web", "app", "cpu", "2", 2) })
 	web := t.Workload("deployments", "web")
-	if notes := web.Object("spec", "template", "metadata", "annotations"); notes.Text(applied) != "" || request(web, "app", "cpu") != "2" {
+	notes := web.Object("spec", "template", "metadata", "annotations")
+	if notes.Text(stage.AppliedAnnotation) != "" || stage.Requested(web, "app", "cpu") != "2" {
 		t.Fatalf("the template became %s", web.Object("spec", "template"))
 	}
-	t.plugin(token, kubeconfig, learned)
+	plugin(t, token, kubeconfig, learned)
 }
 
 // recommends waits until the recommendation, as kubectl has it and as REST tells it, is in a state and has that CPU as target.
-func (t *T) recommends(state, cpu string) {
-	t.RecWhen("deployment-web", state+" with "+cpu, soon, func(r kube.Object) error {
+func recommends(t *stage.T, state, cpu string) {
+	t.RecWhen("deployment-web", state+" with "+cpu, stage.Soon, func(r kube.Object) error {
 		of := r.Named("app", "status", "containers").Object("cpu")
 		if r.Text("status", "state") != state || of.Text("target") != cpu || of.Text("reason") == "" {
 			return fmt.Errorf("state %s, %s", r.Text("status", "state"), of)
@@ -70,7 +69,7 @@ func (t *T) recommends(state, cpu string) {
 
 // plugin asks as a person does: kubectl halflife, with what a pipeline may, and what only the learner knows by way of the API
 // server's proxy.
-func (t *T) plugin(token, kubeconfig, cpu string) {
+func plugin(t *stage.T, token, kubeconfig, cpu string) {
 	dir := filepath.Join(t.Dir, "plugin-"+t.Name)
 	t.Check(os.MkdirAll(dir, 0o755))
 	t.Check(os.Symlink(t.Binary(), filepath.Join(dir, "kubectl-halflife")))
@@ -78,9 +77,9 @@ func (t *T) plugin(token, kubeconfig, cpu string) {
 		"LC_ALL=C.UTF-8"}
 	var said string
 	plugin := func(args ...string) string {
-		r := t.run(t.ctl.Path, env, "", append(append([]string{"halflife"}, args...), "-n", t.NS)...)
+		r := t.Execute(t.Kubectl.Path, env, "", append(append([]string{"halflife"}, args...), "-n", t.NS)...)
 		said = r.Err
-		return t.Did(r)
+		return t.MustSucceed(r)
 	}
 	for _, c := range []struct{ args, want string }{
 		{"get", "deployment-web"}, {"get deploy/web", cpu}, {"get deployments.apps/web -o wide", "RecommendOnly"},
@@ -94,19 +93,19 @@ func (t *T) plugin(token, kubeconfig, cpu string) {
 	if got.Text("target") != cpu || got.Text("original") != "2" {
 		t.Fatalf("kubectl halflife get -o json has %s", got)
 	}
-	l := t.listenOutside()
+	l := listenOutside(t)
 	if l == nil {
 		t.Notef("kubectl halflife get; this machine has no address that the API server would lead to, so no explain")
 		return
 	}
 	defer l.Close()
 	defer func() { _ = t.Delete(learnerPod) }()
-	t.Ctl("-n", ownNamespace, "create", "rolebinding", t.NS, "--role=halflife-rest-proxy", "--serviceaccount="+t.NS+":ci")
-	defer func() { _, _ = t.ctl.Run("", "-n", ownNamespace, "delete", "rolebinding", t.NS) }()
-	door, err := t.halflife.Door()
+	t.Ctl("-n", stage.OwnNamespace, "create", "rolebinding", t.NS, "--role=halflife-rest-proxy", "--serviceaccount="+t.NS+":ci")
+	defer func() { _, _ = t.Kubectl.Run("", "-n", stage.OwnNamespace, "delete", "rolebinding", t.NS) }()
+	address, err := t.Learner.RESTAddress()
 	t.Check(err)
-	go passOn(l, door)
-	t.reach(l)
+	go passOn(l, address)
+	reach(t, l)
 	text := plugin("explain", "deploy/web")
 	for _, want := range []string{"Deployment web in namespace " + t.NS, "Ready", cpu, "┤", "percentile", "multiplier", "RecommendOnly"} {
 		if !strings.Contains(text, want) {
@@ -114,18 +113,18 @@ func (t *T) plugin(token, kubeconfig, cpu string) {
 		}
 	}
 	told := plugin("explain", "deploy/web", "--container", "app", "--resource", "cpu", "--multiplier", "2")
-	if twice := model.CPU.Text(2 * model.CPU.Model(usedCPU)); !strings.Contains(told, twice) {
+	if twice := model.CPU.Text(2 * model.CPU.Model(stage.UsedCPU)); !strings.Contains(told, twice) {
 		t.Fatalf("with a multiplier of 2 it does not come to %s:\n%s", twice, told)
 	}
 	t.Notef("kubectl halflife get and explain, through the API server's proxy")
 }
 
 // learnerPod is a pod of the Service halflife.
-const learnerPod = "/api/v1/namespaces/" + ownNamespace + "/pods/learner"
+const learnerPod = "/api/v1/namespaces/" + stage.OwnNamespace + "/pods/learner"
 
 // listenOutside listens on an address of this machine that is not loopback, which the API server leads nobody to; nil: there
 // is none.
-func (t *T) listenOutside() net.Listener {
+func listenOutside(t *stage.T) net.Listener {
 	addresses, err := net.InterfaceAddrs()
 	t.Check(err)
 	for _, a := range addresses {
@@ -139,9 +138,9 @@ func (t *T) listenOutside() net.Listener {
 }
 
 // reach makes the API server's proxy to the service halflife lead to l: a pod of that Service gets its address.
-func (t *T) reach(l net.Listener) {
+func reach(t *stage.T, l net.Listener) {
 	outside := l.Addr().(*net.TCPAddr)
-	deployment, err := t.Get("/apis/apps/v1/namespaces/" + ownNamespace + "/deployments/halflife")
+	deployment, err := t.Get("/apis/apps/v1/namespaces/" + stage.OwnNamespace + "/deployments/halflife")
 	t.Check(err)
 	template := deployment.Object("spec", "template")
 	spec := template.Object("spec")
@@ -151,7 +150,7 @@ func (t *T) reach(l net.Listener) {
 	_, err = t.Post(filepath.Dir(learnerPod), M{"apiVersion": "v1", "kind": "Pod", "spec": spec,
 		"metadata": M{"name": "learner", "labels": template.At("metadata", "labels")}})
 	t.Check(err)
-	t.Eventually("the service halflife leads to this machine", soon, func() error {
+	t.Eventually("the service halflife leads to this machine", stage.Soon, func() error {
 		pod, err := t.Get(learnerPod)
 		if err == nil && pod.Text("status", "phase") != "Running" {
 			err = fmt.Errorf("its pod is %s", pod.Text("status", "phase"))
@@ -160,7 +159,7 @@ func (t *T) reach(l net.Listener) {
 			_, err = t.Merge(learnerPod+"/status", M{"status": M{"podIP": ip, "podIPs": L{M{"ip": ip}}}})
 		}
 		if err == nil {
-			_, err = t.Text("/api/v1/namespaces/" + ownNamespace + "/services/https:halflife:https/proxy/openapi.yaml")
+			_, err = t.Text("/api/v1/namespaces/" + stage.OwnNamespace + "/services/https:halflife:https/proxy/openapi.yaml")
 		}
 		return err
 	})

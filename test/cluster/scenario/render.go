@@ -13,35 +13,32 @@ import (
 	"strings"
 
 	"halflife.dev/cluster/kube"
+	"halflife.dev/cluster/stage"
 )
-
-func init() {
-	doored = append(doored, scenario{"render", render})
-}
 
 // Manifests of all kinds come back as they were but for the requests and our annotations, the same by the kubeconfig, by a
 // server and by REST; what is broken tells where and why, and prints nothing.
-func render(t *T) {
+func render(t *stage.T) {
 	t.Namespace()
-	t.Profile(onDeploy("Workload"))
+	t.Profile(stage.OnDeployProfile("Workload"))
 	t.Account("ci")
 	t.Ctl("create", "clusterrolebinding", t.NS, "--clusterrole=view", "--serviceaccount="+t.NS+":ci")
-	defer func() { _, _ = t.ctl.Run("", "delete", "clusterrolebinding", t.NS) }()
+	defer func() { _, _ = t.Kubectl.Run("", "delete", "clusterrolebinding", t.NS) }()
 	r := &rendering{T: t, token: t.Token("ci"), dir: filepath.Join(t.Dir, "render")}
 	t.Check(os.MkdirAll(r.dir, 0o755))
-	t.Eventually("the profile is known at the door", soon, func() error {
-		told, err := t.Tell(t.halflife, r.token, "deploy/web", "?original=cpu:2&container=app", "app", "cpu")
+	t.Eventually("the profile is known at the door", stage.Soon, func() error {
+		told, err := t.AskDeploy(t.Learner, r.token, "deploy/web", "?original=cpu:2&container=app", "app", "cpu")
 		if err == nil && told.Request != "1" {
 			err = fmt.Errorf("it tells %+v", told)
 		}
 		return err
 	})
-	client, err := t.Caller(t.halflife)
+	client, err := t.RESTClient(t.Learner)
 	t.Check(err)
 	// The certificate is of the Service's name, which this machine does not know: a way to it without TLS.
 	proxy := httptest.NewServer(&httputil.ReverseProxy{Transport: client.Transport,
 		Rewrite: func(p *httputil.ProxyRequest) {
-			p.SetURL(&url.URL{Scheme: "https", Host: "halflife." + ownNamespace + ".svc"})
+			p.SetURL(&url.URL{Scheme: "https", Host: "halflife." + stage.OwnNamespace + ".svc"})
 		}})
 	defer proxy.Close()
 	r.server = proxy.URL
@@ -54,7 +51,7 @@ func render(t *T) {
 }
 
 type rendering struct {
-	*T
+	*stage.T
 	token, server, dir string
 }
 
@@ -87,7 +84,7 @@ func (r *rendering) byREST(path, text string) rendered {
 	if strings.HasSuffix(path, ".json") {
 		kind = "application/json"
 	}
-	answer, err := r.Ask(r.halflife, r.token, "POST", "/api/v1/namespaces/"+r.NS+"/render", text, "Content-Type", kind)
+	answer, err := r.Ask(r.Learner, r.token, "POST", "/api/v1/namespaces/"+r.NS+"/render", text, "Content-Type", kind)
 	r.Check(err)
 	if answer.Code == 200 {
 		return rendered{text: answer.Body, left: answer.Header.Get("X-Halflife-Reason")}
@@ -220,12 +217,12 @@ spec:
           limits: {cpu: 4, memory: 2Gi}
 `
 	const service = "---\n# not ours\napiVersion: v1\nkind: Service\nmetadata: {name: NAME}\nspec: {ports: [{port: 80}], selector: {app: NAME}}\n"
-	object := r.deployment("NAME", 2, box{name: "app", requests: M{"cpu": "2", "memory": "1Gi"}})
+	object := r.NewDeployment("NAME", 2, stage.Container{Name: "app", Requests: M{"cpu": "2", "memory": "1Gi"}})
 	compact := kube.Object(object).String()
 	indented, err := json.MarshalIndent(object, "", "\t")
 	r.Check(err)
-	list, err := json.Marshal(M{"apiVersion": "v1", "kind": "List", "items": L{object, r.workload("StatefulSet", "NAME", 1,
-		box{name: "app", requests: M{"cpu": "2", "memory": "1Gi"}})}})
+	list, err := json.Marshal(M{"apiVersion": "v1", "kind": "List", "items": L{object, r.NewWorkload("StatefulSet", "NAME", 1,
+		stage.Container{Name: "app", Requests: M{"cpu": "2", "memory": "1Gi"}})}})
 	r.Check(err)
 	anchored := strings.Replace(strings.Replace(plain, "selector: {matchLabels: {app: NAME}}", "selector: {matchLabels: &l {app: NAME}}", 1),
 		"labels: {app: NAME}", "labels: *l", 1)
@@ -299,8 +296,8 @@ func (r *rendering) parsed(text string) []kube.Object {
 // judge sees that half of what was asked for is, and that nothing else changed.
 func (r *rendering) judge(name string, before, after kube.Object) {
 	if before.Text("kind") != "Service" {
-		was := container(before.Object("spec", "template", "spec"), "app")
-		now := container(after.Object("spec", "template", "spec"), "app")
+		was := stage.FindContainer(before.Object("spec", "template", "spec"), "app")
+		now := stage.FindContainer(after.Object("spec", "template", "spec"), "app")
 		cpu, memory := "1", "512Mi"
 		if was.Object("resources", "requests") == nil {
 			cpu, memory = "2", "1Gi" // half of the limits

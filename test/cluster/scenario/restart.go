@@ -10,19 +10,8 @@ import (
 
 	"halflife.dev/cluster/kube"
 	"halflife.dev/cluster/model"
+	"halflife.dev/cluster/stage"
 )
-
-func init() {
-	alone = append(alone, scenario{"restart", restart})
-}
-
-// own gives the scenario a halflife of its own, and ends it with the scenario.
-func (t *T) own(settings ...string) *Halflife {
-	h, err := t.StartHalflife(t.Name, settings...)
-	t.halflife = h
-	t.Check(err)
-	return h
-}
 
 // samples counts what metrics-server tells of a namespace: each time stamp of each container once.
 type samples struct {
@@ -30,7 +19,7 @@ type samples struct {
 	seen map[string]bool
 }
 
-func (t *T) countSamples(ctx context.Context) *samples {
+func countSamples(t *stage.T, ctx context.Context) *samples {
 	s := &samples{seen: map[string]bool{}}
 	path := "/apis/metrics.k8s.io/v1beta1/namespaces/" + t.NS + "/pods"
 	go func() {
@@ -65,7 +54,7 @@ type steady struct {
 	wrong string
 }
 
-func (t *T) keepSteady(ctx context.Context, want map[string]string) *steady {
+func keepSteady(t *stage.T, ctx context.Context, want map[string]string) *steady {
 	s := &steady{}
 	check := func(r kube.Object) {
 		if got := numbersOf(r); want[r.Name()] != "" && got != want[r.Name()] {
@@ -77,7 +66,7 @@ func (t *T) keepSteady(ctx context.Context, want map[string]string) *steady {
 		}
 	}
 	go func() {
-		_ = t.Watch(ctx, t.path("recommendations", ""), func(e kube.Event) error {
+		_ = t.Watch(ctx, t.Path("recommendations", ""), func(e kube.Event) error {
 			var o kube.Object
 			if json.Unmarshal(e.Object, &o) != nil {
 				return nil
@@ -104,27 +93,27 @@ func numbersOf(r kube.Object) string {
 
 // Ended in whatever way and started again, halflife tells the same numbers without learning anew, counts no sample twice
 // and starts no second rollout.
-func restart(t *T) {
+func restart(t *stage.T) {
 	t.Namespace()
-	h := t.own("--checkpoint-interval", "10s")
-	profile := quick("Rollout")
+	h := t.StartOwn("--checkpoint-interval", "10s")
+	profile := stage.QuickProfile("Rollout")
 	profile["apply"].(M)["minHistory"] = "40s"
 	t.Profile(profile)
-	ctx, cancel := context.WithCancel(t.ctx)
+	ctx, cancel := context.WithCancel(t.Context)
 	defer cancel()
-	told := t.countSamples(ctx)
+	told := countSamples(t, ctx)
 	usages := map[string]int64{"a": 137, "b": 410, "c": 612}
 	for name, cpu := range usages {
-		t.Apply(t.deployment(name, 2, app(cpu, usedMemory)))
+		t.Apply(t.NewDeployment(name, 2, stage.AppUsing(cpu, stage.UsedMemory)))
 	}
 	was := map[string]string{}
 	for name, cpu := range usages {
 		want := model.CPU.Text(model.CPUDefault.Target(model.CPU.Model(cpu), 2000))
-		t.Eventually(name+" is lowered", soon, func() error { return t.podsAsk(name, "app", "cpu", want, 2) })
-		was["deployment-"+name] = numbersOf(t.RecIn("deployment-"+name, "Ready", soon))
+		t.Eventually(name+" is lowered", stage.Soon, func() error { return t.PodsAsk(name, "app", "cpu", want, 2) })
+		was["deployment-"+name] = numbersOf(t.RecIn("deployment-"+name, "Ready", stage.Soon))
 	}
 	t.Cycles(h, 2) // a checkpoint at the least
-	same := t.keepSteady(ctx, was)
+	same := keepSteady(t, ctx, was)
 
 	code, took, err := h.Terminate()
 	t.Check(err)
@@ -132,14 +121,14 @@ func restart(t *T) {
 		t.Fatalf("SIGTERM: exit code %d after %s", code, took)
 	}
 	t.Notef("SIGTERM: exit 0 after %.1f s", took.Seconds())
-	t.again(h)
+	t.StartAgain(h)
 	h.Kill()
-	t.again(h)
-	t.killInCycle(h)
-	t.again(h)
+	t.StartAgain(h)
+	killInCycle(t, h)
+	t.StartAgain(h)
 
 	for name := range usages {
-		t.generation("deployments", name, 2)
+		t.CheckGeneration("deployments", name, 2)
 	}
 	same.mu.Lock()
 	wrong := same.wrong
@@ -147,8 +136,8 @@ func restart(t *T) {
 	if wrong != "" {
 		t.Fatalf("%s", wrong)
 	}
-	t.moreUsage("a")
-	all := t.RecWhen("deployment-a", "a status with its counters", soon, func(r kube.Object) error {
+	moreUsage(t, "a")
+	all := t.RecWhen("deployment-a", "a status with its counters", stage.Soon, func(r kube.Object) error {
 		if got := numbersOf(r); got == was[r.Name()] {
 			return fmt.Errorf("nothing new: %s", got)
 		}
@@ -173,19 +162,13 @@ func (s *samples) of(app string) int64 {
 	return n
 }
 
-// again starts it again and lets it work: it must first wait for the Lease of the one before.
-func (t *T) again(h *Halflife) {
-	t.Check(h.Start())
-	t.Cycles(h, 4)
-}
-
 // killInCycle ends it just when it has asked for the usage of pods.
-func (t *T) killInCycle(h *Halflife) {
+func killInCycle(t *stage.T, h *stage.Halflife) {
 	mark := t.Audit.Mark()
-	deadline := time.Now().Add(soon)
+	deadline := time.Now().Add(stage.Soon)
 	for t.Audit.CyclesSince(mark) == 0 {
 		if time.Now().After(deadline) {
-			t.Fatalf("no cycle within %s", soon)
+			t.Fatalf("no cycle within %s", stage.Soon)
 		}
 		time.Sleep(time.Millisecond)
 	}
@@ -195,9 +178,9 @@ func (t *T) killInCycle(h *Halflife) {
 }
 
 // moreUsage raises the usage of an app's pods, so that its target moves and its status is written.
-func (t *T) moreUsage(app string) {
+func moreUsage(t *stage.T, app string) {
 	for _, p := range t.Pods(app) {
-		_, err := t.Merge(t.path("pods", p.Name()),
+		_, err := t.Merge(t.Path("pods", p.Name()),
 			M{"metadata": M{"annotations": M{"usage.halflife.dev/cpu.app": "1480m"}}})
 		t.Check(err)
 	}

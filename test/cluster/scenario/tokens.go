@@ -6,11 +6,9 @@ import (
 	"strings"
 	"sync"
 	"time"
-)
 
-func init() {
-	doored = append(doored, scenario{"tokens", tokens})
-}
+	"halflife.dev/cluster/stage"
+)
 
 const (
 	verdicts  = 10 * time.Second // for how long halflife takes the API server's word, which itself takes its own for 10 s
@@ -18,22 +16,22 @@ const (
 	apiserver = 10 * time.Second
 )
 
-// Who may with kubectl may at the door, where he may, and no longer than he may; the door tells nobody else what there is.
-func tokens(t *T) {
+// Who may with kubectl may by REST, where he may, and no longer than he may; REST tells nobody else what there is.
+func tokens(t *stage.T) {
 	t.Namespace()
 	other := t.NS + "-other"
 	_, err := t.Post("/api/v1/namespaces", M{"apiVersion": "v1", "kind": "Namespace",
 		"metadata": M{"name": other, "labels": M{"e2e": t.Name}}})
 	t.Check(err)
-	t.Profile(quick("Recommend"))
-	t.Apply(t.deployment("web", 2, app(usedCPU, usedMemory)))
-	t.Apply(t.deployment("hidden", 1, app(usedCPU, usedMemory)))
-	elsewhere := t.deployment("web", 1, app(usedCPU, usedMemory))
+	t.Profile(stage.QuickProfile("Recommend"))
+	t.Apply(t.NewDeployment("web", 2, stage.App()))
+	t.Apply(t.NewDeployment("hidden", 1, stage.App()))
+	elsewhere := t.NewDeployment("web", 1, stage.App())
 	elsewhere["metadata"].(M)["namespace"] = other
 	t.Apply(elsewhere)
-	t.Account("ci", Reader("get"))
-	t.Account("lister", Reader("list"))
-	one := Reader("get")
+	t.Account("ci", stage.ReadRule("get"))
+	t.Account("lister", stage.ReadRule("list"))
+	one := stage.ReadRule("get")
 	one["resourceNames"] = L{"deployment-web"}
 	t.Account("one", one)
 	t.Account("nobody")
@@ -45,20 +43,20 @@ func tokens(t *T) {
 	}
 	token["forged"] = forged(token["ci"])
 	token["another's audience"] = t.Token("ci", "--audience=https://another.example.com")
-	t.RecIn("deployment-web", "Ready", soon)
-	t.RecIn("deployment-hidden", "Ready", soon)
-	t.Eventually("the other namespace has a recommendation", soon, func() error {
-		_, err := t.Get(api + "/namespaces/" + other + "/recommendations/deployment-web")
+	t.RecIn("deployment-web", "Ready", stage.Soon)
+	t.RecIn("deployment-hidden", "Ready", stage.Soon)
+	t.Eventually("the other namespace has a recommendation", stage.Soon, func() error {
+		_, err := t.Get(stage.APIPath + "/namespaces/" + other + "/recommendations/deployment-web")
 		return err
 	})
-	loud, err := t.StartServe("tokens", append(Doored, "--log-level=debug")...)
+	loud, err := t.StartServe("tokens", append(stage.RESTSettings, "--log-level=debug")...)
 	t.Check(err)
 	defer loud.Stop()
-	for _, h := range []*Halflife{t.halflife, t.replica, loud} {
-		t.doorsFor(h, token, other)
+	for _, h := range []*stage.Halflife{t.Learner, t.Replica, loud} {
+		checkAccess(t, h, token, other)
 	}
-	t.revoked(token)
-	t.neverLogged(token, loud)
+	revoked(t, token)
+	neverLogged(t, token, loud)
 }
 
 // forged is a token whose signature is of other bytes.
@@ -71,8 +69,8 @@ func forged(token string) string {
 	return token[:at] + first + token[at+1:]
 }
 
-// doorsFor compares who gets what. What is refused must be refused alike whether it is there or not.
-func (t *T) doorsFor(h *Halflife, token map[string]string, other string) {
+// checkAccess compares who gets what. What is refused must be refused alike whether it is there or not.
+func checkAccess(t *stage.T, h *stage.Halflife, token map[string]string, other string) {
 	mine, theirs := "/api/v1/namespaces/"+t.NS+"/workloads", "/api/v1/namespaces/"+other+"/workloads"
 	render := "/api/v1/namespaces/" + t.NS + "/render"
 	for _, c := range []struct {
@@ -111,7 +109,7 @@ func (t *T) doorsFor(h *Halflife, token map[string]string, other string) {
 				first = answer.Body
 			}
 			if answer.Code != c.want || answer.Body != first {
-				t.Fatalf("%s: '%s' asks %s: HTTP %d, not %d alike with '%s': %s", h.command, c.who, path, answer.Code, c.want,
+				t.Fatalf("%s: '%s' asks %s: HTTP %d, not %d alike with '%s': %s", h.Command, c.who, path, answer.Code, c.want,
 					first, answer.Body)
 			}
 			if c.want == 401 && answer.Header.Get("WWW-Authenticate") == "" {
@@ -130,25 +128,25 @@ func manifest(method string) string {
 
 // revoked takes tokens back in every way there is, all at once, and waits until each stops working. The API server keeps its
 // own word for a while: what counts is how long after it halflife goes on.
-func (t *T) revoked(token map[string]string) {
+func revoked(t *stage.T, token map[string]string) {
 	t.Ctl("-n", t.NS, "create", "secret", "generic", "bound")
-	t.Create("pods", M{"apiVersion": "v1", "kind": "Pod", "metadata": t.meta("bound"),
+	t.Create("pods", M{"apiVersion": "v1", "kind": "Pod", "metadata": t.Meta("bound"),
 		"spec": M{"serviceAccountName": "ci", "terminationGracePeriodSeconds": 0,
 			"containers": L{M{"name": "job", "image": "registry.invalid/job:1"}}}})
-	t.Account("leaver", Reader("get"))
+	t.Account("leaver", stage.ReadRule("get"))
 	token["of a Secret"] = t.Token("ci", "--bound-object-kind=Secret", "--bound-object-name=bound")
 	token["of a Pod"] = t.Token("ci", "--bound-object-kind=Pod", "--bound-object-name=bound")
 	token["leaver"] = t.Token("leaver")
 	path := "/api/v1/namespaces/" + t.NS + "/workloads/deploy/web"
-	ask := func(h *Halflife, who string) int {
+	ask := func(h *stage.Halflife, who string) int {
 		answer, err := t.Ask(h, token[who], "GET", path, "")
 		t.Check(err)
 		return answer.Code
 	}
 	cases := map[string]int{"of a Secret": 401, "of a Pod": 401, "leaver": 401, "viewer": 403}
-	t.Eventually("they are all allowed", soon, func() error {
+	t.Eventually("they are all allowed", stage.Soon, func() error {
 		for who := range cases {
-			for _, h := range []*Halflife{t.halflife, t.replica} {
+			for _, h := range []*stage.Halflife{t.Learner, t.Replica} {
 				if got := ask(h, who); got != 200 {
 					return fmt.Errorf("'%s' gets %d", who, got)
 				}
@@ -166,18 +164,18 @@ func (t *T) revoked(token map[string]string) {
 	stops, failures := make(chan stop, 16), make(chan string, 16)
 	var wait sync.WaitGroup
 	for who, want := range cases {
-		for _, h := range []*Halflife{t.halflife, t.replica} {
+		for _, h := range []*stage.Halflife{t.Learner, t.Replica} {
 			wait.Add(1)
 			go func() {
 				defer wait.Done()
 				for {
 					answer, err := t.Ask(h, token[who], "GET", path, "")
 					if err == nil && answer.Code == want {
-						stops <- stop{who, h.command, time.Since(gone)}
+						stops <- stop{who, h.Command, time.Since(gone)}
 						return
 					}
 					if err != nil || answer.Code != 200 || time.Since(gone) > verdicts+apiserver+promptly {
-						failures <- fmt.Sprintf("'%s' at %s: HTTP %d after %s, not %d: %v", who, h.command, answer.Code,
+						failures <- fmt.Sprintf("'%s' at %s: HTTP %d after %s, not %d: %v", who, h.Command, answer.Code,
 							time.Since(gone), want, err)
 						return
 					}
@@ -201,13 +199,13 @@ func (t *T) revoked(token map[string]string) {
 }
 
 // neverLogged looks for the tokens in all that the programs have said, also one that says all it does.
-func (t *T) neverLogged(token map[string]string, loud *Halflife) {
-	for _, h := range append(t.mine(), loud) {
+func neverLogged(t *stage.T, token map[string]string, loud *stage.Halflife) {
+	for _, h := range append(t.Halflives(), loud) {
 		text, err := os.ReadFile(h.Log)
 		t.Check(err)
 		for who, secret := range token {
 			if secret != "" && who != "garbage" && strings.Contains(string(text), secret[strings.LastIndexByte(secret, '.')+1:]) {
-				t.Fatalf("the token of '%s' is in the log of %s", who, h.command)
+				t.Fatalf("the token of '%s' is in the log of %s", who, h.Command)
 			}
 		}
 	}

@@ -1,5 +1,5 @@
-/* InPlace: how far pods are from what is set, what is said of it, and whom a sample raises. Usage is 250m, so the
- * target is 285m of 1. */
+/* InPlace: pods that do not have the set requests yet, the condition about them, and raises by a sample. Usage is 250m,
+ * so the target is 285m of an original of 1. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -259,7 +259,7 @@ static void test_a_pod_that_uses_more_is_raised(void **state)
         h->original[CPU] = (struct amount){true, 1000};
         h->original[MEMORY] = (struct amount){true, INT64_C(4096) * MI};
         see(p, 0, 200, 10 * MI);
-        assert_null(p->resizing); /* nothing is kept of who never used more */
+        assert_null(p->resizing); /* no state is kept for a pod that never used more */
         see(p, 1, 300, INT64_C(3000) * MI);
         see(p, 2, 400, INT64_C(3000) * MI);
         assert_int_equal(raised(p, CPU), 0);

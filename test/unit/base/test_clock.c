@@ -4,7 +4,6 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
-#include <time.h>
 
 #include <cmocka.h>
 
@@ -26,27 +25,6 @@ static void clocks_run(void **state)
         assert_true(b.mono.ns >= a.mono.ns);
         assert_true(a.wall.ms > 1600000000000);
         assert_true(mono_read().ns >= b.mono.ns);
-}
-
-/* Every day of 800 years, then random ones, against the C library. */
-static void dates_are_the_system_s(void **state)
-{
-        (void)state;
-        for (int64_t i = 0; i < 500000; i++) {
-                int64_t day = i < 300000 ? i - 150000 : random_between(-200000000000, 200000000000);
-                time_t at = day * 86400;
-                struct tm tm;
-                if (!gmtime_r(&at, &tm))
-                        continue; /* a year beyond int */
-                struct date d = date_of_day(day);
-                if (d.year != (int64_t)tm.tm_year + 1900 || d.month != tm.tm_mon + 1 || d.day != tm.tm_mday)
-                        fail_msg("day %" PRId64 " is %" PRId64 "-%d-%d", day, d.year, d.month, d.day);
-                if (day_of_date(d) != day || d.day > days_in_month(d.year, d.month))
-                        fail_msg("%" PRId64 "-%d-%d", d.year, d.month, d.day);
-        }
-        assert_int_equal(days_in_month(1900, 2), 28);
-        assert_int_equal(days_in_month(2000, 2), 29);
-        assert_int_equal(days_in_month(-4, 2), 29);
 }
 
 static void instants_are_read(void **state)
@@ -339,7 +317,6 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(clocks_run),
-                cmocka_unit_test(dates_are_the_system_s),
                 cmocka_unit_test(instants_are_read),
                 cmocka_unit_test(malformed_instants_are_refused),
                 cmocka_unit_test(instants_are_printed),

@@ -19,10 +19,25 @@ static void sets_and_wraps(void **state)
         assert_int_equal(err.code, ERR_RETRY);
 }
 
+static void keeps_the_http_status(void **state)
+{
+        (void)state;
+        struct err err = {0}, copy = {0};
+        assert_int_equal(err_set_http(&err, ERR_DENIED, 403, "HTTP %d", 403), ERR_DENIED);
+        err_wrap(&err, "list pods");
+        assert_int_equal(err_copy(&copy, &err), ERR_DENIED);
+        assert_int_equal(copy.http_status, 403);
+        assert_string_equal(copy.text, "list pods: HTTP 403");
+        err_set(&copy, ERR_DENIED, "of a file");
+        assert_int_equal(copy.http_status, 0);
+}
+
 static void works_without_a_struct(void **state)
 {
         (void)state;
         assert_int_equal(err_set(NULL, ERR_GONE, "x"), ERR_GONE);
+        assert_int_equal(err_set_http(NULL, ERR_DENIED, 401, "x"), ERR_DENIED);
+        assert_int_equal(err_copy(NULL, &(struct err){.code = ERR_RETRY}), ERR_RETRY);
         assert_int_equal(err_wrap(NULL, "x"), ERR_IO);
 }
 
@@ -92,11 +107,9 @@ static void names_every_code(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(sets_and_wraps),
-                cmocka_unit_test(works_without_a_struct),
-                cmocka_unit_test(may_quote_itself),
-                cmocka_unit_test(cuts_between_characters),
-                cmocka_unit_test(replaces_what_is_not_utf8),
+                cmocka_unit_test(sets_and_wraps),          cmocka_unit_test(keeps_the_http_status),
+                cmocka_unit_test(works_without_a_struct),  cmocka_unit_test(may_quote_itself),
+                cmocka_unit_test(cuts_between_characters), cmocka_unit_test(replaces_what_is_not_utf8),
                 cmocka_unit_test(names_every_code),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -89,6 +89,7 @@ static void text_lines(void **state)
                          "31m"),
                  "k=\"\\u009b"
                  "31m\""},
+                {KV("k", "a\u202eb\u200b\U000e0061"), "k=\"a\\u202eb\\u200b\\udb40\\udc61\""},
                 {KV("k", "\u00fc\u20ac\U0001f600"), "k=\"\u00fc\u20ac\U0001f600\""},
                 {KV("k", "a\xff"
                          "b\xc3"),

@@ -201,6 +201,18 @@ static void slab_reuses(void **state)
         slab_free(s);
 }
 
+/* What is written to is in memory. */
+static void what_is_resident(void **state)
+{
+        enum { BIG = 64 << 20 };
+        (void)state;
+        size_t before = mem_resident();
+        char *p AUTO(mem_free) = mem_new(BIG);
+        assert_true(before > 0);
+        memset(p, 1, BIG);
+        assert_in_range(mem_resident(), before + BIG / 2, before + 8 * (size_t)BIG);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -212,6 +224,7 @@ int main(void)
                 cmocka_unit_test(slab_rounds_little),
                 cmocka_unit_test(slab_blocks_stand_apart),
                 cmocka_unit_test(slab_reuses),
+                cmocka_unit_test(what_is_resident),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -19,7 +19,7 @@ static int key[64]; /* addresses are the keys */
 static void adding_twice_is_once(void **state)
 {
         (void)state;
-        struct queue *q = queue_new(10, 100, 1000);
+        struct queue *q = queue_new(10, 100, 1000, NULL);
         assert_null(queue_take(q, at_ms(0)));
         assert_int_equal(queue_wait_ms(q, at_ms(0)), -1);
         for (int i = 0; i < 3; i++) {
@@ -42,7 +42,7 @@ static void adding_twice_is_once(void **state)
 static void adding_during_work_is_once_more(void **state)
 {
         (void)state;
-        struct queue *q = queue_new(10, 100, 1000);
+        struct queue *q = queue_new(10, 100, 1000, NULL);
         queue_add(q, &key[0]);
         assert_ptr_equal(queue_take(q, at_ms(0)), &key[0]);
         queue_add(q, &key[0]);
@@ -58,7 +58,7 @@ static void adding_during_work_is_once_more(void **state)
 static void delays(void **state)
 {
         (void)state;
-        struct queue *q = queue_new(10, 100, 1000);
+        struct queue *q = queue_new(10, 100, 1000, NULL);
         queue_add_after(q, &key[0], at_ms(0), 500);
         queue_add_after(q, &key[1], at_ms(0), 300);
         queue_add_after(q, &key[0], at_ms(0), 900); /* the sooner stands */
@@ -101,7 +101,7 @@ static int64_t fails_at(struct queue *q, void *k, int64_t now_ms, int64_t at_lea
 static void back_off_doubles_with_jitter(void **state)
 {
         (void)state;
-        struct queue *q = queue_new(10, 100, 1000);
+        struct queue *q = queue_new(10, 100, 1000, NULL);
         int64_t now_ms = 0, most[] = {100, 200, 400, 800, 1000, 1000, 1000};
         bool varied = false;
         for (int round = 0; round < 20; round++) {
@@ -125,7 +125,7 @@ static void back_off_doubles_with_jitter(void **state)
 static void a_change_during_a_failure_is_seen_at_once(void **state)
 {
         (void)state;
-        struct queue *q = queue_new(10, 100, 1000);
+        struct queue *q = queue_new(10, 100, 1000, NULL);
         queue_add(q, &key[0]);
         assert_ptr_equal(queue_take(q, at_ms(0)), &key[0]);
         queue_add(q, &key[0]);
@@ -146,7 +146,7 @@ static void a_change_during_a_failure_is_seen_at_once(void **state)
 static void it_is_bounded(void **state)
 {
         (void)state;
-        struct queue *q = queue_new(3, 100, 1000);
+        struct queue *q = queue_new(3, 100, 1000, NULL);
         assert_int_equal(queue_add(q, &key[0]), 0);
         assert_int_equal(queue_add_after(q, &key[1], at_ms(0), 100), 0);
         assert_int_equal(queue_add(q, &key[2]), 0);
@@ -163,7 +163,7 @@ static void it_is_bounded(void **state)
 static void forgotten_keys_never_come(void **state)
 {
         (void)state;
-        struct queue *q = queue_new(10, 100, 1000);
+        struct queue *q = queue_new(10, 100, 1000, NULL);
         queue_forget(q, &key[0]);
         queue_add(q, &key[0]);
         queue_add(q, &key[1]);
@@ -289,7 +289,7 @@ static void model_retry(struct model *m, struct queue *q, int i, int64_t now_ms)
 static void behaves_like_the_model(void **state)
 {
         (void)state;
-        struct queue *q = queue_new(HELD_MAX, 10, 80);
+        struct queue *q = queue_new(HELD_MAX, 10, 80, NULL);
         struct model m = {0};
         uint64_t random = 42;
         int64_t now_ms = 0;
@@ -318,6 +318,87 @@ static void behaves_like_the_model(void **state)
         queue_free(q);
 }
 
+/* The tenant of key[i] is its ten. */
+static const void *tenant_of(const void *k)
+{
+        return &key[((const int *)k - key) / 10 * 10];
+}
+
+static void tenants_take_turns(void **state)
+{
+        static const int added[] = {0, 1, 2, 3, 10, 11, 20}, taken[] = {0, 10, 20, 1, 11, 21, 2, 3};
+        (void)state;
+        struct queue *q = queue_new(10, 100, 1000, tenant_of);
+        for (size_t i = 0; i < sizeof added / sizeof added[0]; i++)
+                assert_int_equal(queue_add(q, &key[added[i]]), 0);
+        for (size_t i = 0; i < sizeof taken / sizeof taken[0]; i++) {
+                assert_ptr_equal(queue_take(q, at_ms(0)), &key[taken[i]]);
+                if (taken[i] == 20)
+                        queue_add(q, &key[21]); /* its tenant had its turn, so the others' next is first */
+        }
+        assert_null(queue_take(q, at_ms(0)));
+        queue_forget(q, &key[0]);
+        queue_add(q, &key[4]);
+        queue_add(q, &key[12]);
+        queue_forget(q, &key[4]); /* the only one of its tenant */
+        assert_ptr_equal(queue_take(q, at_ms(0)), &key[12]);
+        assert_null(queue_take(q, at_ms(0)));
+        queue_add(q, &key[5]); /* is freed with the queue */
+        queue_free(q);
+}
+
+/* While no other has a key, a tenant has all places but one, and the one place if there is no other. */
+static void a_tenant_alone(void **state)
+{
+        (void)state;
+        for (size_t places = 1; places <= 3; places++) {
+                struct queue *q = queue_new(10, 100, 1000, tenant_of);
+                queue_set_places(q, places);
+                for (int i = 0; i < 4; i++)
+                        queue_add(q, &key[i]);
+                size_t most = places > 1 ? places - 1 : 1;
+                for (size_t i = 0; i < most; i++)
+                        assert_ptr_equal(queue_take(q, at_ms(0)), &key[i]);
+                assert_null(queue_take(q, at_ms(0)));
+                queue_add(q, &key[10]);
+                if (places > 1)
+                        assert_ptr_equal(queue_take(q, at_ms(0)), &key[10]);
+                assert_null(queue_take(q, at_ms(0)));
+                queue_free(q);
+        }
+}
+
+/* Beside another and of 16 places, tenants whose keys stay in work have 8, 4, 2 and 1; each key that ends makes place
+ * for the tenants that have few. */
+static void a_tenant_leaves_places_to_others(void **state)
+{
+        static const int want[] = {8, 4, 2, 1, 1, 0};
+        enum { PLACES = 17, TENANTS = sizeof want / sizeof want[0], OF_A_TENANT = 10 };
+        (void)state;
+        struct queue *q = queue_new(TENANTS * OF_A_TENANT + 1, 100, 1000, tenant_of);
+        queue_set_places(q, PLACES);
+        queue_add(q, &key[TENANTS * OF_A_TENANT]);
+        assert_ptr_equal(queue_take(q, at_ms(0)), &key[TENANTS * OF_A_TENANT]);
+        for (int t = 0; t < TENANTS; t++) {
+                for (int i = 0; i < OF_A_TENANT; i++)
+                        queue_add(q, &key[t * OF_A_TENANT + i]);
+                for (int i = 0; i < want[t]; i++)
+                        assert_ptr_equal(queue_take(q, at_ms(0)), &key[t * OF_A_TENANT + i]);
+                if (queue_take(q, at_ms(0)))
+                        fail_msg("tenant %d has more than %d", t, want[t]);
+        }
+        assert_int_equal(queue_in_work(q), PLACES);
+        queue_done(q, &key[0]);
+        assert_ptr_equal(queue_take(q, at_ms(0)), &key[50]); /* the one that has none */
+        assert_null(queue_take(q, at_ms(0)));
+        queue_forget(q, &key[1]); /* its place is free again */
+        queue_retry(q, &key[2], at_ms(0), 0);
+        assert_int_equal(queue_in_work(q), PLACES - 2);
+        assert_ptr_equal(queue_take(q, at_ms(0)), &key[31]); /* whose turn it is, of those that have one */
+        assert_null(queue_take(q, at_ms(0)));
+        queue_free(q);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -328,6 +409,9 @@ int main(void)
                 cmocka_unit_test(a_change_during_a_failure_is_seen_at_once),
                 cmocka_unit_test(it_is_bounded),
                 cmocka_unit_test(forgotten_keys_never_come),
+                cmocka_unit_test(tenants_take_turns),
+                cmocka_unit_test(a_tenant_alone),
+                cmocka_unit_test(a_tenant_leaves_places_to_others),
                 cmocka_unit_test(behaves_like_the_model),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -17,6 +17,8 @@ static void every_code_point_round_trips(void **state)
                 bool surrogate = code >= 0xd800 && code <= 0xdfff;
                 if (utf8_length(out, len) != (surrogate ? 0 : len))
                         fail_msg("U+%04X", (unsigned)code);
+                if (!surrogate && utf8_code(out, len) != code)
+                        fail_msg("U+%04X reads as U+%04X", (unsigned)code, (unsigned)utf8_code(out, len));
                 if (!surrogate && len > 1 && utf8_length(out, len - 1) != 0)
                         fail_msg("U+%04X cut", (unsigned)code);
         }
@@ -81,7 +83,7 @@ static void mends_what_was_quoted(void **state)
         for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
                 char text[16];
                 strcpy(text, row[i][0]);
-                utf8_mend(text);
+                utf8_repair(text);
                 if (strcmp(text, row[i][1]) != 0)
                         fail_msg("row %zu: '%s'", i, text);
         }

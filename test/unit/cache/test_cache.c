@@ -316,6 +316,9 @@ static void test_namespaces_that_go(void **state)
         assert_int_equal(ns_upsert(&w, text_of(goes), 1, &err), 0);
         assert_true(namespace_going(&w, "web"));
         assert_false(namespace_going(&w, "shop"));
+        assert_true(ns_find(&w, "web")->going);
+        assert_false(ns_find(&w, "shop")->known); /* looking makes none */
+        assert_int_equal(w.namespaces.count, 1);
         ns_remove(&w, text_of(goes));
         assert_false(namespace_going(&w, "web"));
         cache_release(&w);

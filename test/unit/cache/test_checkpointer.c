@@ -344,7 +344,7 @@ static void test_numbers(void **state)
                 struct target *t = shop_target(&c.cache);
                 struct apply_state *d = &t->apply_state;
                 d->changed_ms = d->reset_seen_ms = d->contested_ms = d->contest_step_ms = odd[i];
-                d->stood_ms = d->followed_ms = odd[i];
+                d->passed_ms = d->followed_ms = odd[i];
                 d->resets = odd[i] > 0 ? INT32_MAX : INT32_MIN;
                 t->kill_ms = odd[i];
                 struct guard_state *g = target_guard_state(t);
@@ -358,9 +358,10 @@ static void test_numbers(void **state)
                 look(&c);
                 t = shop_target(&c.cache);
                 d = &t->apply_state;
-                clock_skew_mend(c.skew, t);
-                int64_t now = loop_now(c.loop).wall.ms, week = 7 * (int64_t)DAY_MS; /* after what it is mended to */
-                const int64_t past[] = {d->changed_ms,  d->reset_seen_ms, d->stood_ms,
+                clock_skew_clamp(c.skew, t);
+                /* now: read after the clamp, so not before the clamped times */
+                int64_t now = loop_now(c.loop).wall.ms, week = 7 * (int64_t)DAY_MS;
+                const int64_t past[] = {d->changed_ms,  d->reset_seen_ms, d->passed_ms,
                                         d->followed_ms, t->kill_ms,       d->guard->fired_ms};
                 for (size_t k = 0; k < sizeof past / sizeof past[0]; k++)
                         if (past[k] < -1 || (past[k] > now && k != 2))
@@ -414,8 +415,8 @@ static void test_damaged_while_open(void **state)
         life_begin(&c, path);
         look(&c);
         c.safety->spent = MEM_NEW(struct spending);
-        c.safety->spent[c.safety->spendings++] =
-                (struct spending){.at_ms = at, .millicores = 7, .profile = mem_string("team")};
+        c.safety->spent[c.safety->spendings++] = (struct spending){
+                .at_ms = at, .millicores = 7, .profile = mem_string("team"), .ns = mem_string("shop")};
         budget_store(c.safety); /* a write, after which no page is remembered */
         await_store(&c);
         damage(path);

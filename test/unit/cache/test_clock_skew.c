@@ -14,7 +14,7 @@ static const int64_t hour = HOUR_MS, day = DAY_MS, year = 365 * (int64_t)DAY_MS;
 /* Times are ms from our clock's present. */
 static const struct {
         const char *what;
-        int64_t server, changed, contested, gone; /* server 0: it has not told */
+        int64_t server, changed, contested, gone; /* server 0: no Date header so far */
         int64_t want_changed, want_contested, want_gone;
 } row[] = {
         {"all is past", 0, -HOUR_MS, 23 * (int64_t)HOUR_MS, -5, -HOUR_MS, 23 * (int64_t)HOUR_MS, -5},
@@ -44,7 +44,7 @@ static void test_mend(void **state)
                                    .gone_ms = row[i].gone ? at + row[i].gone : 0};
                 struct clock_skew *skew = clock_skew_new(c.loop);
                 clock_skew_compare(skew, (struct wall){row[i].server ? at + row[i].server : 0}, 1);
-                clock_skew_mend(skew, &t);
+                clock_skew_clamp(skew, &t);
                 mem_free(skew);
                 int64_t contested = t.apply_state.contested_ms ? t.apply_state.contested_ms - at : 0;
                 int64_t gone = t.gone_ms ? t.gone_ms - at : 0;

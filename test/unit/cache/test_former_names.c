@@ -1,4 +1,4 @@
-/* Fields that the version before called otherwise: read by either name, and written anew by the name of now. */
+/* Fields that the previous version named differently: they are read by either name, and written by the new one. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -20,23 +20,31 @@ static const struct published *published_of(struct cache *w, const char *status)
         return published_get(w, TEXT("web/deployment-web"));
 }
 
+static void assert_fields(const struct published *p)
+{
+        assert_int_equal(p->status.since_ms, 1699000000000);
+        assert_int_equal(p->status.kills, 2);
+        assert_int_equal(p->status.last_kill_ms, 1699086400000);
+}
+
 static void test_recommendation(void **state)
 {
         (void)state;
-        static const char now[] = "\"firstSample\":\"2023-11-03T08:26:40Z\",\"oomKills\":2,\"lastOOMKill\":"
-                                  "\"2023-11-04T08:26:40Z\"";
+        static const char now[] =
+                "\"decision\":{},\"firstSample\":\"2023-11-03T08:26:40Z\",\"oomKills\":2,\"lastOOMKill\":"
+                "\"2023-11-04T08:26:40Z\"";
         static const char before[] = "\"since\":\"2023-11-03T08:26:40Z\",\"kills\":2,\"lastKill\":"
                                      "\"2023-11-04T08:26:40Z\"";
         struct cache w;
         cache_init(&w, "halflife", "halflife-system");
         const struct published *p = published_of(&w, now);
-        uint64_t urgent = p->urgent;
-        assert_int_equal(p->since_ms, 1699000000000);
+        uint64_t digest = p->digest;
+        assert_fields(p);
         p = published_of(&w, before);
-        assert_int_equal(p->since_ms, 1699000000000);
-        assert_true(p->urgent != urgent); /* so it is written at once */
+        assert_fields(p);
+        assert_true(p->digest != digest); /* so it is written at once */
         p = published_of(&w, now);
-        assert_true(p->urgent == urgent);
+        assert_true(p->digest == digest);
         cache_release(&w);
 }
 

@@ -10,10 +10,12 @@
 
 #include "cache/cache.h"
 
-#define EVENT(kind, name, reason, at)                                                                                  \
+#define EVENT_OF(kind, name, reason, component, host, at)                                                              \
         "{\"metadata\":{\"name\":\"e\",\"namespace\":\"default\"},\"involvedObject\":{\"kind\":\"" kind                \
-        "\",\"name\":\"" name "\"},\"reason\":\"" reason "\",\"lastTimestamp\":" at "}"
-#define TEN "\"2026-07-01T10:00:00Z\""
+        "\",\"name\":\"" name "\"},\"reason\":\"" reason "\",\"source\":{\"component\":\"" component                   \
+        "\",\"host\":\"" host "\"},\"lastTimestamp\":" at "}"
+#define EVENT(kind, name, reason, at) EVENT_OF(kind, name, reason, "kubelet", name, at)
+#define TEN                           "\"2026-07-01T10:00:00Z\""
 
 #define TEN_YEARS (3653 * (int64_t)DAY_MS)
 
@@ -27,6 +29,9 @@ static const struct {
         {EVENT("Node", "n-1", "NodeReady", TEN), 0, false},
         {EVENT("Pod", "n-1", "SystemOOM", TEN), 0, false},
         {EVENT("Node", "n-1", "SystemOOM", "null"), 0, false},
+        {EVENT_OF("Node", "n-1", "SystemOOM", "kernel-monitor", "n-1", TEN), 0, false},
+        {EVENT_OF("Node", "n-1", "SystemOOM", "kubelet", "n-2", TEN), 0, false}, /* a kubelet reports on its own node */
+        {EVENT("Node", "n-1", "OOMKilling", TEN), 0, false},
         {"{\"metadata\":{\"name\":\"e\",\"namespace\":\"web\"},\"involvedObject\":{\"kind\":\"Node\",\"namespace\":"
          "\"web\","
          "\"name\":\"n-1\"},\"reason\":\"SystemOOM\",\"lastTimestamp\":" TEN "}",
@@ -41,7 +46,7 @@ static const struct {
         {NULL, -5 * 60 * MS, true},
         {NULL, 5 * 60 * MS + 1, false},
         {NULL, -5 * 60 * MS - 1, false},
-        {EVENT("Node", "n-1", "OOMKilling", "\"2026-07-01T10:01:00Z\""), 6 * 60 * MS, true},
+        {EVENT("Node", "n-1", "SystemOOM", "\"2026-07-01T10:01:00Z\""), 6 * 60 * MS, true},
         {EVENT("Node", "n-1", "SystemOOM", "\"2026-07-01T09:00:00Z\""), 6 * 60 * MS, true}, /* told late */
 };
 
@@ -83,8 +88,9 @@ static void put_named(struct cache *w, const char *node, const char *at)
         AUTO(mem_free)
         char *event =
                 mem_printf("{\"metadata\":{\"name\":\"e\",\"namespace\":\"default\"},\"involvedObject\":{\"kind\":"
-                           "\"Node\",\"name\":\"%s\"},\"reason\":\"SystemOOM\",\"lastTimestamp\":\"%s\"}",
-                           node, at);
+                           "\"Node\",\"name\":\"%s\"},\"reason\":\"SystemOOM\",\"source\":{\"component\":\"kubelet\","
+                           "\"host\":\"%s\"},\"lastTimestamp\":\"%s\"}",
+                           node, node, at);
         assert_int_equal(wall_parse(at, strlen(at), &now), 0);
         assert_int_equal(node_oom_event_upsert(w, now, text_of(event), 1, &err), 0);
 }

@@ -71,7 +71,7 @@ static struct workload *put(struct cache *w, const char *kind, const char *name,
 
 static const char *name_of(const struct workload *wl)
 {
-        return wl->rival ? wl->rival->name : "";
+        return wl->other_autoscaler ? wl->other_autoscaler->name : "";
 }
 
 static void requests_are_left_to_whoever_sets_them(void **state)
@@ -106,7 +106,8 @@ static void requests_are_left_to_whoever_sets_them(void **state)
         cache_release(&w);
 }
 
-/* A Rollout's pods are of the template that it refers to: who sets their requests sets those of its Deployment. */
+/* A Rollout's pods have the template of the Deployment it refers to. An autoscaler that sets their requests therefore
+ * sets that Deployment's. */
 static void what_runs_a_template_is_its_workload(void **state)
 {
         (void)state;
@@ -152,7 +153,7 @@ static void both_go(void **state)
         assert_string_equal(name_of(deployment), "a");
         workload_remove(&w, deployment->kind, TEXT("{\"metadata\":{\"namespace\":\"web\",\"name\":\"web\"}}"));
         other_autoscaler_remove(&w, TEXT(OF("a", "")));
-        assert_null(deployment->rival);
+        assert_null(deployment->other_autoscaler);
         cache_release(&w);
 }
 

@@ -36,7 +36,7 @@
 
 static const struct {
         const char *what, *status, *want; /* "container:restarts@second", in order */
-        bool counts;                      /* what is told so far */
+        bool counts;                      /* number of the newest reported end */
         bool again;                       /* the same pod as before; else a new one */
 } row[] = {
         {"calm", STATUS(OF("app", "0", RUNS, "{}")), "", false, false},

@@ -29,18 +29,18 @@ static void test_addresses(void **state)
                 {"http://halflife.halflife:8443", "without TLS"},
                 {"http://127.0.0.1.example.com", "without TLS"},
                 {"http://localhost.example.com:80", "without TLS"},
-                {"http://localhost@example.com", "is no address"},
-                {"https://example.com/path", "is no address"},
-                {"https://example.com?x", "is no address"},
-                {"https://", "is no address"},
-                {"https:///", "is no address"},
-                {"halflife:8443", "is no address"},
-                {"ftp://halflife", "is no address"},
-                {"", "is no address"},
+                {"http://localhost@example.com", "is not an address"},
+                {"https://example.com/path", "is not an address"},
+                {"https://example.com?x", "is not an address"},
+                {"https://", "is not an address"},
+                {"https:///", "is not an address"},
+                {"halflife:8443", "is not an address"},
+                {"ftp://halflife", "is not an address"},
+                {"", "is not an address"},
         };
         for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
                 struct err err = {0};
-                int rc = remote_check(row[i].url, &err);
+                int rc = api_client_check(row[i].url, &err);
                 if ((rc == 0) != (row[i].says == NULL) || (row[i].says && !strstr(err.text, row[i].says)))
                         fail_msg("'%s': %d '%s'", row[i].url, rc, err.text);
         }
@@ -66,7 +66,7 @@ static void test_tokens(void **state)
                 char *token = NULL;
                 struct err err = {0};
                 row[i].variable ? setenv("HALFLIFE_TOKEN", row[i].variable, 1) : unsetenv("HALFLIFE_TOKEN");
-                assert_int_equal(remote_token(row[i].file, &token, &err), row[i].rc);
+                assert_int_equal(api_client_token(row[i].file, &token, &err), row[i].rc);
                 if (row[i].want)
                         assert_string_equal(token, row[i].want);
                 else
@@ -106,14 +106,14 @@ static void test_manifests(void **state)
 {
         (void)state;
         struct session s = {0};
-        struct remote r = {0};
+        struct api_client r = {0};
         AUTO(mem_free)
         char *config = tmp_file("kubeconfig", "apiVersion: v1\nkind: Config\ncurrent-context: c\n"
                                               "contexts: [{name: c, context: {cluster: c}}]\n"
                                               "clusters: [{name: c, cluster: {server: 'https://127.0.0.1:1'}}]\n");
         struct err err = {0};
         assert_int_equal(session_open(&s, config, NULL, &err), 0);
-        remote_through(&r, &s, "halflife", "token");
+        api_client_through(&r, &s, "halflife", "token");
         AUTO(json_decref) json_t *people = read_manifest("manifests/base/rbac-people.yaml");
         AUTO(json_decref) json_t *controller = read_manifest("manifests/base/controller.yaml");
         json_t *ports = json_object_get(json_object_get(find(controller, "Service", "halflife"), "spec"), "ports");
@@ -133,7 +133,7 @@ static void test_manifests(void **state)
                 allowed |= strstr(r.prefix, json_string_value(name)) != NULL;
         }
         assert_true(served && allowed);
-        remote_release(&r);
+        api_client_release(&r);
         session_release(&s);
 }
 

@@ -1,4 +1,5 @@
-/* What halflife check says of the database, whatever the file is. There is no cluster: that line fails. */
+/* What halflife check says of the database, whatever the file is, and of former names of settings. There is no
+ * cluster: that line fails. */
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,28 +17,37 @@
 #include "../../support/tmp.h"
 #include "base/mem.h"
 #include "base/yaml.h"
-#include "cli/cmd.h"
+#include "cli/commands.h"
 
-/* Its answer, as one text (mem_free). */
-static char *check(const char *database)
+/* What a command says on stdout or stderr, as one text (mem_free). It has to exit so. */
+static char *said(const struct command *command, int stream, char **argv, int exit_code)
 {
         AUTO(mem_free) char *out = tmp_path("out");
-        AUTO(mem_free) char *file = mem_string(database);
-        char command[] = "check", kubeconfig[] = "--kubeconfig=/nonexistent", option[] = "--database";
-        char *argv[] = {command, kubeconfig, option, file, NULL};
         struct err err = {0};
         size_t len;
-        fflush(stdout);
-        int kept = dup(STDOUT_FILENO), fd = open(out, O_CREAT | O_TRUNC | O_WRONLY, 0600);
-        dup2(fd, STDOUT_FILENO);
+        int argc = 0;
+        while (argv[argc])
+                argc++;
+        fflush(NULL);
+        int kept = dup(stream), fd = open(out, O_CREAT | O_TRUNC | O_WRONLY, 0600);
+        dup2(fd, stream);
         close(fd);
-        assert_int_equal(cmd_check(4, argv), EXIT_FAILED);
-        fflush(stdout);
-        dup2(kept, STDOUT_FILENO);
+        int code = command_call(command, argc, argv);
+        fflush(NULL);
+        dup2(kept, stream);
         close(kept);
+        assert_int_equal(code, exit_code);
         char *text = file_read(out, 1 << 16, &len, &err);
         assert_non_null(text);
         return text;
+}
+
+static char *check(const char *database)
+{
+        AUTO(mem_free) char *file = mem_string(database);
+        char command[] = "check", kubeconfig[] = "--kubeconfig=/nonexistent", option[] = "--database";
+        char *argv[] = {command, kubeconfig, option, file, NULL};
+        return said(&command_check, STDOUT_FILENO, argv, EXIT_FAILED);
 }
 
 static void expect(const char *what, const char *path, const char *verdict, const char *part)
@@ -63,7 +73,7 @@ static const struct {
         long cut;                /* to so many bytes */
         const char *verdict, *part;
 } row[] = {
-        {"missing", false, NULL, NULL, 0, "ok", "is made by the first halflife run"},
+        {"missing", false, NULL, NULL, 0, "ok", "does not exist yet"},
         {"good", true, NULL, NULL, 0, "ok", "schema 1, 3 targets, 6 histories, "},
         {"unclean", true, NULL, "UPDATE mark SET clean = 0", 0, "ok", "not closed cleanly"},
         {"a text", false, "somebody's file\n", NULL, 0, "FAIL", "is not a database of halflife"},
@@ -72,7 +82,7 @@ static const struct {
         {"newer", true, NULL, "PRAGMA user_version = 1000", 0, "FAIL", "schema 1000 of a newer halflife"},
         {"cut short", true, NULL, NULL, 20000, "warn", "its end is missing"},
         {"rows damaged", true, NULL, "UPDATE usage0 SET packed = x'00'; UPDATE usage1 SET packed = x'00'", 0, "warn",
-         "6 rows that do not check out"},
+         "6 damaged rows"},
 };
 
 static void test_files(void **state)
@@ -119,11 +129,50 @@ static void test_held(void **state)
         image_release(&got);
 }
 
+static int times(const char *text, const char *part)
+{
+        int count = 0;
+        for (const char *at = text; (at = strstr(at, part)); at++)
+                count++;
+        return count;
+}
+
+/* A setting by its former name: check warns and says the new name; run and serve log it, once. */
+static void test_former_names(void **state)
+{
+        (void)state;
+        char command[] = "x", kubeconfig[] = "--kubeconfig=/nonexistent", url[] = "--learner-url=https://a",
+             database[] = "--database=";
+        char *argv[] = {command, kubeconfig, url, database, NULL}, *now[] = {command, kubeconfig, database, NULL};
+        setenv("HALFLIFE_LEARNER_CA", "/nonexistent", 1);
+        AUTO(mem_free) char *checked = said(&command_check, STDOUT_FILENO, argv, EXIT_FAILED);
+        AUTO(mem_free) char *ran = said(&command_run, STDERR_FILENO, argv, EXIT_FAILED);
+        AUTO(mem_free) char *served = said(&command_serve, STDERR_FILENO, argv, EXIT_FAILED);
+        unsetenv("HALFLIFE_LEARNER_CA");
+        AUTO(mem_free) char *silent = said(&command_check, STDOUT_FILENO, now, EXIT_FAILED);
+        static const char *const wanted[] = {
+                "warn  setting 'learner-url' is 'upstream-url' now\n      set upstream-url",
+                "warn  setting 'learner-ca' is 'upstream-ca' now\n      set upstream-ca"};
+        for (int i = 0; i < 2; i++)
+                if (times(checked, wanted[i]) != 1)
+                        fail_msg("check does not say once '%s':\n%s", wanted[i], checked);
+        static const char *const logged[] = {"former=learner-url now=upstream-url",
+                                             "former=learner-ca now=upstream-ca"};
+        for (int i = 0; i < 2; i++) {
+                if (times(ran, logged[i]) != 1)
+                        fail_msg("run does not log once '%s':\n%s", logged[i], ran);
+                if (times(served, logged[i]) != 1)
+                        fail_msg("serve does not log once '%s':\n%s", logged[i], served);
+        }
+        assert_null(strstr(silent, "setting '"));
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_files),
                 cmocka_unit_test(test_held),
+                cmocka_unit_test(test_former_names),
         };
         return cmocka_run_group_tests_name("check", tests, NULL, NULL);
 }

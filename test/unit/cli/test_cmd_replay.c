@@ -14,7 +14,7 @@
 #include "../../support/tmp.h"
 #include "base/buf.h"
 #include "base/yaml.h"
-#include "cli/cmd.h"
+#include "cli/commands.h"
 
 enum { ARGS = 12, OUTPUT_MAX = 1 << 20 };
 
@@ -55,7 +55,7 @@ static void run(struct outcome *o, const char *const *args)
         for (; args[argc]; argc++)
                 argv[argc] = mem_string(args[argc]);
         int out = divert(stdout, "out"), err = divert(stderr, "err");
-        o->code = cmd_replay(argc, argv);
+        o->code = command_call(&command_replay, argc, argv);
         o->out = restore(stdout, out, "out");
         o->err = restore(stderr, err, "err");
         for (int i = 0; i < argc; i++)
@@ -89,19 +89,19 @@ static void test_misuse(void **state)
         static const struct {
                 const char *args[5], *why;
         } row[] = {
-                {{"replay", NULL}, "a trace is wanted: files, or '-' for standard input"},
+                {{"replay", NULL}, "give a trace: files, or '-' for standard input"},
                 {{"replay", "--raise", "59s", "-", NULL}, "raise '59s' is not a duration from 1m to 24h"},
                 {{"replay", "--raise=25h", "-", NULL}, "raise '25h' is not a duration from 1m to 24h"},
-                {{"replay", "--compare", "--entities", "-", NULL}, "ask one by one"},
-                {{"replay", "--compare=so", "-", NULL}, "'so' is neither true nor false"},
+                {{"replay", "--compare", "--entities", "-", NULL}, "exclude each other"},
+                {{"replay", "--compare=so", "-", NULL}, "--compare 'so' is neither true nor false"},
                 {{"replay", "--frobnicate", "-", NULL}, "unknown option '--frobnicate'"},
                 {{"replay", "-x", "-", NULL}, "unknown option '-x'"},
                 {{"replay", "-", "--profile", NULL}, "option '--profile' needs a value: --profile FILE"},
-                {{"replay", "-o", "yaml", "-", NULL}, "output 'yaml' is not one of table, json"},
+                {{"replay", "-o", "yaml", "-", NULL}, "--output 'yaml' is not one of table, json"},
                 {{"replay", "--deploy-every", "1d", "-", NULL}, "there are no days"},
                 {{"replay", "--deploy-every", "59s", "-", NULL}, "deploy-every '59s' is not"},
                 {{"replay", "--deploy-every=8761h", "-", NULL}, "deploy-every '8761h' is not"},
-                {{"replay", "--entities=maybe", "-", NULL}, "'maybe' is neither true nor false"},
+                {{"replay", "--entities=maybe", "-", NULL}, "--entities 'maybe' is neither true nor false"},
         };
         for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
                 struct outcome o;
@@ -143,7 +143,7 @@ static void test_failures(void **state)
                 {broken, good, "spec: resources: cpu: min: -1 is not an amount of CPU"},
                 {other, good, "kind 'Deployment' is not ClusterProfile or Profile"},
                 {specless, good, "spec is missing"},
-                {blank, good, "there is none in it"},
+                {blank, good, "contains no profile"},
                 {junk, good, "line "},
                 {clears, good, "kind '?[2J' is not"}, /* no profile moves a terminal's cursor */
         };
@@ -213,7 +213,7 @@ static void test_json(void **state)
         assert_int_equal(number(b, "memory", "samples"), 0);
         assert_true(json_is_null(json_object_get(json_object_get(b, "memory"), "p90")));
         assert_true(json_is_null(json_object_get(json_object_get(b, "memory"), "model")));
-        assert_non_null(strstr(o.err, "trace.csv:2: it has not four columns"));
+        assert_non_null(strstr(o.err, "trace.csv:2: it does not have four columns"));
         assert_non_null(strstr(o.err, "trace.csv:3: cpu_cores is not a number"));
         outcome_release(&o);
 }
@@ -253,7 +253,7 @@ static void test_standard_input(void **state)
         close(kept);
         assert_int_equal(o.code, EXIT_DONE);
         assert_null(strstr(o.out, "entities"));
-        assert_non_null(strstr(o.err, "-:2: it has not four"));
+        assert_non_null(strstr(o.err, "-:2: it does not have four"));
         outcome_release(&o);
 }
 
@@ -270,7 +270,7 @@ static void test_many_refused_are_summed_up(void **state)
         struct outcome o;
         RUN(&o, path);
         assert_int_equal(o.code, EXIT_DONE);
-        assert_non_null(strstr(o.err, "many.csv:21: timestamp_s is that of the entity's row before"));
+        assert_non_null(strstr(o.err, "many.csv:21: timestamp_s equals that of the entity's previous row"));
         assert_null(strstr(o.err, "many.csv:22:"));
         assert_non_null(strstr(o.err, "many.csv: 80 more rows refused"));
         outcome_release(&o);

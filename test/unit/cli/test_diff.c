@@ -1,5 +1,5 @@
 /*
- * Unified diffs: some as they look, and a property: whoever applies what was printed has the other text.
+ * Unified diffs: examples, and a property: applying the printed diff gives the other text.
  */
 #include <setjmp.h>
 #include <stdarg.h>

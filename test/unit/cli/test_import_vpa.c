@@ -11,7 +11,7 @@
 
 #include "base/yaml.h"
 #include "cli/import.h"
-#include "core/vpa.h"
+#include "core/vpa_checkpoint.h"
 
 static void test_read(void **state)
 {
@@ -45,7 +45,7 @@ static void test_refused(void **state)
                 {"null", "version is ''"},
                 {"[]", "version is ''"},
                 {"{\"version\":3}", "version is ''"},
-                {"{\"version\":\"v2\"}", "version is 'v2', and v3"},
+                {"{\"version\":\"v2\"}", "version is 'v2', but halflife reads only v3"},
                 {"{\"version\":\"v3\",\"totalSamplesCount\":\"many\"}", "totalSamplesCount"},
                 {"{\"version\":\"v3\",\"firstSampleStart\":\"yesterday\"}", "firstSampleStart 'yesterday'"},
                 {"{\"version\":\"v3\",\"lastSampleStart\":\"1960-01-01T00:00:00Z\"}", "lastSampleStart"},

@@ -1,6 +1,6 @@
 /*
  * The manual page says what the program knows: its lists are written from the tables of commands, options and settings.
- * MANUAL=write writes them anew.
+ * `make docs` writes them anew.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,21 +12,11 @@
 
 #include <cmocka.h>
 
-#include "base/yaml.h"
+#include "../../support/page.h"
 #include "cli/commands.h"
 #include "cli/settings.h"
 
 #define PAGE "man/halflife.1"
-
-static char *read_page(void)
-{
-        size_t len;
-        struct err err;
-        char *text = file_read(PAGE, 1 << 20, &len, &err);
-        if (!text)
-                fail_msg("%s", err.text);
-        return text;
-}
 
 /* A line of running text: what roff would take for its own is escaped. */
 static void print_text(FILE *to, const char *text)
@@ -74,15 +64,14 @@ static void print_commands(FILE *to)
 {
         fputs(".Bl -tag -width Ds\n", to);
         for (size_t i = 0; i < commands_count; i++) {
-                const struct command *c = &commands[i];
+                const struct command *c = commands[i];
                 int options = 0;
-                const struct option_spec *o = c->options ? c->options(&options) : NULL;
-                bool settings = o == settings_options();
+                const struct option_spec *o = command_options(c, &options);
                 fprintf(to, ".It Cm %s%s%s\n", c->name, options ? " Oo Ar option ... Oc" : "", words_of(c));
                 print_text(to, c->help);
-                if (settings)
+                if (c->settings)
                         fputs(".Pp\nTakes the settings below as options.\n", to);
-                if (settings || options == 0)
+                if (c->settings || options == 0)
                         continue;
                 fputs(".Bl -tag -width Ds\n", to);
                 for (int k = 0; k < options; k++)
@@ -95,7 +84,7 @@ static void print_commands(FILE *to)
 static void print_settings(FILE *to)
 {
         fputs(".Bl -tag -width Ds\n", to);
-        for (int i = 0; i < SETTINGS; i++) {
+        for (int i = 0; i < settings_count; i++) {
                 const struct setting *s = &setting_table[i];
                 fprintf(to, ".It Fl -%s Ar %s\n", s->name, s->value);
                 print_text(to, s->help);
@@ -109,45 +98,11 @@ static void print_settings(FILE *to)
         fputs(".El\n", to);
 }
 
-static char *section(const char *name, void (*print)(FILE *to))
-{
-        char *text = NULL;
-        size_t len = 0;
-        FILE *to = open_memstream(&text, &len);
-        fprintf(to, ".\\\" begin %s\n", name);
-        print(to);
-        fprintf(to, ".\\\" end %s\n", name);
-        fclose(to);
-        return text;
-}
-
-static void write_section(const char *name, const char *text)
-{
-        AUTO(mem_free) char *page = read_page();
-        AUTO(mem_free) char *begin = mem_printf(".\\\" begin %s\n", name), *end = mem_printf(".\\\" end %s\n", name);
-        const char *from = strstr(page, begin), *to = strstr(page, end);
-        assert_true(from && to);
-        FILE *out = fopen(PAGE, "w");
-        fprintf(out, "%.*s%s%s", (int)(from - page), page, text, to + strlen(end));
-        fclose(out);
-}
-
 static void test_lists(void **state)
 {
         (void)state;
-        static const struct {
-                const char *name;
-                void (*print)(FILE *to);
-        } row[] = {{"commands", print_commands}, {"settings", print_settings}};
-        for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
-                char *want = section(row[i].name, row[i].print);
-                if (getenv("MANUAL"))
-                        write_section(row[i].name, want);
-                AUTO(mem_free) char *page = read_page();
-                if (!strstr(page, want))
-                        fail_msg(PAGE " wants these %s (MANUAL=write writes them):\n%s", row[i].name, want);
-                free(want);
-        }
+        page_check_block(PAGE, "commands", print_commands);
+        page_check_block(PAGE, "settings", print_settings);
 }
 
 /* Formatters, where there are any, have nothing to say of it. */

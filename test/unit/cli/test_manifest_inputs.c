@@ -70,9 +70,9 @@ static void folders_are_walked_by_name(void **state)
         mem_free(tmp_file("a/notes", "n"));
         expect("a", "a/a.yaml= a/b.yml=b a/sub.yaml/x.json=x ");
         expect("a/", "a/a.yaml= a/b.yml=b a/sub.yaml/x.json=x ");
-        expect("a/notes", "a/notes=n "); /* who names a file means it */
+        expect("a/notes", "a/notes=n "); /* a file given by name is read, whatever its ending */
         make_folder("none");
-        expect_error("none", "no *.yaml, *.yml or *.json in it");
+        expect_error("none", "contains no *.yaml, *.yml or *.json");
         expect_error("nowhere", "No such file");
 }
 

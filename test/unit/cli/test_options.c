@@ -9,23 +9,39 @@
 #include "base/mem.h"
 #include "cli/options.h"
 
-enum { NAMESPACE, ALL, PROFILE, LABELS, OPTS };
-static const struct option_spec spec[OPTS] = {
-        {.name = "namespace", .letter = 'n', .value = "NAME", .help = "where", .shape = OPTION_NAMESPACE},
-        {.name = "all", .letter = 'A', .help = "everywhere"},
-        {.name = "profile", .value = "FILE", .help = "more than one", .many = true},
-        {.name = "labels", .value = "LABELS", .help = "whose", .shape = OPTION_LABELS},
+struct given {
+        const char *ns, *labels, *upstream;
+        bool all, json;
+        enum { UP, DOWN, LEFT } way;
+        const struct option_given *profiles;
 };
 
-static int parse(const char *line, struct option_given *given, struct option_words *words, struct err *err,
-                 char **ret_line)
+enum { OPTS = 7 };
+static const struct option_spec spec[OPTS] = {
+        {.name = "namespace",
+         .letter = 'n',
+         .value = "NAME",
+         .help = "where",
+         .shape = OPTION_NAMESPACE,
+         OPTION_IN(struct given, ns)},
+        {.name = "all", .letter = 'A', .help = "everywhere", OPTION_IN(struct given, all)},
+        {.name = "profile", .value = "FILE", .help = "more than one", .many = true, OPTION_IN(struct given, profiles)},
+        {.name = "labels", .value = "LABELS", .help = "whose", .shape = OPTION_LABELS, OPTION_IN(struct given, labels)},
+        {.name = "output", .value = "FORMAT", .help = "how", .choices = "text|json", OPTION_IN(struct given, json)},
+        {.name = "way", .value = "WAY", .help = "whither", .choices = "up|down|left", OPTION_IN(struct given, way)},
+        {.name = "upstream", .former = "learner", .value = "URL", .help = "which", OPTION_IN(struct given, upstream)},
+};
+
+static int parse(const char *line, struct option_given *given, struct option_words *words, struct given *ret,
+                 struct err *err, char **ret_line)
 {
         char *argv[16] = {NULL};
         int argc = 0;
         *ret_line = mem_string(line);
         for (char *w = strtok(*ret_line, " "); w; w = strtok(NULL, " "))
                 argv[argc++] = w;
-        return options_parse(spec, OPTS, argc, argv, given, words, err);
+        int rc = options_parse(spec, OPTS, argc, argv, given, words, err);
+        return rc == 0 ? options_store(spec, OPTS, given, ret, err) : rc;
 }
 
 static void test_accepted(void **state)
@@ -35,26 +51,30 @@ static void test_accepted(void **state)
                 const char *line, *ns;
                 bool all;
                 int profiles, words;
+                bool json;
+                unsigned way;
         } row[] = {
-                {"get", NULL, false, 0, 0},
-                {"get -n web", "web", false, 0, 0},
-                {"get -nweb x", "web", false, 0, 1},
-                {"get --namespace web -A", "web", true, 0, 0},
-                {"get --namespace=web --all=false a b", "web", false, 0, 2},
-                {"get --profile a --profile=b c", NULL, false, 2, 1},
-                {"get -- -n web", NULL, false, 0, 2},
-                {"get -", NULL, false, 0, 1},
+                {"get", NULL, false, 0, 0, false, UP},
+                {"get -n web", "web", false, 0, 0, false, UP},
+                {"get -nweb x", "web", false, 0, 1, false, UP},
+                {"get --namespace web -A", "web", true, 0, 0, false, UP},
+                {"get --namespace=web --all=false a b", "web", false, 0, 2, false, UP},
+                {"get --profile a --profile=b c", NULL, false, 2, 1, false, UP},
+                {"get -- -n web", NULL, false, 0, 2, false, UP},
+                {"get -", NULL, false, 0, 1, false, UP},
+                {"get --learner=a", NULL, false, 0, 0, false, UP},
+                {"get --output=text --way=down", NULL, false, 0, 0, false, DOWN},
+                {"get --output json --way left", NULL, false, 0, 0, true, LEFT},
         };
         for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
                 struct option_given given[OPTS];
                 struct option_words words;
                 struct err err = {0};
-                bool all = false;
+                struct given g = {0};
                 char *line;
-                int rc = parse(row[i].line, given, &words, &err, &line);
-                const char *ns = rc == 0 ? option_value(&given[NAMESPACE]) : NULL;
-                if (rc < 0 || option_switch(&given[ALL], &all, &err) < 0 || all != row[i].all || !ns != !row[i].ns ||
-                    (ns && strcmp(ns, row[i].ns) != 0) || given[PROFILE].count != row[i].profiles ||
+                int rc = parse(row[i].line, given, &words, &g, &err, &line);
+                if (rc < 0 || g.all != row[i].all || !g.ns != !row[i].ns || (g.ns && strcmp(g.ns, row[i].ns) != 0) ||
+                    g.profiles->count != row[i].profiles || g.json != row[i].json || g.way != row[i].way ||
                     words.count != row[i].words)
                         fail_msg("'%s': %s", row[i].line, err.text);
                 mem_free(line);
@@ -72,27 +92,32 @@ static void test_refused(void **state)
                 {"get -n", "option '--namespace' needs a value"},
                 {"get --namespace", "needs a value: --namespace NAME"},
                 {"get -n a -n b", "was given twice"},
+                {"get --learner=a --upstream=b",
+                 "'--learner' and '--upstream' are the former and the new name of one option; keep '--upstream'"},
+                {"get --upstream b --learner a", "keep '--upstream'"},
+                {"get --learner a --learner a", "was given twice"},
                 {"get -Ab", "takes no value"},
                 {"get --namespace=", "option '--namespace' is empty"},
                 {"get --labels=", "option '--labels' is empty"},
-                {"get -n ..", "is no name of a namespace"},
-                {"get -n a/b", "is no name of a namespace"},
-                {"get -n Web", "is no name of a namespace"},
+                {"get -n ..", "is not a valid namespace name"},
+                {"get -n a/b", "is not a valid namespace name"},
+                {"get -n Web", "is not a valid namespace name"},
                 {"get -n aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
-                 "is no name of a namespace"},
+                 "is not a valid namespace name"},
+                {"get --all=perhaps", "--all 'perhaps' is neither true nor false"},
+                {"get --output=jso", "--output 'jso' is not one of text, json"},
+                {"get --way=", "--way '' is not one of up, down, left"},
         };
         for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
                 struct option_given given[OPTS];
                 struct option_words words;
                 struct err err = {0};
+                struct given g = {0};
                 char *line;
-                if (parse(row[i].line, given, &words, &err, &line) != ERR_INVALID || !strstr(err.text, row[i].want))
+                if (parse(row[i].line, given, &words, &g, &err, &line) != ERR_INVALID || !strstr(err.text, row[i].want))
                         fail_msg("'%s': got '%s', want '%s'", row[i].line, err.text, row[i].want);
                 mem_free(line);
         }
-        struct option_given odd = {.value = {"perhaps"}, .count = 1};
-        bool on = false;
-        assert_int_equal(option_switch(&odd, &on, NULL), ERR_INVALID);
 }
 
 int main(void)

@@ -176,6 +176,10 @@ static void test_tame(void **state)
                 {"Füße → 2", "Füße → 2"},
                 {"csi \xc2\x9b here", "csi ?? here"},
                 {"\xc2\xa0", "\xc2\xa0"},
+                {"pay\u202egnp.exe", "pay???gnp.exe"},
+                {"a\u200bb\ufeff\u2066", "a???b??????"},
+                {"tag \U000e0061 end", "tag ???? end"},
+                {"naïve 日本 é", "naïve 日本 é"},
                 {"\xff\xfe cut \xe2\x86", "?? cut ??"},
         };
         for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {

@@ -22,16 +22,21 @@ static void begin(struct fixture *f)
         f->parts.loop = f->loop;
         f->all.parts = &f->parts;
         f->all.watches = 1;
-        f->all.watch[0] = (struct watch){
-                .all = &f->all, .health.what = "verticalpodautoscalers", .foreign = true, .needed_to_apply = true};
-        f->all.foreign[0] = (struct foreign_kind){.watch = &f->all.watch[0], .known = true, .asking = f};
-        f->all.foreign[1] = (struct foreign_kind){.known = true, .asking = f};
+        for (int i = 0; i < FOREIGN_KINDS; i++)
+                f->all.foreign[i] = (struct foreign_kind){
+                        .all = &f->all, .row = &watch_rows_foreign[i], .known = true, .lookup.asking = true};
+        f->all.watch[0] = (struct watch){.all = &f->all,
+                                         .row = &watch_rows_foreign[0],
+                                         .health.what = "verticalpodautoscalers",
+                                         .lookup = &f->all.foreign[0].lookup};
+        f->all.foreign[0].watch = &f->all.watch[0];
+        kind_lookup_began(&f->all.foreign[0].lookup);
 }
 
 static void fails_by(struct informers *all, int code)
 {
-        snprintf(all->watch[0].health.trouble, sizeof all->watch[0].health.trouble, "%s", code ? "it fails" : "");
-        all->watch[0].health.trouble_code = code;
+        err_set(&all->watch[0].health.trouble, code, "%s", code ? "it fails" : "");
+        kind_lookup_heard(all->watch[0].lookup, code);
 }
 
 /* A path that is not there any more may be of another version: until discovery has said so nothing is known. */
@@ -56,7 +61,8 @@ static void test_removed_by_discovery(void **state)
         begin(&f);
         for (size_t i = 0; i < sizeof step / sizeof step[0]; i++) {
                 fails_by(&f.all, step[i].code);
-                f.all.foreign[0].removed |= step[i].removed;
+                if (step[i].removed)
+                        f.all.foreign[0].lookup.state = LOOKUP_REMOVED;
                 informers_foreign(&f.all);
                 if ((informers_blind(&f.all) != NULL) != step[i].blind)
                         fail_msg("%s: it is %s", step[i].what, step[i].blind ? "taken for known" : "not known");

@@ -6,8 +6,9 @@
 
 #include "core/histogram_inner.h"
 
-#define DAY  ((int64_t)DAY_MS)
-#define LAST (HISTOGRAM_BUCKETS - 1)
+#define DAY      ((int64_t)DAY_MS)
+#define LAST     (HISTOGRAM_BUCKETS - 1)
+#define SUM_LAST (HISTOGRAM_SUM_BUCKETS - 1)
 
 /* A histogram with all the room there is. */
 struct roomy {

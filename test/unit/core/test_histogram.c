@@ -97,6 +97,53 @@ static void test_last_bucket_answers_its_start(void **state)
         assert_true(percentile(&r.h, 1000) == histogram_start(MEMORY, LAST));
 }
 
+/* A container's histogram with the buckets of a sum: what it holds stays, what comes is told apart, and it joins sums
+ * alone. */
+static void test_a_sum(void **state)
+{
+        (void)state;
+        struct histogram sum, other;
+        double w[HISTOGRAM_SUM_BUCKETS], x[HISTOGRAM_SUM_BUCKETS], before, after;
+        struct histogram_place place;
+        struct histogram_extra extra = {.value = 4e9, .weight = 100, .at = {0}};
+        int cap = 0;
+        histogram_init(&sum, CPU, DAY);
+        histogram_init(&other, CPU, DAY);
+        histogram_lend(&sum, w, HISTOGRAM_SUM_BUCKETS);
+        assert_int_equal(sum.cap, HISTOGRAM_BUCKETS);
+        assert_int_equal(histogram_add(&sum, 7, 1, (struct wall){0}, &cap), 0);
+        assert_int_equal(histogram_add(&sum, 5000, 1, (struct wall){0}, &cap), 0);
+        assert_int_equal(sum.first + sum.count, HISTOGRAM_BUCKETS);
+        assert_int_equal(histogram_place(&sum, 1000, NULL, &place), 0);
+        assert_true(place.last && place.value == histogram_start(CPU, LAST));
+        before = percentile(&sum, 500);
+        histogram_make_sum(&sum);
+        histogram_lend(&sum, x, HISTOGRAM_SUM_BUCKETS);
+        assert_int_equal(sum.cap, HISTOGRAM_SUM_BUCKETS);
+        assert_true(percentile(&sum, 500) == before && histogram_total(&sum) == 1); /* 5000 might have been more */
+        histogram_make_sum(&sum);
+        assert_int_equal(histogram_add(&sum, 5000, 9, (struct wall){0}, &cap), 0);
+        assert_int_equal(histogram_place(&sum, 950, NULL, &place), 0);
+        assert_false(place.last);
+        assert_true(place.value > 5000 && place.value <= 5000 * 1.06);
+        assert_int_equal(histogram_place(&sum, 950, &extra, &place), 0);
+        assert_true(place.last && place.bucket == SUM_LAST && place.value == histogram_start(CPU, SUM_LAST));
+        histogram_lend(&other, w, HISTOGRAM_BUCKETS);
+        assert_int_equal(histogram_add(&other, 900, 1, (struct wall){0}, &cap), 0);
+        assert_int_equal(histogram_merge(&sum, &other, &cap), ERR_INVALID);
+        assert_int_equal(histogram_merge(&other, &sum, &cap), ERR_INVALID);
+        histogram_make_sum(&other);
+        assert_int_equal(histogram_merge(&sum, &other, &cap), 0);
+        assert_true(histogram_total(&sum) == 11);
+        assert_int_equal(histogram_percentile(&sum, 950, NULL, &after), 0);
+        assert_true(after > 5000);
+        other.count = 0;
+        sum.w[sum.count - 1] = HISTOGRAM_HEAVIEST;
+        assert_int_equal(histogram_merge(&other, &sum, &cap), 0);
+        /* its highest bucket would weigh too much */
+        assert_int_equal(histogram_merge(&other, &sum, &cap), ERR_INVALID);
+}
+
 /* The last bucket that holds anything, though it is too light to be seen in the sums. */
 static void test_hundred_per_cent(void **state)
 {
@@ -642,6 +689,7 @@ int main(void)
                 cmocka_unit_test(test_ref_moves_past_64),
                 cmocka_unit_test(test_four_equal_buckets),
                 cmocka_unit_test(test_last_bucket_answers_its_start),
+                cmocka_unit_test(test_a_sum),
                 cmocka_unit_test(test_hundred_per_cent),
                 cmocka_unit_test(test_slack),
                 cmocka_unit_test(test_slack_to_the_bit),

@@ -11,7 +11,7 @@
 /* --- the table of starts, in exact integers -------------------------------------------------------------------------
  */
 
-enum { LIMBS = 40 };
+enum { LIMBS = 64 };
 struct big {
         uint32_t limb[LIMBS]; /* least first */
 };
@@ -92,7 +92,7 @@ static void test_starts_are_nearest(void **state)
         /* first * (r^n - 1) / (r - 1) = first * 20 * (21^n - 20^n) / 20^n; first * 20 is 1/5 core, 2e8 bytes */
         struct big n21 = big_of(1), n20 = big_of(1);
         assert_true(histogram_start(CPU, 0) == 0 && histogram_start(MEMORY, 0) == 0);
-        for (int n = 1; n < HISTOGRAM_BUCKETS; n++) {
+        for (int n = 1; n < HISTOGRAM_SUM_BUCKETS; n++) {
                 n21 = big_times(n21, 21);
                 n20 = big_times(n20, 20);
                 struct big grown = big_minus(n21, n20);
@@ -104,6 +104,8 @@ static void test_starts_are_nearest(void **state)
         }
         assert_true(histogram_start(CPU, LAST) > 1000 && histogram_start(CPU, LAST - 1) < 1000);
         assert_true(histogram_start(MEMORY, LAST) > 1e12 && histogram_start(MEMORY, LAST - 1) < 1e12);
+        assert_true(histogram_start(CPU, SUM_LAST) > 5.4e6 && histogram_start(CPU, SUM_LAST) < 5.5e6);
+        assert_true(histogram_start(MEMORY, SUM_LAST) > 5.4e15 && histogram_start(MEMORY, SUM_LAST) < 5.5e15);
 }
 
 static void test_bucket_of_start(void **state)
@@ -125,6 +127,30 @@ static void test_bucket_of_start(void **state)
         }
 }
 
+/* The buckets of a container are the first of a sum, but for the last one, which ends there. */
+static void test_bucket_of_a_sum(void **state)
+{
+        (void)state;
+        for (enum resource r = CPU; r < RESOURCES; r++) {
+                struct histogram h;
+                histogram_init(&h, r, DAY);
+                assert_int_equal(histogram_buckets(&h), HISTOGRAM_BUCKETS);
+                assert_true(histogram_edge_of(&h, LAST) == histogram_start(r, LAST));
+                assert_true(histogram_edge_of(&h, 7) == histogram_start(r, 8));
+                histogram_make_sum(&h);
+                assert_int_equal(histogram_buckets(&h), HISTOGRAM_SUM_BUCKETS);
+                for (int n = 0; n < HISTOGRAM_SUM_BUCKETS; n++) {
+                        double start = histogram_start(r, n);
+                        assert_int_equal(histogram_sum_bucket(r, start), n);
+                        if (n > 0)
+                                assert_int_equal(histogram_sum_bucket(r, nextafter(start, 0)), n - 1);
+                        assert_int_equal(histogram_bucket(r, start), n < LAST ? n : LAST);
+                        assert_true(histogram_edge_of(&h, n) == histogram_start(r, n < SUM_LAST ? n + 1 : SUM_LAST));
+                }
+                assert_int_equal(histogram_sum_bucket(r, 1e300), SUM_LAST);
+        }
+}
+
 /* --- from the range held -------------------------------------------------------------------------------------------
  */
 
@@ -132,20 +158,22 @@ static void test_bucket_of_start(void **state)
 static void test_bucket_near(void **state)
 {
         (void)state;
-        for (int r = 0; r < RESOURCES; r++)
-                for (int first = 0; first < HISTOGRAM_BUCKETS; first += 7)
-                        for (int count = 0; first + count <= HISTOGRAM_BUCKETS; count++) {
-                                struct histogram h = {.resource = (uint8_t)r};
-                                h.first = (uint8_t)(count ? first : 0);
-                                h.count = h.cap = (uint8_t)count;
-                                for (int n = 0; n < HISTOGRAM_BUCKETS; n++) {
-                                        double start = histogram_start((enum resource)r, n);
+        for (int kind = 0; kind < 2 * RESOURCES; kind++) {
+                struct histogram h = {.resource = (uint8_t)(kind % RESOURCES), .sum = kind >= RESOURCES};
+                int buckets = histogram_buckets(&h);
+                for (int first = 0; first < buckets; first += 7)
+                        for (int count = 0; first + count <= buckets; count += h.sum ? 5 : 1) {
+                                h.first = (uint16_t)(count ? first : 0);
+                                h.count = h.cap = (uint16_t)count;
+                                for (int n = 0; n < buckets; n++) {
+                                        double start = histogram_start((enum resource)h.resource, n);
                                         if (histogram_bucket_near(&h, start) != n ||
                                             (n && histogram_bucket_near(&h, nextafter(start, 0)) != n - 1))
                                                 fail_msg("%d buckets from %d: bucket(start(%d)) = %d", count, first, n,
                                                          histogram_bucket_near(&h, start));
                                 }
                         }
+        }
 }
 
 int main(void)
@@ -153,6 +181,7 @@ int main(void)
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_starts_are_nearest),
                 cmocka_unit_test(test_bucket_of_start),
+                cmocka_unit_test(test_bucket_of_a_sum),
                 cmocka_unit_test(test_bucket_near),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);

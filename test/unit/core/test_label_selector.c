@@ -26,8 +26,10 @@ static void test_relations(void **state)
         };
         for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
                 bool listed = row[i].op == OP_IN || row[i].op == OP_NOT_IN;
-                struct selector s = {.of = {{WORD("app"), row[i].op, {WORD("web"), WORD("api")}, listed ? 2 : 0}},
-                                     .count = 1};
+                struct selector s = {
+                        .of = (struct requirement[]){{WORD("app"), row[i].op, (char *[]){WORD("web"), WORD("api")},
+                                                      listed ? 2 : 0}},
+                        .count = 1};
                 struct label_pair label[] = {{TEXT("tier"), TEXT("web")}, {TEXT("app"), text_of(row[i].value)}};
                 if (selector_match(&s, label, row[i].value ? 2 : 1) != row[i].want)
                         fail_msg("row %zu", i);
@@ -37,7 +39,9 @@ static void test_relations(void **state)
 static void test_every_requirement_counts(void **state)
 {
         (void)state;
-        struct selector s = {.of = {{WORD("a"), OP_EXISTS, {0}, 0}, {WORD("b"), OP_EXISTS, {0}, 0}}, .count = 2};
+        struct selector s = {
+                .of = (struct requirement[]){{WORD("a"), OP_EXISTS, NULL, 0}, {WORD("b"), OP_EXISTS, NULL, 0}},
+                .count = 2};
         struct label_pair label[] = {{TEXT("a"), TEXT("")}, {TEXT("b"), TEXT("")}};
         assert_true(selector_match(&s, label, 2));
         assert_false(selector_match(&s, label, 1));
@@ -48,7 +52,8 @@ static void test_every_requirement_counts(void **state)
 static void test_first_of_two_counts(void **state)
 {
         (void)state;
-        struct selector s = {.of = {{WORD("app"), OP_IN, {WORD("web")}, 1}}, .count = 1};
+        struct selector s = {.of = (struct requirement[]){{WORD("app"), OP_IN, (char *[]){WORD("web")}, 1}},
+                             .count = 1};
         struct label_pair label[] = {{TEXT("app"), TEXT("web")}, {TEXT("app"), TEXT("db")}, {TEXT("app"), TEXT("web")}};
         assert_true(selector_match(&s, label, 2));
         assert_false(selector_match(&s, label + 1, 2));
@@ -57,10 +62,11 @@ static void test_first_of_two_counts(void **state)
 static void test_names(void **state)
 {
         (void)state;
-        struct selector s = {.of = {{WORD("x"), OP_EXISTS, {0}, 0},
-                                    {WORD("ns"), OP_IN, {WORD("kube-system"), WORD("shop")}, 2},
-                                    {WORD("y"), OP_NOT_IN, {WORD("shop")}, 1}},
-                             .count = 3};
+        struct selector s = {
+                .of = (struct requirement[]){{WORD("x"), OP_EXISTS, NULL, 0},
+                                             {WORD("ns"), OP_IN, (char *[]){WORD("kube-system"), WORD("shop")}, 2},
+                                             {WORD("y"), OP_NOT_IN, (char *[]){WORD("shop")}, 1}},
+                .count = 3};
         assert_true(selector_names(&s, TEXT("ns"), TEXT("shop")));
         assert_false(selector_names(&s, TEXT("ns"), TEXT("other")));
         assert_false(selector_names(&s, TEXT("y"), TEXT("shop")));

@@ -27,8 +27,8 @@ static void test_origin(void **state)
         (void)state;
         static const struct {
                 const char *name;
-                struct origin_facts f;
-                struct origin want;
+                struct original_request_facts f;
+                struct original_request want;
         } row[] = {
                 {"never touched", {.request = YES(2)}, {.raw = YES(2), .effective = YES(2), .current = YES(2)}},
                 {"by its limit", {.limit = YES(4)}, {.raw = NO, .effective = YES(4), .current = YES(4)}},
@@ -105,7 +105,7 @@ static void test_origin(void **state)
                  {.raw = YES(2), .effective = YES(2), .current = YES(2)}},
         };
         for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
-                struct origin o = origin(&row[i].f), want = row[i].want;
+                struct original_request o = original_request_read(&row[i].f), want = row[i].want;
                 bool by_namespace = strstr(row[i].name, "both are the namespace's");
                 assert_true(same(o.limit, by_namespace ? (struct amount)NO : row[i].f.limit));
                 if (o.ours != want.ours || o.reset != want.reset || !same(o.raw, want.raw) ||

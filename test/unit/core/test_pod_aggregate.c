@@ -45,19 +45,19 @@ static void test_rows(void **state)
 {
         (void)state;
         for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
-                struct together t;
+                struct pod_aggregate t;
                 struct sample s = {0};
-                together_begin(&t, (struct wall){NOW_MS}, row[i].interval_s * INT64_C(1000));
+                pod_aggregate_begin(&t, (struct wall){NOW_MS}, row[i].interval_s * INT64_C(1000));
                 for (int k = 0; k < row[i].pods; k++) {
                         const struct pod_row *p = &row[i].pod[k];
-                        const struct together_sample sample = {
+                        const struct pod_aggregate_sample sample = {
                                 .at_ms = p->sample_s == -1 ? 0 : NOW_MS - p->sample_s * INT64_C(1000),
                                 .has = {true, !p->no_memory},
                                 .value = {p->cpu, p->memory},
                         };
-                        together_add(&t, &sample, NOW_MS - p->started_s * INT64_C(1000));
+                        pod_aggregate_add(&t, &sample, NOW_MS - p->started_s * INT64_C(1000));
                 }
-                bool got = together_sum(&t, &s);
+                bool got = pod_aggregate_sum(&t, &s);
                 if (got != row[i].want || (got && (s.at.ms != NOW_MS || s.value[CPU] != row[i].cpu ||
                                                    s.value[MEMORY] != row[i].memory || !s.has[CPU])))
                         fail_msg("%s: %d, %g cores, %g bytes", row[i].what, got, s.value[CPU], s.value[MEMORY]);
@@ -70,16 +70,17 @@ static void test_rows(void **state)
 static void test_any_order(void **state)
 {
         (void)state;
-        const struct together_sample a = {NOW_MS, {true, true}, {0.25, 3}}, b = {NOW_MS - 1, {true, true}, {1.5, 5}};
-        struct together one, other;
+        const struct pod_aggregate_sample a = {NOW_MS, {true, true}, {0.25, 3}},
+                                          b = {NOW_MS - 1, {true, true}, {1.5, 5}};
+        struct pod_aggregate one, other;
         struct sample x, y;
-        together_begin(&one, (struct wall){NOW_MS}, MINUTE_MS);
-        together_begin(&other, (struct wall){NOW_MS}, MINUTE_MS);
-        together_add(&one, &a, 0);
-        together_add(&one, &b, 0);
-        together_add(&other, &b, 0);
-        together_add(&other, &a, 0);
-        assert_true(together_sum(&one, &x) && together_sum(&other, &y));
+        pod_aggregate_begin(&one, (struct wall){NOW_MS}, MINUTE_MS);
+        pod_aggregate_begin(&other, (struct wall){NOW_MS}, MINUTE_MS);
+        pod_aggregate_add(&one, &a, 0);
+        pod_aggregate_add(&one, &b, 0);
+        pod_aggregate_add(&other, &b, 0);
+        pod_aggregate_add(&other, &a, 0);
+        assert_true(pod_aggregate_sum(&one, &x) && pod_aggregate_sum(&other, &y));
         assert_memory_equal(x.value, y.value, sizeof x.value);
 }
 

@@ -23,6 +23,7 @@ static void test_cpu_defaults(void **state)
         assert_int_equal(p.oom_hold_ms, 0);
         assert_int_equal(p.oom_bump, 0);
         assert_int_equal(p.static_factor, 1000);
+        assert_int_equal(p.ignore_first_ms, 0);
 }
 
 static void test_memory_defaults(void **state)
@@ -42,6 +43,7 @@ static void test_memory_defaults(void **state)
         assert_int_equal(p.oom_bump, 1200);
         assert_false(p.weekly_peak);
         assert_int_equal(p.static_factor, 1000);
+        assert_int_equal(p.ignore_first_ms, 0);
 }
 
 static void test_apply_defaults(void **state)
@@ -59,6 +61,7 @@ static void test_apply_defaults(void **state)
                 assert_int_equal(p.overcommit, OVERCOMMIT_DYNAMIC);
                 assert_int_equal(p.at, AT_POD);
                 assert_int_equal(p.hpa, HPA_HOLD);
+                assert_int_equal(p.runtime, RUNTIME_RESPECT);
                 assert_int_equal(p.min_history_ms, DAY_MS);
                 assert_int_equal(p.min_change_percent, row[i].min_change);
                 assert_int_equal(p.max_decrease_percent, 50);
@@ -69,6 +72,12 @@ static void test_apply_defaults(void **state)
                 assert_int_equal(p.canary.percent, 100);
                 assert_true(p.guard.enabled);
                 assert_int_equal(p.guard.restarts, 2);
+                assert_true(p.raise.enabled);
+                assert_int_equal(p.raise.most, 3000);
+                assert_int_equal(p.startup.request, STARTUP_TARGET);
+                assert_int_equal(p.startup.until, STARTUP_UNTIL_READY);
+                assert_int_equal(p.startup.after_ms, 30 * SECOND_MS);
+                assert_int_equal(p.startup.most_ms, 10 * MINUTE_MS);
         }
 }
 

@@ -33,11 +33,11 @@ static void roomy_init(struct roomy *r)
 
 static void add(struct roomy *r, int64_t at_ms, double cpu, double memory)
 {
-        struct sample_watermark door = {0};
+        struct sample_watermark watermark = {0};
         struct sample s = {.at = {at_ms}, .has = {cpu >= 0, memory >= 0}, .value = {cpu, memory}};
         enum sample_verdict verdict;
         struct usage_room room;
-        assert_int_equal(usage_add(&r->u, &door, &s, s.at, &verdict, &room), 0);
+        assert_int_equal(usage_add(&r->u, &watermark, &s, s.at, &verdict, &room), 0);
         assert_int_equal(verdict, SAMPLE_ACCEPTED);
 }
 
@@ -207,6 +207,42 @@ static void test_model_of_every_bucket(void **state)
                 if (got.of[CPU].model != milli || got.of[MEMORY].model != mebi * MI)
                         fail_msg("bucket %d: %lld, %lld", n, (long long)got.of[CPU].model,
                                  (long long)got.of[MEMORY].model);
+        }
+}
+
+/* In the last bucket nobody knows how much more it is; a sum has other buckets behind that of a container. */
+static void test_more_than_the_model(void **state)
+{
+        static const struct {
+                int bucket;
+                bool sum, more;
+        } row[] = {
+                {HISTOGRAM_BUCKETS - 2, false, false},   {HISTOGRAM_BUCKETS - 1, false, true},
+                {HISTOGRAM_BUCKETS - 1, true, false},    {HISTOGRAM_SUM_BUCKETS - 2, true, false},
+                {HISTOGRAM_SUM_BUCKETS - 1, true, true},
+        };
+        (void)state;
+        for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+                double w[RESOURCES][HISTOGRAM_SUM_BUCKETS];
+                struct recommend_facts f = {.now = {DAY}, .interval_ms = MIN};
+                struct recommendation got;
+                struct usage u;
+                usage_init(&u, policy);
+                if (row[i].sum)
+                        usage_make_sum(&u);
+                for (enum resource r = CPU; r < RESOURCES; r++) {
+                        int unused;
+                        histogram_lend(&u.of[r], w[r], HISTOGRAM_SUM_BUCKETS);
+                        assert_int_equal(histogram_add(&u.of[r], histogram_start(r, row[i].bucket), 1,
+                                                       (struct wall){DAY}, &unused),
+                                         0);
+                }
+                recommend(&u, policy, &f, &got);
+                for (enum resource r = CPU; r < RESOURCES; r++)
+                        if (got.of[r].more != row[i].more)
+                                fail_msg("row %zu, %s", i, resource_name(r));
+                int64_t edge = (int64_t)ceil(histogram_start(CPU, row[i].bucket + !row[i].more) * 1000);
+                assert_int_equal(got.of[CPU].model, edge);
         }
 }
 
@@ -448,6 +484,7 @@ int main(void)
                 cmocka_unit_test(test_nothing_learned),
                 cmocka_unit_test(test_confidence),
                 cmocka_unit_test(test_model_of_every_bucket),
+                cmocka_unit_test(test_more_than_the_model),
                 cmocka_unit_test(test_bounds),
                 cmocka_unit_test(test_bounds_look_at),
                 cmocka_unit_test(test_bounds_round_up),

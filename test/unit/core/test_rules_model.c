@@ -64,6 +64,12 @@ static int64_t admitted_from(const struct correct_facts *f)
         return f->original.set && f->original.value < least ? f->original.value : least;
 }
 
+static int64_t heap_from(const struct correct_facts *f)
+{
+        int64_t heap = f->heap_start.set ? f->heap_start.value : 0;
+        return f->original.set && f->original.value < heap ? f->original.value : heap;
+}
+
 static void without_original(const struct correct_facts *f, struct correction *c)
 {
         c->reason = not_managed(f);
@@ -76,6 +82,8 @@ static void without_original(const struct correct_facts *f, struct correction *c
                 c->target = (struct amount){true, clamped(f, f->last_good.value)};
         if (c->target.set && c->target.value < admitted_from(f))
                 c->target.value = admitted_from(f);
+        if (c->target.set && c->target.value < heap_from(f))
+                c->target.value = heap_from(f);
         if (c->target.set && f->limit.set && c->target.value > f->limit.value) {
                 c->target.value = f->limit.value;
                 c->reason = REASON_LIMIT_BOUND;
@@ -100,6 +108,10 @@ static void with_original(const struct correct_facts *f, struct correction *c)
         } else if (target < original) {
                 c->reason = unlearned ? unlearned : target < least ? REASON_LIMIT_RANGE : REASON_LOWERED;
                 target = target < least ? least : target;
+                if (target < heap_from(f)) {
+                        target = heap_from(f);
+                        c->reason = unlearned ? unlearned : REASON_HEAP_START;
+                }
         } else {
                 target = original;
         }
@@ -169,6 +181,7 @@ static bool facts_of(unsigned n, struct correct_facts *f, struct resource_policy
                                     .range_min = AMOUNT(left, -1, 100, 120),
                                     .range_ratio = AMOUNT(left, -1, 1500),
                                     .last_good = AMOUNT(left, -1, 5, 90, 110),
+                                    .heap_start = AMOUNT(left, -1, 98),
                                     .role = (enum container_role)one_of(4, left),
                                     .ignored = one_of(2, left)};
         f->unasked = one_of(2, left);
@@ -189,7 +202,7 @@ static void test_every_combination(void **state)
         unsigned n = 0;
         for (; facts_of(n, &f, &p); n++)
                 check(&f);
-        assert_int_equal(n, 4 * STATES * 4 * 3 * 3 * 2 * 4 * 4 * 128);
+        assert_int_equal(n, 4 * STATES * 4 * 3 * 3 * 2 * 4 * 2 * 4 * 128);
 }
 
 /* --- properties -------------------------------------------------------------------------------------------------- */
@@ -229,6 +242,7 @@ static void pick_facts(struct correct_facts *f, struct resource_policy *p)
                 .range_min = pick_amount(600),
                 .range_ratio = pick_amount(5000),
                 .last_good = pick_amount(1200),
+                .heap_start = pick_amount(1400),
                 .guaranteed = pick(2),
                 .keep_guaranteed = pick(2),
         };
@@ -247,6 +261,7 @@ static void check_bounds(const struct correct_facts *f, const struct correction 
                 assert_true(c->target.value >= f->policy->min);
                 assert_true(!f->policy->max || c->target.value <= f->policy->max);
                 assert_true(!f->range_min.set || c->target.value >= f->range_min.value);
+                assert_true(!f->heap_start.set || c->target.value >= f->heap_start.value);
         }
         assert_false(c->qos_changes && f->keep_guaranteed);
 }

@@ -77,6 +77,42 @@ static void test_verdicts(void **state)
         }
 }
 
+/* What is absurd of a container is not of a sum. */
+static void test_what_is_absurd_of_a_sum(void **state)
+{
+        static const struct {
+                double cores, bytes;
+                enum sample_verdict want;
+        } row[] = {
+                {5000, 4e12, SAMPLE_ACCEPTED}, {5.7e6, 5.7e15, SAMPLE_ACCEPTED}, {5.71e6, 1e9, SAMPLE_ABSURD},
+                {1, 5.71e15, SAMPLE_ABSURD},   {1e5 + 1, 1e9, SAMPLE_ACCEPTED},  {1, 1.1e15, SAMPLE_ACCEPTED},
+        };
+        (void)state;
+        for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+                double w[RESOURCES][HISTOGRAM_SUM_BUCKETS], got;
+                struct roomy r;
+                struct sample_watermark watermark = {0};
+                struct sample s = {
+                        .at = {DAY}, .has = {true, true}, .value = {row[i].cores, row[i].bytes}, .cpu_weight = 1};
+                enum sample_verdict verdict;
+                struct usage_room room;
+                roomy_init(&r, 0);
+                usage_make_sum(&r.u);
+                for (enum resource k = CPU; k < RESOURCES; k++)
+                        histogram_lend(&r.u.of[k], w[k], HISTOGRAM_SUM_BUCKETS);
+                assert_int_equal(usage_add(&r.u, &watermark, &s, s.at, &verdict, &room), 0);
+                if (verdict != row[i].want)
+                        fail_msg("row %zu: %s", i, sample_verdict_name(verdict));
+                if (verdict != SAMPLE_ACCEPTED)
+                        continue;
+                for (enum resource k = CPU; k < RESOURCES; k++) {
+                        assert_int_equal(usage_percentile(&r.u, k, 950, &got), 0);
+                        assert_true(got >= s.value[k] * 0.95 && got <= s.value[k] * 1.06);
+                }
+                assert_true(r.u.day_mi[0] == (uint32_t)fmin(ceil(row[i].bytes / 1048576), UINT32_MAX));
+        }
+}
+
 static void test_verdict_names(void **state)
 {
         (void)state;
@@ -233,7 +269,7 @@ static void test_no_room_changes_nothing(void **state)
                                            .has = {true, draw(3) > 0},
                                            .value = {(double)draw(1000) / 100, 1e6 * (double)(1 + draw(1000))}};
                         enum sample_verdict verdict = SAMPLE_VERDICTS;
-                        struct usage_room room = {CPU, -1};
+                        struct usage_room room = {.resource = CPU, .cap = -1};
                         struct usage before = r.u;
                         struct sample_watermark before_door = watermark;
                         double before_w[RESOURCES][HISTOGRAM_BUCKETS];
@@ -489,6 +525,7 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_verdicts),
+                cmocka_unit_test(test_what_is_absurd_of_a_sum),
                 cmocka_unit_test(test_verdict_names),
                 cmocka_unit_test(test_counters),
                 cmocka_unit_test(test_minutes),

@@ -15,12 +15,12 @@ static void test_merge(void **state)
 {
         (void)state;
         struct roomy a, b;
-        struct sample_watermark door = {0}, other = {0};
+        struct sample_watermark watermark = {0}, other = {0};
         struct usage_room room;
         roomy_init(&a, 0);
         roomy_init(&b, 0);
-        add_both(&a, &door, 10 * MIN, 1, 50 * MB);
-        add_both(&a, &door, 12 * MIN, 1, 50 * MB);
+        add_both(&a, &watermark, 10 * MIN, 1, 50 * MB);
+        add_both(&a, &watermark, 12 * MIN, 1, 50 * MB);
         add_both(&b, &other, 7 * MIN, 2, 50 * MB);
         add_both(&b, &other, 12 * MIN + 5000, 3, 80 * MB);
         a.u.runs = 2;
@@ -115,7 +115,7 @@ static void test_merge_refused(void **state)
 {
         (void)state;
         struct roomy a, b;
-        struct usage_room room = {CPU, 0};
+        struct usage_room room = {.resource = CPU};
         for (int r = 0; r < RESOURCES; r++) {
                 roomy_init(&a, 0);
                 roomy_init(&b, 0);
@@ -127,8 +127,8 @@ static void test_merge_refused(void **state)
         }
         roomy_init(&a, HOUR);
         roomy_init(&b, HOUR);
-        struct sample_watermark door = {0}, other = {0};
-        add_both(&a, &door, 30 * MIN, 1, 25 * MB);
+        struct sample_watermark watermark = {0}, other = {0};
+        add_both(&a, &watermark, 30 * MIN, 1, 25 * MB);
         add_both(&b, &other, 90 * MIN, 1, 25 * MB);
         add_both(&b, &other, 190 * MIN, 3, 25 * MB);
         double one[1], slab[2][HISTOGRAM_BUCKETS];
@@ -166,11 +166,11 @@ static void test_merge_exact_room(void **state)
         for (int peaks = 0; peaks < 2; peaks++) {
                 struct roomy a, b;
                 struct usage_room room;
-                struct sample_watermark door = {0}, other = {0};
+                struct sample_watermark watermark = {0}, other = {0};
                 double cpu[3], memory[3];
                 roomy_init(&a, 0);
                 roomy_init(&b, 0);
-                add_both(&a, &door, 10 * HOUR, histogram_start(CPU, 50), histogram_start(MEMORY, 100));
+                add_both(&a, &watermark, 10 * HOUR, histogram_start(CPU, 50), histogram_start(MEMORY, 100));
                 add_both(&b, &other, 9 * HOUR, histogram_start(CPU, 52), histogram_start(MEMORY, 102));
                 if (peaks) {
                         a.u.peak = b.u.peak = histogram_start(MEMORY, 101);
@@ -223,11 +223,11 @@ static void test_merge_minutes(void **state)
 /* A random life: samples of two pods, minutes, runs, kills. */
 static void live(struct roomy *r, struct roomy *too, int64_t from_ms)
 {
-        struct sample_watermark door = {0}, whole = {0};
+        struct sample_watermark watermark = {0}, whole = {0};
         for (int64_t at = from_ms, end = at + (int64_t)draw(3 * (uint64_t)DAY); at < end;) {
                 double cpu = (double)draw(4000) / 1000, memory = (double)(1 + draw(4000)) * MB;
                 at += 1 + (int64_t)draw(30 * MINUTE_MS);
-                assert_int_equal(add_both(r, &door, at, cpu, memory), SAMPLE_ACCEPTED);
+                assert_int_equal(add_both(r, &watermark, at, cpu, memory), SAMPLE_ACCEPTED);
                 assert_int_equal(add_both(too, &whole, at, cpu, memory), SAMPLE_ACCEPTED);
         }
         for (int i = (int)draw(3); i > 0; i--) {
@@ -283,11 +283,11 @@ static void test_merge_is_the_whole(void **state)
 static void test_may_join(void **state)
 {
         struct roomy good;
-        struct sample_watermark door = {0};
+        struct sample_watermark watermark = {0};
         const int64_t now = 100 * DAY;
         (void)state;
         roomy_init(&good, HOUR);
-        add_both(&good, &door, now, 1, 50 * MB);
+        add_both(&good, &watermark, now, 1, 50 * MB);
         kill_at(&good, now, 1000 * MI, 0);
         assert_true(usage_may_join(&good.u, (struct wall){now}));
         assert_true(usage_may_join(&good.u, (struct wall){now - 5 * MIN}));

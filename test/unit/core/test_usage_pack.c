@@ -23,14 +23,14 @@ static const struct resource_policy policy[RESOURCES] = {
 
 struct roomy {
         struct usage u;
-        double w[2 * HISTOGRAM_BUCKETS];
+        struct usage_memory memory;
 };
 
 static void roomy_init(struct roomy *r)
 {
         usage_init(&r->u, policy);
         for (int i = 0; i < RESOURCES; i++)
-                histogram_lend(&r->u.of[i], r->w + i * HISTOGRAM_BUCKETS, HISTOGRAM_BUCKETS);
+                histogram_lend(&r->u.of[i], r->memory.w + i * HISTOGRAM_SUM_BUCKETS, HISTOGRAM_SUM_BUCKETS);
 }
 
 static uint64_t random_state = 88172645463325252u;
@@ -44,7 +44,7 @@ static uint64_t draw(uint64_t below)
 
 static void live(struct roomy *r, int samples)
 {
-        struct sample_watermark door = {0};
+        struct sample_watermark watermark = {0};
         int64_t at = 1700000000000 + (int64_t)draw(1u << 30);
         for (int i = 0; i < samples; i++, at += 30000 + (int64_t)draw(60000)) {
                 struct sample s = {.at = {at},
@@ -53,7 +53,7 @@ static void live(struct roomy *r, int samples)
                                    .cpu_weight = (double)draw(100) / 10};
                 enum sample_verdict verdict;
                 struct usage_room room;
-                assert_int_equal(usage_add(&r->u, &door, &s, s.at, &verdict, &room), 0);
+                assert_int_equal(usage_add(&r->u, &watermark, &s, s.at, &verdict, &room), 0);
                 if (draw(100) == 0)
                         usage_oom(&r->u, &policy[MEMORY], s.at, 1e9, 0);
         }
@@ -112,10 +112,10 @@ static void test_save_then_load(void **state)
                 roomy_init(&r);
                 live(&r, (int)draw(300));
                 size_t len = usage_pack(&r.u, packed);
-                assert_int_equal(usage_unpack(packed, len, &got.u, got.w), 0);
+                assert_int_equal(usage_unpack(packed, len, &got.u, &got.memory), 0);
                 assert_int_equal(usage_pack(&got.u, again), len);
                 assert_memory_equal(packed, again, len);
-                assert_ptr_equal(got.u.of[CPU].w, got.w);
+                assert_ptr_equal(got.u.of[CPU].w, got.memory.w);
                 assert_memory_equal(r.u.kill, got.u.kill, sizeof(r.u.kill));
                 assert_memory_equal(r.u.step_ms, got.u.step_ms, sizeof(r.u.step_ms));
                 assert_memory_equal(&r.u.sampled, &got.u.sampled, sizeof(r.u.sampled));
@@ -123,7 +123,7 @@ static void test_save_then_load(void **state)
                 assert_memory_equal(r.u.day_mi, got.u.day_mi, sizeof(r.u.day_mi));
                 for (int k = 0; k < RESOURCES; k++) {
                         struct histogram *a = &r.u.of[k], *b = &got.u.of[k];
-                        assert_int_equal(b->cap, HISTOGRAM_BUCKETS);
+                        assert_int_equal(b->cap, HISTOGRAM_SUM_BUCKETS);
                         assert_int_equal(b->resource, k);
                         if (a->count > 0)
                                 assert_memory_equal(a->w, b->w, a->count * sizeof(double));
@@ -147,7 +147,7 @@ static void test_version_1(void **state)
                 old[0] = 1;
                 seal(old, old_len);
                 memset(&got.u, 0x55, sizeof(got.u));
-                assert_int_equal(usage_unpack(old, old_len, &got.u, got.w), 0);
+                assert_int_equal(usage_unpack(old, old_len, &got.u, &got.memory), 0);
                 static const uint32_t none[USAGE_DAYS];
                 assert_memory_equal(got.u.day_mi, none, sizeof(none));
                 memcpy(got.u.day_mi, r.u.day_mi, sizeof(none));
@@ -155,10 +155,10 @@ static void test_version_1(void **state)
                 assert_memory_equal(packed, again, len);
                 old[0] = 2;
                 seal(old, old_len);
-                assert_int_equal(usage_unpack(old, old_len, &got.u, got.w), ERR_DAMAGED);
+                assert_int_equal(usage_unpack(old, old_len, &got.u, &got.memory), ERR_DAMAGED);
                 packed[0] = 1;
                 seal(packed, len);
-                assert_int_equal(usage_unpack(packed, len, &got.u, got.w), ERR_DAMAGED);
+                assert_int_equal(usage_unpack(packed, len, &got.u, &got.memory), ERR_DAMAGED);
         }
 }
 
@@ -175,8 +175,86 @@ static void test_full_histograms(void **state)
         }
         size_t len = usage_pack(&r.u, packed);
         assert_true(len <= USAGE_PACK_MAX);
-        assert_int_equal(usage_unpack(packed, len, &got.u, got.w), 0);
-        assert_memory_equal(got.w, r.w, sizeof(r.w));
+        assert_int_equal(usage_unpack(packed, len, &got.u, &got.memory), 0);
+        for (int k = 0; k < RESOURCES; k++)
+                assert_memory_equal(got.u.of[k].w, r.u.of[k].w, HISTOGRAM_BUCKETS * sizeof(double));
+}
+
+/* A sum is saved as a container's history for as long as it might be one, so that older programs can read it. */
+static void test_sums(void **state)
+{
+        static const struct {
+                const char *what;
+                double cores, bytes, kill;
+                uint32_t day_mi;
+                bool starts;
+                int version;
+        } row[] = {
+                {"as small as a container", 900, 9e11, 0, 1, false, 2},
+                {"the last of a container", 1022, 9e11, 0, 1, false, 4},
+                {"the last but one of a container", 1021, 1.02e12, 0, 1, false, 2},
+                {"one bucket more of CPU", 1100, 9e11, 0, 1, false, 4},
+                {"one bucket more of memory", 1, 1.1e12, 0, 1, false, 4},
+                {"small, with starts", 900, 9e11, 0, 1, true, 3},
+                {"large, with starts", 5000, 4e12, 0, 1, true, 4},
+                {"the largest", 5.7e6, 5.7e15, 5.7e15, UINT32_MAX, false, 4},
+                {"a kill", 900, 9e11, 1.1e15, 1, false, 4},
+                {"a kill as of a container", 900, 9e11, 1e15, 1, false, 2},
+                {"a day", 900, 9e11, 0, 953674318, false, 4},
+                {"a day as of a container", 900, 9e11, 0, 953674317, false, 2},
+        };
+        (void)state;
+        for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+                struct roomy r, got;
+                struct usage_starts starts = {0};
+                uint8_t packed[USAGE_PACK_MAX], again[USAGE_PACK_MAX];
+                int unused;
+                roomy_init(&r);
+                usage_make_sum(&r.u);
+                for (enum resource k = CPU; k < RESOURCES; k++)
+                        histogram_lend(&r.u.of[k], r.memory.w + k * HISTOGRAM_SUM_BUCKETS, HISTOGRAM_SUM_BUCKETS);
+                assert_int_equal(histogram_add(&r.u.of[CPU], row[i].cores, 1, (struct wall){0}, &unused), 0);
+                assert_int_equal(histogram_add(&r.u.of[MEMORY], row[i].bytes, 1, (struct wall){0}, &unused), 0);
+                r.u.kill[0] = (struct usage_kill){1, row[i].kill};
+                r.u.day_mi[3] = row[i].day_mi;
+                r.u.starts = row[i].starts ? &starts : NULL;
+                size_t len = usage_pack(&r.u, packed);
+                if (packed[0] != row[i].version)
+                        fail_msg("%s: version %d", row[i].what, packed[0]);
+                if (usage_unpack(packed, len, &got.u, &got.memory) != 0)
+                        fail_msg("%s: not read", row[i].what);
+                assert_true(got.u.of[CPU].sum == (row[i].version == 4));
+                usage_make_sum(&got.u);
+                assert_int_equal(usage_pack(&got.u, again), len);
+                assert_memory_equal(packed, again, len);
+                assert_true((got.u.starts != NULL) == row[i].starts);
+                for (size_t cut = 0; cut < len; cut++)
+                        assert_int_equal(usage_unpack(packed, cut, &got.u, &got.memory), ERR_DAMAGED);
+        }
+}
+
+/* Full, it still fits; and a range beyond the last bucket is damage. */
+static void test_full_sums(void **state)
+{
+        (void)state;
+        struct roomy r, got;
+        uint8_t packed[USAGE_PACK_MAX];
+        struct usage_starts starts = {0};
+        roomy_init(&r);
+        usage_make_sum(&r.u);
+        r.u.starts = &starts;
+        for (int k = 0; k < RESOURCES; k++) {
+                r.u.of[k].count = HISTOGRAM_SUM_BUCKETS;
+                for (int n = 0; n < HISTOGRAM_SUM_BUCKETS; n++)
+                        r.u.of[k].w[n] = n + 1;
+        }
+        size_t len = usage_pack(&r.u, packed);
+        assert_true(len <= USAGE_PACK_MAX);
+        assert_int_equal(usage_unpack(packed, len, &got.u, &got.memory), 0);
+        assert_memory_equal(got.memory.w, r.memory.w, sizeof r.memory.w);
+        packed[1] = 1; /* first */
+        seal(packed, len);
+        assert_int_equal(usage_unpack(packed, len, &got.u, &got.memory), ERR_DAMAGED);
 }
 
 /* Any bit of it turned, any length of it cut: damaged, and the answer untouched. */
@@ -192,15 +270,15 @@ static void test_damage(void **state)
         struct usage before = got.u;
         for (size_t bit = 0; bit < 8 * len; bit++) {
                 packed[bit / 8] ^= (uint8_t)(1 << bit % 8);
-                assert_int_equal(usage_unpack(packed, len, &got.u, got.w), ERR_DAMAGED);
+                assert_int_equal(usage_unpack(packed, len, &got.u, &got.memory), ERR_DAMAGED);
                 packed[bit / 8] ^= (uint8_t)(1 << bit % 8);
         }
         for (size_t cut = 0; cut < len; cut++)
-                assert_int_equal(usage_unpack(packed, cut, &got.u, got.w), ERR_DAMAGED);
+                assert_int_equal(usage_unpack(packed, cut, &got.u, &got.memory), ERR_DAMAGED);
         packed[len] = 0;
-        assert_int_equal(usage_unpack(packed, len + 1, &got.u, got.w), ERR_DAMAGED);
+        assert_int_equal(usage_unpack(packed, len + 1, &got.u, &got.memory), ERR_DAMAGED);
         assert_memory_equal(&before, &got.u, sizeof(before));
-        assert_int_equal(usage_unpack(packed, len, &got.u, got.w), 0);
+        assert_int_equal(usage_unpack(packed, len, &got.u, &got.memory), 0);
 }
 
 static void test_lengths(void **state)
@@ -212,23 +290,33 @@ static void test_lengths(void **state)
         size_t len = usage_pack(&r.u, packed);
         memset(packed + len, 0, 8);
         seal(packed, len + 8);
-        assert_int_equal(usage_unpack(packed, len + 8, &got.u, got.w), ERR_DAMAGED);
+        assert_int_equal(usage_unpack(packed, len + 8, &got.u, &got.memory), ERR_DAMAGED);
         seal(packed, len - 8);
-        assert_int_equal(usage_unpack(packed, len - 8, &got.u, got.w), ERR_DAMAGED);
+        assert_int_equal(usage_unpack(packed, len - 8, &got.u, &got.memory), ERR_DAMAGED);
         for (size_t n = 5; n < 9; n++) { /* a sealed nothing */
                 usage_pack(&r.u, packed);
                 seal(packed, n);
-                assert_int_equal(usage_unpack(packed, n, &got.u, got.w), n < 9 ? ERR_DAMAGED : 0);
+                assert_int_equal(usage_unpack(packed, n, &got.u, &got.memory), n < 9 ? ERR_DAMAGED : 0);
         }
         usage_pack(&r.u, packed);
         packed[0] = 0;
         seal(packed, len);
-        assert_int_equal(usage_unpack(packed, len, &got.u, got.w), ERR_INVALID);
-        packed[0] = 3;
+        assert_int_equal(usage_unpack(packed, len, &got.u, &got.memory), ERR_INVALID);
+        packed[0] = 3; /* one without its starts */
         seal(packed, len);
-        assert_int_equal(usage_unpack(packed, len, &got.u, got.w), ERR_INVALID);
+        assert_int_equal(usage_unpack(packed, len, &got.u, &got.memory), ERR_DAMAGED);
+        packed[0] = 4; /* a container's as a sum's */
+        seal(packed, len);
+        assert_int_equal(usage_unpack(packed, len, &got.u, &got.memory), ERR_DAMAGED);
+        for (size_t n = 9; n < 14; n++) {
+                seal(packed, n);
+                assert_int_equal(usage_unpack(packed, n, &got.u, &got.memory), ERR_DAMAGED);
+        }
+        packed[0] = 5;
+        seal(packed, len);
+        assert_int_equal(usage_unpack(packed, len, &got.u, &got.memory), ERR_INVALID);
         seal(packed, 9); /* a short one of the future is not damaged either */
-        assert_int_equal(usage_unpack(packed, 9, &got.u, got.w), ERR_INVALID);
+        assert_int_equal(usage_unpack(packed, 9, &got.u, &got.memory), ERR_INVALID);
 }
 
 /* Sealed well, but nothing that we would have written: one field or weight changed. */
@@ -295,12 +383,12 @@ static void test_what_does_not_hold(void **state)
         r.u.running = (struct usage_minutes){5, 50, 1};
         r.u.kill[0] = (struct usage_kill){30, 1e9};
         r.u.kill[1] = (struct usage_kill){20, 2e9};
-        assert_int_equal(usage_unpack(packed, usage_pack(&r.u, packed), &got.u, got.w), 0);
+        assert_int_equal(usage_unpack(packed, usage_pack(&r.u, packed), &got.u, &got.memory), 0);
         for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
                 struct usage changed = r.u;
                 memcpy((char *)&changed + row[i].field,
                        row[i].kind == WHOLE ? (const void *)&row[i].whole : (const void *)&row[i].real, 8);
-                int rc = usage_unpack(packed, usage_pack(&changed, packed), &got.u, got.w);
+                int rc = usage_unpack(packed, usage_pack(&changed, packed), &got.u, &got.memory);
                 if (rc != row[i].rc)
                         fail_msg("row %zu: %d", i, rc);
         }
@@ -312,12 +400,12 @@ static void test_what_does_not_hold(void **state)
                         changed.newest_ms = most; /* so that nothing else is wrong with it */
                 if (counts[i / 2] == FIELD(sampled.count) && value > 0)
                         changed.running.count = most;
-                if (usage_unpack(packed, usage_pack(&changed, packed), &got.u, got.w) != ERR_DAMAGED)
+                if (usage_unpack(packed, usage_pack(&changed, packed), &got.u, &got.memory) != ERR_DAMAGED)
                         fail_msg("count %zu: %lld", i / 2, (long long)value);
         }
         struct usage large = r.u;
         large.newest_ms = large.samples = large.running.count = large.running.last = large.kills = most;
-        assert_int_equal(usage_unpack(packed, usage_pack(&large, packed), &got.u, got.w), 0);
+        assert_int_equal(usage_unpack(packed, usage_pack(&large, packed), &got.u, &got.memory), 0);
 }
 
 static void test_shapes(void **state)
@@ -358,7 +446,7 @@ static void test_shapes(void **state)
                 h->first = (uint8_t)row[i / 2].first;
                 h->count = (uint8_t)row[i / 2].count;
                 memcpy(h->w, row[i / 2].w, sizeof(row[0].w));
-                int rc = usage_unpack(packed, usage_pack(&r.u, packed), &got.u, got.w);
+                int rc = usage_unpack(packed, usage_pack(&r.u, packed), &got.u, &got.memory);
                 if (rc != row[i / 2].rc)
                         fail_msg("row %zu: %d", i / 2, rc);
         }
@@ -371,6 +459,8 @@ int main(void)
                 cmocka_unit_test(test_save_then_load),
                 cmocka_unit_test(test_version_1),
                 cmocka_unit_test(test_full_histograms),
+                cmocka_unit_test(test_sums),
+                cmocka_unit_test(test_full_sums),
                 cmocka_unit_test(test_damage),
                 cmocka_unit_test(test_lengths),
                 cmocka_unit_test(test_what_does_not_hold),

@@ -98,11 +98,11 @@ static void test_which_samples(void **state)
         struct roomy r;
         int64_t day;
         roomy_init(&r, 6 * HOUR);
-        struct sample_watermark door = {0};
-        add(&r, &door, (struct sample){.at = {DAY}, .has = {true, false}, .value = {5, 0}});
-        add(&r, &door, (struct sample){.at = {DAY + MIN}, .has = {true, true}, .value = {5, 0}});
-        add(&r, &door, (struct sample){.at = {DAY + 2 * MIN}, .has = {true, true}, .value = {5, 2e15}});
-        add(&r, &door, (struct sample){.at = {DAY}, .has = {true, true}, .value = {5, 1e9}});
+        struct sample_watermark watermark = {0};
+        add(&r, &watermark, (struct sample){.at = {DAY}, .has = {true, false}, .value = {5, 0}});
+        add(&r, &watermark, (struct sample){.at = {DAY + MIN}, .has = {true, true}, .value = {5, 0}});
+        add(&r, &watermark, (struct sample){.at = {DAY + 2 * MIN}, .has = {true, true}, .value = {5, 2e15}});
+        add(&r, &watermark, (struct sample){.at = {DAY}, .has = {true, true}, .value = {5, 1e9}});
         assert_true(week_at(&r, DAY, &day) <= 0);
         add_memory(&r, DAY + 3 * MIN, 70 * MI);
         add_memory(&r, DAY + 4 * MIN, 60 * MI);

@@ -46,24 +46,24 @@ static inline void roomy_copy(struct roomy *to, const struct roomy *from)
                 to->u.of[i].w = to->w[i];
 }
 
-static inline enum sample_verdict add(struct roomy *r, struct sample_watermark *door, struct sample s)
+static inline enum sample_verdict add(struct roomy *r, struct sample_watermark *watermark, struct sample s)
 {
         enum sample_verdict verdict = SAMPLE_VERDICTS;
         struct usage_room room;
-        assert_int_equal(usage_add(&r->u, door, &s, s.at, &verdict, &room), 0);
+        assert_int_equal(usage_add(&r->u, watermark, &s, s.at, &verdict, &room), 0);
         return verdict;
 }
 
-static inline enum sample_verdict add_both(struct roomy *r, struct sample_watermark *door, int64_t at_ms, double cpu,
-                                           double memory)
+static inline enum sample_verdict add_both(struct roomy *r, struct sample_watermark *watermark, int64_t at_ms,
+                                           double cpu, double memory)
 {
-        return add(r, door, (struct sample){.at = {at_ms}, .has = {true, true}, .value = {cpu, memory}});
+        return add(r, watermark, (struct sample){.at = {at_ms}, .has = {true, true}, .value = {cpu, memory}});
 }
 
 static inline enum sample_verdict add_memory(struct roomy *r, int64_t at_ms, double memory)
 {
-        struct sample_watermark door = {0};
-        return add(r, &door, (struct sample){.at = {at_ms}, .has = {false, true}, .value = {0, memory}});
+        struct sample_watermark watermark = {0};
+        return add(r, &watermark, (struct sample){.at = {at_ms}, .has = {false, true}, .value = {0, memory}});
 }
 
 static inline double weight(const struct roomy *r, enum resource of, double value)

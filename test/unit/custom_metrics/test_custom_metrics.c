@@ -18,7 +18,7 @@
 #define CPU_METRIC    "/halflife_pod_cpu_utilization"
 #define MEMORY_METRIC "/halflife_pod_memory_utilization"
 
-static struct snapshot *world;
+static struct snapshot *view;
 
 static const char *labels_of(struct snapshot *v, const char *app, const char *tier, uint32_t *ret_size)
 {
@@ -36,27 +36,27 @@ static int make(void **state)
                 {.ns = "shop2", .name = "web-1", .at_ms = 1763700003000, .utilization = {10, 10}},
         };
         static const char *const app[] = {"web", "web", "worker", "web"}, *const tier[] = {"a", "b", "a", "a"};
-        world = snapshot_new();
+        view = snapshot_new();
         for (size_t i = 0; i < sizeof pod / sizeof pod[0]; i++)
-                pod[i].labels = labels_of(world, app[i], tier[i], &pod[i].labels_size);
-        world->pod = pod;
-        world->pods = sizeof pod / sizeof pod[0];
-        world->ready = true;
-        snapshot_finish(world);
+                pod[i].labels = labels_of(view, app[i], tier[i], &pod[i].labels_size);
+        view->pod = pod;
+        view->pods = sizeof pod / sizeof pod[0];
+        view->ready = true;
+        snapshot_finish(view);
         return 0;
 }
 
 static int drop(void **state)
 {
         (void)state;
-        snapshot_drop(world);
+        snapshot_drop(view);
         return 0;
 }
 
 static json_t *ask(const struct custom_request *r, unsigned *ret_status)
 {
         struct custom_answer a = {0};
-        custom_metrics_answer(r, world, &a);
+        custom_metrics_answer(r, view, &a);
         assert_int_equal(strlen(a.body), a.len);
         json_t *got = json_loadb(a.body, a.len, 0, NULL);
         assert_non_null(got);
@@ -211,13 +211,13 @@ static void test_before_the_first_cycle(void **state)
 {
         (void)state;
         unsigned status;
-        world->ready = false;
+        view->ready = false;
         json_decref(ask(&(struct custom_request){.method = "GET", .path = V2 "/namespaces/shop/pods/*" CPU_METRIC},
                         &status));
         assert_int_equal(status, 503);
         json_decref(ask(&(struct custom_request){.method = "GET", .path = V2}, &status));
         assert_int_equal(status, 200);
-        world->ready = true;
+        view->ready = true;
 }
 
 int main(void)

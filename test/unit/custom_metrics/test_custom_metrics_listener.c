@@ -1,5 +1,5 @@
 /*
- * The listener of the API of custom metrics, over TLS: the front proxy is answered, anybody else is told why not.
+ * The custom metrics listener over TLS: it answers the front proxy; other clients get the reason of the refusal.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -7,11 +7,13 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "../../support/fetch.h"
 #include "../../support/pki.h"
+#include "../../support/wire.h"
 #include "base/mem.h"
 #include "base/yaml.h"
 #include "custom_metrics/custom_metrics_listener.h"
@@ -194,6 +196,19 @@ static void test_values_and_certificates(void **state)
         assert_non_null(strstr(g.headers, "application/json"));
 }
 
+/* Strangers of several addresses hold more connections than there are, and shake no hands. */
+static void test_the_front_proxy_among_strangers(void **state)
+{
+        struct scene *s = *state;
+        enum { ADDRESSES = 6, EACH = 40 };
+        int held[ADDRESSES * EACH];
+        for (int i = 0; i < ADDRESSES * EACH; i++)
+                held[i] = wire_open_from(custom_metrics_listener_address(s->adapter), 2 + (unsigned)(i / EACH));
+        expect(s, "the front proxy", &(struct caller){s->others, "front-proxy-client", USER, NULL, NULL}, 200, NULL);
+        for (int i = 0; i < ADDRESSES * EACH; i++)
+                close(held[i]);
+}
+
 static void test_half_a_certificate(void **state)
 {
         struct scene *s = *state;
@@ -212,6 +227,7 @@ int main(void)
                 cmocka_unit_test(test_counts),
                 cmocka_unit_test(test_another_ca),
                 cmocka_unit_test(test_values_and_certificates),
+                cmocka_unit_test(test_the_front_proxy_among_strangers),
                 cmocka_unit_test(test_half_a_certificate),
         };
         return cmocka_run_group_tests(tests, begin, end);

@@ -1,5 +1,5 @@
 /*
- * Who may speak for others: what the ConfigMap tells, and certificates of every sort held against it.
+ * Authentication of the front proxy: the settings in the ConfigMap, and certificates of all kinds checked against them.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -28,7 +28,7 @@ struct scene {
         struct profile_spec spec;
         struct selector selector;
         struct snapshot_profile profile;
-        struct snapshot_container known;
+        struct status_container known;
         struct snapshot_target web, kept;
         struct snapshot_ns ns[2];
         struct snapshot_hpa hpa;
@@ -70,29 +70,33 @@ static void spec_init(struct profile_spec *p, int mode)
         p->of[MEMORY].static_factor = 250;
         p->of[MEMORY].enabled = mode == WITH_MEMORY;
         p->paused = mode == PAUSED;
+        static struct profile_target target[sizeof named / sizeof *named];
         for (size_t i = 0; i < sizeof named / sizeof *named; i++)
-                p->target[p->targets++] =
-                        (struct profile_target){(char *)(uintptr_t)named[i][0], (char *)(uintptr_t)named[i][1]};
+                target[i] = (struct profile_target){(char *)(uintptr_t)named[i][0], (char *)(uintptr_t)named[i][1]};
+        p->target = target;
+        p->targets = sizeof named / sizeof *named;
 }
 
 static void scene_init(struct scene *s, int mode)
 {
         memset(s, 0, sizeof *s);
         spec_init(&s->spec, mode);
-        s->selector = (struct selector){.of = {{(char *)(uintptr_t) "tier", OP_IN, {(char *)(uintptr_t) "web"}, 1}},
-                                        .count = 1};
+        static char tier[] = "tier", web[] = "web", *values[] = {web};
+        static struct requirement is_web = {tier, OP_IN, values, 1};
+        s->selector = (struct selector){.of = &is_web, .count = 1};
         s->spec.selector = &s->selector;
         s->profile = (struct snapshot_profile){.name = "pool", .spec = &s->spec};
-        s->known = (struct snapshot_container){.name = "app", .state = STATE_READY};
-        s->known.of[CPU] = (struct snapshot_numbers){.original = -1,
-                                                     .current = -1,
-                                                     .model = 400,
-                                                     .target = 440,
-                                                     .lower = 380,
-                                                     .upper = 610,
-                                                     .applied = -1,
-                                                     .learned = true};
-        s->known.of[MEMORY] = (struct snapshot_numbers){-1, -1, -1, -1, -1, -1, -1, 0, 0, false, false};
+        s->known = (struct status_container){.name = "app", .state = STATE_READY};
+        s->known.of[CPU] = (struct status_numbers){.original = -1,
+                                                   .current = -1,
+                                                   .model = 400,
+                                                   .target = 440,
+                                                   .lower = 380,
+                                                   .upper = 610,
+                                                   .applied = -1,
+                                                   .learned = true};
+        s->known.of[MEMORY] = (struct status_numbers){
+                .original = -1, .current = -1, .model = -1, .target = -1, .lower = -1, .upper = -1, .applied = -1};
         s->web = target_of(s, "web", "deployment-web");
         s->kept = target_of(s, "kept", "deployment-kept");
         s->kept.hold = "a sale";
@@ -154,6 +158,12 @@ static void rendered_release(struct rendered *r)
         NOTES("  ", "\"cpu\":\"" was "\"", "\"cpu\":\"" value "\"")                                                    \
         "spec:\n  template:\n    metadata:\n      labels: {a: b}\n" NOTES(                                             \
                 "      ", "\"cpu\":\"" was "\"", "\"cpu\":\"" value "\"") SPEC(CPU_IS(written))
+/* What follows the requests of a container whose heap begins with 512 MiB. */
+#define HEAP "        args: [-Xms512m, -jar, a.jar]\n"
+/* A volume with a file by which a container's request or limit is read. */
+#define READS(container, field, divisor)                                                                               \
+        "      volumes: [{name: info, downwardAPI: {items: [{path: it, resourceFieldRef: {containerName: " container   \
+        ", resource: " field ", divisor: " divisor "}}]}}]\n"
 #define WEB PLAIN("Deployment", "web", "2 # as ever")
 #define VPA(mode)                                                                                                      \
         "apiVersion: autoscaling.k8s.io/v1\nkind: VerticalPodAutoscaler\nspec:\n  targetRef: {apiVersion: apps/v1, "   \
@@ -281,6 +291,24 @@ static const struct {
                          "      ", "\"memory\":\"1Gi\"", "\"memory\":\"256Mi\"") SPEC("            memory: 256Mi\n"),
          NULL},
         {"an HPA of the cluster", ON_DEPLOY_POD, PLAIN("Deployment", "scaled", "2"), NULL, "HPAHold"},
+        {"it reads its request", ON_DEPLOY_POD, PLAIN("Deployment", "web", "2") READS("app", "requests.cpu", "0"), NULL,
+         "ReadByContainer"},
+        {"it reads its limit", ON_DEPLOY_POD, PLAIN("Deployment", "web", "2") READS("app", "limits.cpu", "0"),
+         LOWERED("Deployment", "web", "2", "440m") READS("app", "limits.cpu", "0"), NULL},
+        {"it reads it in whole cores", ON_DEPLOY_POD, PLAIN("Deployment", "web", "1") READS("app", "requests.cpu", "1"),
+         LOWERED("Deployment", "web", "1", "440m") READS("app", "requests.cpu", "1"), NULL},
+        {"lowered before it was read", ON_DEPLOY_POD,
+         LOWERED("Deployment", "web", "2", "440m") READS("app", "requests.cpu", "0"),
+         HEAD("Deployment", "web") "  annotations: {}\nspec:\n  template:\n    metadata:\n      labels: {a: b}\n      "
+                                   "annotations: {}\n" SPEC(CPU_IS("\"2\"")) READS("app", "requests.cpu", "0"),
+         NULL},
+        {"its heap begins with that much", WITH_MEMORY,
+         HEAD("Deployment", "x") "spec:\n  template:\n" SPEC("            memory: 1Gi\n") HEAP,
+         HEAD("Deployment", "x")
+                 NOTES("  ", "\"memory\":\"1Gi\"", "\"memory\":\"512Mi\"") "spec:\n  template:\n    metadata:\n" NOTES(
+                         "      ", "\"memory\":\"1Gi\"", "\"memory\":\"512Mi\"") SPEC("            memory: 512Mi\n")
+                         HEAP,
+         NULL},
         {"an HPA behind it", ON_DEPLOY_POD, WEB "---\n" HPA(REF("web") UTILIZED("cpu")), NULL, "HPAHold"},
         {"an HPA before it", ON_DEPLOY_POD, HPA(REF("web") UTILIZED("cpu")) "---\n" WEB, NULL, "HPAHold"},
         {"an HPA without metrics", ON_DEPLOY_POD, HPA(REF("web")) "---\n" WEB, NULL, "HPAHold"},
@@ -495,7 +523,7 @@ static void test_report(void **state)
         static const char want[] =
                 "[{'line':1,'kind':'Deployment','namespace':'bank','name':'fresh','reason':'OtherNamespace','detail':'"
                 "it "
-                "is of another namespace than was asked "
+                "is in another namespace than the one asked "
                 "about'},{'line':6,'kind':'Deployment','namespace':'shop','name':"
                 "'fresh','changes':[{'container':'app','resource':'cpu','to':'500m','reason':'Static'}]},{'line':10,"
                 "'reason':'Templated','detail':'*'}]";

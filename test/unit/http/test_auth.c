@@ -11,7 +11,8 @@
 
 #include "http/auth.h"
 
-static const char *const say_name[] = {"allowed", "allowed lately", "who?", "forbidden", "later", "wait"};
+static const char *const say_name[] = {"allowed", "allowed lately", "who?",       "forbidden",
+                                       "later",   "busy",           "share used", "wait"};
 
 static struct mono at_ms(int64_t ms)
 {
@@ -32,7 +33,7 @@ struct event {
         int say;           /* wanted of auth_look; SETTLE: auth_settle with the verdict */
         int ask;           /* wanted: the caller is to ask; of SETTLE: how many waited */
         enum server_verdict verdict;
-        int told; /* of SETTLE: what those who waited are told */
+        int told; /* of SETTLE: the verdict that waiters get */
 };
 #define LOOK(ms, token, say, ask)                                                                                      \
         {                                                                                                              \
@@ -71,7 +72,7 @@ static const struct event away[] = {
         TOLD(25000, "b", SERVER_CANNOT_TELL, 1, AUTH_SAYS_LATER),
         LOOK(25001, "a", AUTH_SAYS_ALLOWED_LATELY, 0), /* no question within 2 s */
         LOOK(25001, "b", AUTH_SAYS_LATER, 0),
-        LOOK(27000, "a", AUTH_SAYS_ALLOWED_LATELY, 1), /* one, and he does not wait for it */
+        LOOK(27000, "a", AUTH_SAYS_ALLOWED_LATELY, 1), /* one question, and the caller does not wait for its answer */
         LOOK(27001, "b", AUTH_SAYS_LATER, 0),
         TOLD(32000, "a", SERVER_CANNOT_TELL, 0, AUTH_SAYS_ALLOWED_LATELY),
         LOOK(34000, "b", AUTH_SAYS_WAIT, 1),
@@ -99,6 +100,28 @@ static const struct event revoked_in_between[] = {
         {0},
 };
 
+/* A question that was never sent says nothing about the API server: others are asked about at once, and one that was
+ * away still is. */
+static const struct event never_sent[] = {
+        LOOK(0, "a", AUTH_SAYS_WAIT, 1),
+        TOLD(1, "a", SERVER_ALLOWS, 1, AUTH_SAYS_ALLOWED),
+        LOOK(20000, "a", AUTH_SAYS_WAIT, 1),
+        LOOK(20000, "b", AUTH_SAYS_WAIT, 1),
+        TOLD(25000, "a", SERVER_BUSY, 1, AUTH_SAYS_ALLOWED_LATELY),
+        TOLD(25000, "b", SERVER_BUSY, 1, AUTH_SAYS_BUSY),
+        LOOK(25001, "a", AUTH_SAYS_WAIT, 1),
+        LOOK(25001, "b", AUTH_SAYS_WAIT, 1),
+        TOLD(25002, "b", SERVER_FORBIDS, 1, AUTH_SAYS_FORBIDDEN),
+        TOLD(25003, "a", SERVER_CANNOT_TELL, 1, AUTH_SAYS_ALLOWED_LATELY),
+        LOOK(27003, "c", AUTH_SAYS_WAIT, 1),
+        TOLD(27004, "c", SERVER_BUSY, 1, AUTH_SAYS_BUSY),
+        LOOK(27005, "d", AUTH_SAYS_WAIT, 1), /* one at a time */
+        LOOK(27006, "c", AUTH_SAYS_LATER, 0),
+        TOLD(27007, "d", SERVER_ALLOWS, 1, AUTH_SAYS_ALLOWED), /* back */
+        LOOK(27008, "c", AUTH_SAYS_WAIT, 1),
+        {0},
+};
+
 static int line_length(const struct auth_waiter *w)
 {
         int n = 0;
@@ -119,7 +142,7 @@ static void play(const struct event *e)
                 if (e[i].say == SETTLE)
                         waited = line_length(auth_settle(a, &k, e[i].verdict, at_ms(e[i].ms), &say));
                 else
-                        say = auth_look(a, &k, at_ms(e[i].ms), &waiter[i], &ask);
+                        say = auth_look(a, &k, TEXT("192.0.2.1"), at_ms(e[i].ms), &waiter[i], &ask);
                 bool right = e[i].say == SETTLE ? waited == e[i].ask && (!waited || (int)say == e[i].told)
                                                 : (int)say == e[i].say && ask == (e[i].ask != 0);
                 if (!right)
@@ -141,6 +164,12 @@ static void test_while_the_server_is_away(void **state)
         play(away);
 }
 
+static void test_a_question_that_was_never_sent(void **state)
+{
+        (void)state;
+        play(never_sent);
+}
+
 static void test_a_refusal_ends_it(void **state)
 {
         (void)state;
@@ -149,12 +178,13 @@ static void test_a_refusal_ends_it(void **state)
 
 /* --- bounds --- */
 
+/* Each asks from an address of its own. */
 static enum auth_say look(struct auth *a, int n, int64_t ms, struct auth_waiter *w, bool *ask)
 {
         char token[32];
         snprintf(token, sizeof token, "stranger-%d", n);
         struct auth_key k = key_of(token);
-        return auth_look(a, &k, at_ms(ms), w, ask);
+        return auth_look(a, &k, text_of(token), at_ms(ms), w, ask);
 }
 
 static void settle(struct auth *a, int n, int64_t ms, enum server_verdict v)
@@ -174,14 +204,14 @@ static void test_questions_under_way_are_few(void **state)
         bool ask;
         for (int i = 0; i < AUTH_ASKED_NEW; i++)
                 assert_int_equal(look(a, i, 0, &waiter[i], &ask), AUTH_SAYS_WAIT);
-        assert_int_equal(look(a, AUTH_ASKED_NEW, 0, &waiter[AUTH_ASKED_NEW], &ask), AUTH_SAYS_LATER);
+        assert_int_equal(look(a, AUTH_ASKED_NEW, 0, &waiter[AUTH_ASKED_NEW], &ask), AUTH_SAYS_SHARE_USED);
         assert_false(ask);
         settle(a, 7, 0, SERVER_KNOWS_NOT);
         assert_int_equal(look(a, AUTH_ASKED_NEW, 0, &waiter[AUTH_ASKED_NEW], &ask), AUTH_SAYS_WAIT);
         auth_free(a);
 }
 
-/* Strangers use up what may be asked, but not what is kept for those who were allowed. */
+/* Unknown callers use up the rate of questions, but not the part reserved for callers who were allowed lately. */
 static void test_questions_a_second_are_few(void **state)
 {
         (void)state;
@@ -197,7 +227,7 @@ static void test_questions_a_second_are_few(void **state)
                         asked++;
                 }
         assert_int_equal(asked, AUTH_BURST - AUTH_BURST_RESERVE);
-        assert_int_equal(look(a, 0, 10000, &w, &ask), AUTH_SAYS_WAIT); /* he is asked about all the same */
+        assert_int_equal(look(a, 0, 10000, &w, &ask), AUTH_SAYS_WAIT); /* a question about this caller is still sent */
         settle(a, 0, 10000, SERVER_ALLOWS);
         asked = 0;
         for (int i = 1000; i < 2000; i++)
@@ -206,6 +236,126 @@ static void test_questions_a_second_are_few(void **state)
                         asked++;
                 }
         assert_int_equal(asked, AUTH_RATE - 1);
+        auth_free(a);
+}
+
+/* Somebody makes up tokens as fast as possible: those of other addresses are asked about all the same, at once and
+ * while answers take long. */
+static void test_an_address_has_a_share_of_the_questions(void **state)
+{
+        (void)state;
+        enum { STEP_MS = 10, STEPS = 500, SLOW_MS = 5000 };
+        struct auth *a = auth_new();
+        static struct auth_waiter w[STEPS], slow;
+        bool ask;
+        for (int i = 0; i < STEPS; i++) {
+                char token[32];
+                snprintf(token, sizeof token, "made-up-%d", i);
+                struct auth_key k = key_of(token);
+                enum auth_say say = auth_look(a, &k, TEXT("192.0.2.66"), at_ms((int64_t)i * STEP_MS), &w[i], &ask);
+                if (say == AUTH_SAYS_WAIT)
+                        (void)auth_settle(a, &k, SERVER_KNOWS_NOT, at_ms((int64_t)i * STEP_MS), &say);
+                if (i % 100 == 99 && look(a, i, (int64_t)i * STEP_MS, &slow, &ask) != AUTH_SAYS_WAIT)
+                        fail_msg("after %d made-up tokens", i);
+                if (i % 100 == 99)
+                        settle(a, i, (int64_t)i * STEP_MS, SERVER_ALLOWS);
+        }
+        for (int i = 0; i < STEPS; i++) {
+                char token[32];
+                snprintf(token, sizeof token, "slow-%d", i);
+                struct auth_key k = key_of(token);
+                (void)auth_look(a, &k, TEXT("192.0.2.66"), at_ms(2 * SLOW_MS + (int64_t)i * STEP_MS), &w[i], &ask);
+        }
+        assert_int_equal(look(a, STEPS, 3 * SLOW_MS, &slow, &ask), AUTH_SAYS_WAIT);
+        auth_free(a);
+}
+
+/* One address holds its share of the questions under way. Another one asks again and again within a second, and is
+ * refused only once it holds its own share. */
+static void test_the_questions_of_others_are_not_an_address_own(void **state)
+{
+        (void)state;
+        enum { FIRST = AUTH_ASKED_NEW / 2, SECOND = AUTH_ASKED_NEW / 4 };
+        static const struct {
+                struct text address;
+                int questions;
+        } row[] = {{TEXT("192.0.2.66"), FIRST}, {TEXT("192.0.2.1"), SECOND}};
+        struct auth *a = auth_new();
+        static struct auth_waiter w[2][AUTH_ASKED_NEW];
+        for (int r = 0; r < 2; r++)
+                for (int i = 0; i <= row[r].questions; i++) {
+                        char token[32];
+                        bool ask;
+                        snprintf(token, sizeof token, "token-%d-%d", r, i);
+                        struct auth_key k = key_of(token);
+                        enum auth_say say = auth_look(a, &k, row[r].address, at_ms(i), &w[r][i], &ask);
+                        if (say != (i < row[r].questions ? AUTH_SAYS_WAIT : AUTH_SAYS_SHARE_USED))
+                                fail_msg("address %d, question %d: %s", r, i, say_name[say]);
+                }
+        auth_free(a);
+}
+
+enum { APART_MS = 5000 }; /* of addresses, so that the rate allows their questions */
+
+/* The n-th question of an address. */
+static struct auth_key question_of(int address, int n)
+{
+        char token[32];
+        snprintf(token, sizeof token, "token-%d-%d", address, n);
+        return key_of(token);
+}
+
+static struct text address_of(int n)
+{
+        static char text[32];
+        snprintf(text, sizeof text, "192.0.2.%d", n);
+        return text_of(text);
+}
+
+static enum auth_say ask_from(struct auth *a, int address, int n)
+{
+        static struct auth_waiter w[AUTH_ASKED_NEW + 1][AUTH_ASKED_NEW];
+        bool ask;
+        struct auth_key k = question_of(address, n);
+        enum auth_say say = auth_look(a, &k, address_of(address), at_ms(address * APART_MS), &w[address][n], &ask);
+        assert_true(ask == (say == AUTH_SAYS_WAIT));
+        return say;
+}
+
+static bool withdraw_for(struct auth *a, int address, struct auth_key *ret_key)
+{
+        struct auth_waiter *waiting;
+        if (!auth_withdraw(a, address_of(address), at_ms(address * APART_MS), ret_key, &waiting))
+                return false;
+        assert_int_equal(line_length(waiting), 1);
+        return true;
+}
+
+/* Six addresses, each with as many as it leaves to others, have all places while answers take long. A further one gets
+ * a place of one that has most, until each address has one. */
+static void test_a_further_address_gets_a_place(void **state)
+{
+        (void)state;
+        enum { FULL = 6 };
+        struct auth *a = auth_new();
+        struct auth_key k, withdrawn;
+        int asked = 0;
+        for (int i = 0; i < FULL; i++)
+                for (int n = 0; ask_from(a, i, n) == AUTH_SAYS_WAIT; n++)
+                        asked++;
+        assert_int_equal(asked, AUTH_ASKED_NEW);
+        for (int i = FULL; i < AUTH_ASKED_NEW; i++) {
+                assert_int_equal(ask_from(a, i, 0), AUTH_SAYS_SHARE_USED);
+                assert_true(withdraw_for(a, i, &withdrawn));
+                for (int j = 0; j < i; j++) { /* no address loses its only one */
+                        k = question_of(j, 0);
+                        assert_memory_not_equal(&withdrawn, &k, sizeof k);
+                }
+                assert_int_equal(ask_from(a, i, 0), AUTH_SAYS_WAIT);
+                assert_false(withdraw_for(a, i, &withdrawn)); /* it has one */
+        }
+        assert_int_equal(ask_from(a, AUTH_ASKED_NEW, 0), AUTH_SAYS_SHARE_USED);
+        assert_false(withdraw_for(a, AUTH_ASKED_NEW, &withdrawn));
         auth_free(a);
 }
 
@@ -238,7 +388,7 @@ static void test_who_leaves_is_not_called(void **state)
         enum auth_say say;
         bool ask;
         for (int i = 0; i < 3; i++)
-                assert_int_equal(auth_look(a, &k, at_ms(0), &w[i], &ask), AUTH_SAYS_WAIT);
+                assert_int_equal(auth_look(a, &k, TEXT("192.0.2.1"), at_ms(0), &w[i], &ask), AUTH_SAYS_WAIT);
         auth_leave(a, &k, &w[1]);
         assert_int_equal(line_length(auth_settle(a, &k, SERVER_ALLOWS, at_ms(1), &say)), 2);
         auth_leave(a, &k, &w[0]);
@@ -270,8 +420,12 @@ int main(void)
                 cmocka_unit_test(test_a_verdict_counts_ten_seconds),
                 cmocka_unit_test(test_while_the_server_is_away),
                 cmocka_unit_test(test_a_refusal_ends_it),
+                cmocka_unit_test(test_a_question_that_was_never_sent),
                 cmocka_unit_test(test_questions_under_way_are_few),
                 cmocka_unit_test(test_questions_a_second_are_few),
+                cmocka_unit_test(test_an_address_has_a_share_of_the_questions),
+                cmocka_unit_test(test_the_questions_of_others_are_not_an_address_own),
+                cmocka_unit_test(test_a_further_address_gets_a_place),
                 cmocka_unit_test(test_strangers_push_out_nobody),
                 cmocka_unit_test(test_who_leaves_is_not_called),
                 cmocka_unit_test(test_keys),

@@ -1,5 +1,5 @@
 /*
- * Who may stay, and for how long: those who take their time, crowds, and one who wants all places.
+ * Limits of connections: slow clients, many clients, and one client that opens all connections.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -74,7 +74,7 @@ static bool nobody_is_there(struct stand *s)
         return server_counts(s->server).connections == 0;
 }
 
-/* More than it takes: the one idle longest makes room, and whoever asks is answered. */
+/* With more connections than allowed, the longest idle one is closed, and every request is answered. */
 static void test_idle_crowd(void **state)
 {
         (void)state;
@@ -131,12 +131,133 @@ static void test_one_address_has_a_share(void **state)
         stand_end(&s);
 }
 
+static void assert_answers(int fd, const char *what)
+{
+        bool ended;
+        assert_true(wire_say(fd, STAND_GET_WEB("")));
+        AUTO(mem_free) char *answer = wire_hear(fd, "\r\n\r\n", 10000, &ended);
+        if (!strstr(answer, " 200 "))
+                fail_msg("%s: '%s'", what, answer);
+}
+
+enum { FEW = 40, MANY = 200, OF_ONE = 20 };
+
+/* The connections of a crowd of other addresses, which each begin so. */
+static void crowd_comes(const struct stand *s, int *fd, const char *start)
+{
+        for (int i = 0; i < MANY; i++) {
+                fd[i] = wire_open_from(s->address, (unsigned)(2 + i / OF_ONE));
+                (void)wire_say(fd[i], start); /* it may be displaced already */
+        }
+}
+
+static void crowd_goes(const int *fd)
+{
+        for (int i = 0; i < MANY; i++)
+                close(fd[i]);
+}
+
+/* An idle connection stays, whatever clients with more connections do. */
+static void test_a_crowd_displaces_its_own(void **state)
+{
+        (void)state;
+        static const struct {
+                const char *what, *start;
+        } row[] = {
+                {"idle", ""},
+                {"half a request", "GET /openapi.yaml HTTP/1.1\r\nHost: x\r\n"},
+                {"half a review",
+                 "POST /admission HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{"},
+        };
+        for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+                struct stand s;
+                int fd[MANY];
+                stand_begin(&s, &(struct rest_listener_options){.connections_max = FEW, .admission = true});
+                int ours = wire_open(s.address);
+                assert_answers(ours, row[i].what);
+                crowd_comes(&s, fd, row[i].start);
+                assert_answers(ours, row[i].what);
+                int more = wire_open(s.address); /* and there is room for another of the same address */
+                assert_answers(more, row[i].what);
+                assert_answers(ours, row[i].what);
+                assert_in_range(server_counts(s.server).shed, MANY - FEW - 64, MANY);
+                close(more);
+                close(ours);
+                crowd_goes(fd);
+                stand_end(&s);
+        }
+}
+
+static char *review_request(const char *review)
+{
+        return mem_printf("POST /admission HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+                          "Content-Length: %zu\r\n\r\n%s",
+                          strlen(review), review);
+}
+
+/* Connections that wait for the loop cannot be closed at once: each gets its answer early, and ends with it. */
+static void test_a_crowd_that_waits_is_displaced(void **state)
+{
+        (void)state;
+        struct stand s;
+        int fd[MANY];
+        bool ended;
+        stand_begin(&s, &(struct rest_listener_options){.connections_max = FEW, .admission = true});
+        s.no_answer = true;
+        AUTO(mem_free) char *review = review_request(STAND_REVIEW(STAND_OWNED));
+        crowd_comes(&s, fd, review);
+        int ours = wire_open(s.address);
+        assert_answers(ours, "beside a crowd that waits");
+        AUTO(mem_free) char *first = wire_hear(fd[0], NULL, 10000, &ended);
+        assert_true(ended);
+        assert_non_null(strstr(first, "\"allowed\":true"));
+        assert_non_null(strstr(first, "Connection: close"));
+        close(ours);
+        crowd_goes(fd);
+        stand_end(&s);
+}
+
+/* The request arrives while the listener has not yet closed its connection for a new one. */
+static void test_a_request_does_not_keep_its_connection(void **state)
+{
+        (void)state;
+        enum { ROOM = 4 };
+        struct stand s;
+        int fd[ROOM];
+        bool ended;
+        AUTO(mem_free) char *alone = review_request(STAND_REVIEW(""));
+        AUTO(mem_free) char *owned = review_request(STAND_REVIEW(STAND_OWNED));
+        stand_begin(&s, &(struct rest_listener_options){
+                                .connections_max = ROOM, .connections_per_address = 2 * ROOM, .admission = true});
+        int oldest = wire_open(s.address), other = wire_open(s.address);
+        assert_answers(oldest, "the oldest");
+        pthread_mutex_lock(&s.lock); /* the listener's thread waits for it as it counts the answer */
+        assert_true(wire_say(other, alone));
+        usleep(200000);
+        assert_true(wire_say(oldest, owned));
+        for (int i = 0; i < ROOM; i++)
+                fd[i] = wire_open(s.address);
+        pthread_mutex_unlock(&s.lock);
+        assert_answers(fd[ROOM - 1], "the newest");
+        mem_free(wire_hear(oldest, NULL, 10000, &ended));
+        assert_true(ended);
+        assert_int_equal(s.owners, 0);
+        for (int i = 0; i < ROOM; i++)
+                close(fd[i]);
+        close(other);
+        close(oldest);
+        stand_end(&s);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_slow_ones),
                 cmocka_unit_test(test_idle_crowd),
                 cmocka_unit_test(test_one_address_has_a_share),
+                cmocka_unit_test(test_a_crowd_displaces_its_own),
+                cmocka_unit_test(test_a_crowd_that_waits_is_displaced),
+                cmocka_unit_test(test_a_request_does_not_keep_its_connection),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /*
- * What goes in at the door and what comes out, over real sockets: who is let in, and what a request may be.
+ * The REST listener over real sockets: authorization, and the limits of requests.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -99,7 +99,7 @@ static void test_nothing_is_given_away(void **state)
         stand_end(&s);
 }
 
-/* Who may read all of a namespace is asked about once, however much he reads. */
+/* For a caller who may read a whole namespace, one question suffices for all its workloads. */
 static void test_one_question_for_a_namespace(void **state)
 {
         (void)state;
@@ -222,7 +222,7 @@ static void test_bodies(void **state)
         stand_end(&s);
 }
 
-/* Who writes all before he reads gets his answer all the same: nothing resets the connection meanwhile. */
+/* A client that writes everything before it reads still gets its answer: nothing resets the connection. */
 static void test_refused_in_the_middle(void **state)
 {
         (void)state;
@@ -267,6 +267,98 @@ static void test_an_endless_body(void **state)
         AUTO(mem_free) char *answer = wire_hear(fd, "\r\n\r\n", 10000, &ended);
         assert_non_null(strstr(answer, " 413 "));
         close(fd);
+        stand_end(&s);
+}
+
+/* Read what came on connections of which each gets 403 or 429, or nothing while its body is waited for. Returns how
+ * many got nothing, once at most `most` are left; ret_refused: how many got 429. */
+static int unanswered(const int *fd, bool *answered, int count, int most, int *ret_refused)
+{
+        int left = count;
+        *ret_refused = 0;
+        for (int round = 0; round < 100 && left > most; round++)
+                for (int i = 0; i < count; i++) {
+                        bool ended;
+                        if (answered[i])
+                                continue;
+                        AUTO(mem_free) char *answer = wire_hear(fd[i], "\r\n\r\n", 50, &ended);
+                        bool full = strstr(answer, " 429 ") && strstr(answer, "Retry-After: 1");
+                        answered[i] = full || strstr(answer, " 403 ");
+                        left -= answered[i];
+                        *ret_refused += full;
+                }
+        return left;
+}
+
+/* A client asks for much that is slow to make, another once: the other is answered all the same. */
+static void test_slow_requests_take_turns(void **state)
+{
+        (void)state;
+        enum { MANY = 100, OTHER = 2, LONG_MS = 10000 };
+        static const struct {
+                const char *what, *request;
+        } row[] = {
+                {"without a token", "GET /openapi.yaml HTTP/1.1\r\nHost: x\r\nAccept-Encoding: gzip\r\n\r\n"},
+                {"another caller", "GET /api/v1/namespaces/shop/workloads?limit=500 HTTP/1.1\r\nHost: x\r\n"
+                                   "Authorization: Bearer other\r\nAccept-Encoding: gzip\r\n\r\n"},
+        };
+        struct stand s;
+        int fd[MANY];
+        stand_begin(&s, &(struct rest_listener_options){.request_ms = LONG_MS});
+        stand_publish(&s, 2000, NULL);
+        for (size_t r = 0; r < sizeof row / sizeof row[0]; r++) {
+                AUTO(got_release) struct got known = stand_ask(&s, STAND_WEB, (struct fetch){.token = "good"});
+                assert_int_equal(known.status, 200);
+                for (int i = 0; i < MANY; i++)
+                        fd[i] = wire_open_from(s.address, OTHER);
+                for (int i = 0; i < MANY; i++)
+                        assert_true(wire_say(fd[i], row[r].request));
+                AUTO(got_release)
+                struct got g =
+                        stand_ask(&s, "/api/v1/namespaces/shop/workloads?limit=1", (struct fetch){.token = "good"});
+                if (g.status != 200)
+                        fail_msg("%s: %ld %s", row[r].what, g.status, g.body);
+                for (int i = 0; i < MANY; i++)
+                        close(fd[i]);
+        }
+        stand_end(&s);
+}
+
+/* A render that announces a body of 16 MiB and sends nothing of it. */
+#define RENDER_HEAD(token)                                                                                             \
+        "POST " RENDER " HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " token "\r\n"                                   \
+        "Content-Type: application/yaml\r\nContent-Length: 16777216\r\n\r\n"
+
+/* Forty bodies of 16 MiB announced by one caller: it gets 429 beyond its share, and another caller's render is
+ * answered. Without a token that is let in, nothing is held at all. */
+static void test_a_caller_has_a_share(void **state)
+{
+        enum { CALLS = 80, LONG = 1 << 20, SHARE = 2, WAIT_MS = 10000 };
+        (void)state;
+        struct stand s;
+        int fd[CALLS], refused;
+        bool answered[CALLS] = {false}, ended;
+        stand_begin(&s, &(struct rest_listener_options){.request_ms = 60000});
+        for (int i = 0; i < CALLS; i++) {
+                fd[i] = wire_open(s.address);
+                assert_true(wire_say(fd[i], i % 2 ? RENDER_HEAD("good") : RENDER_HEAD("poor")));
+        }
+        int held = unanswered(fd, answered, CALLS, SHARE, &refused);
+        AUTO(mem_free) char *body = mem_new(LONG + 1);
+        memset(body, '#', LONG);
+        AUTO(got_release)
+        struct got other = stand_ask(&s, RENDER, (struct fetch){.token = "other", .body = body, .type = "text/yaml"});
+        assert_int_equal(other.status, 200);
+        assert_int_equal(held, SHARE);
+        assert_int_equal(refused, CALLS / 2 - SHARE);
+        int more = wire_open(s.address);
+        assert_true(wire_say(more, RENDER_HEAD("good")));
+        AUTO(mem_free) char *theirs = wire_hear(more, "share-used", WAIT_MS, &ended);
+        assert_non_null(strstr(theirs, "HTTP/1.1 429 "));
+        assert_non_null(strstr(theirs, "https://halflife.dev/problems/share-used"));
+        close(more);
+        for (int i = 0; i < CALLS; i++)
+                close(fd[i]);
         stand_end(&s);
 }
 
@@ -430,6 +522,75 @@ static void test_admission(void **state)
         stand_end(&s);
 }
 
+#define OLD_PATH "00112233445566778899aabbccddeeff"
+#define NEW_PATH "ffeeddccbbaa99887766554433221100"
+
+/* Only headers are sent, so that an answer proves that no body was waited for; "": none came. */
+static char *ask_without_body(const struct stand *s, const char *path)
+{
+        bool ended;
+        int fd = wire_open(s->address);
+        AUTO(mem_free)
+        char *head = mem_printf("POST %s HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+                                "Content-Length: 1000\r\n\r\n",
+                                path);
+        wire_say(fd, head);
+        char *answer = wire_hear(fd, "\r\n\r\n", 10000, &ended);
+        close(fd);
+        return answer;
+}
+
+static long status_at(const struct stand *s, const char *path)
+{
+        AUTO(got_release)
+        struct got g = stand_ask(
+                s, path, (struct fetch){.method = "POST", .type = "application/json", .body = STAND_REVIEW("")});
+        return g.status;
+}
+
+/* The well-known paths, until others are known; then those, and a wrong one is refused before its body. */
+static void test_paths_of_admission(void **state)
+{
+        (void)state;
+        static const struct admission_paths two = {.name = {OLD_PATH, NEW_PATH}, .count = 2};
+        static const struct admission_paths first = {.name = {ADMISSION_WELL_KNOWN, NEW_PATH}, .count = 2};
+        static const struct {
+                const char *path;
+                long want[3]; /* without paths, with first, with two */
+        } row[] = {
+                {"/admission", {200, 200, 404}},
+                {"/", {200, 200, 404}},
+                {"/?timeout=2s", {200, 200, 404}},
+                {"/" OLD_PATH, {404, 404, 200}},
+                {"/" NEW_PATH "?timeout=2s", {404, 200, 200}},
+                {"/" NEW_PATH "/", {404, 404, 404}},
+                {"/" NEW_PATH "0", {404, 404, 404}},
+                {"/ffeeddccbbaa9988776655443322110", {404, 404, 404}},
+                {"/ffeeddccbbaa99887766554433221101", {404, 404, 404}},
+                {"/FFEEDDCCBBAA99887766554433221100", {404, 404, 404}},
+                {"/admissio", {404, 404, 404}},
+        };
+        struct stand s;
+        uint64_t astray = 0;
+        stand_begin(&s, &(struct rest_listener_options){.admission = true});
+        for (int phase = 0; phase < 3; phase++) {
+                if (phase)
+                        server_set_admission_paths(s.server, phase == 1 ? &first : &two);
+                for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+                        long got = status_at(&s, row[i].path);
+                        astray += got == 404;
+                        if (got != row[i].want[phase])
+                                fail_msg("phase %d, %s: %ld", phase, row[i].path, got);
+                }
+        }
+        assert_int_equal(server_counts(s.server).astray, astray);
+        AUTO(mem_free) char *answer = ask_without_body(&s, "/admission");
+        assert_non_null(strstr(answer, " 404 "));
+        AUTO(got_release) struct got root = stand_ask(&s, "/", (struct fetch){.method = "GET"});
+        assert_int_equal(root.status, 404);
+        stand_end(&s);
+}
+
 /* --- what the view says of itself --- */
 
 static void test_news_are_old(void **state)
@@ -469,14 +630,14 @@ static void test_where_it_may_listen(void **state)
                 {"127.0.0.1:0", false, NULL, NULL, NULL},
                 {"localhost:0", false, NULL, NULL, NULL},
                 {"127.9.9.9:0", false, NULL, NULL, NULL},
-                {"0.0.0.0:0", false, NULL, NULL, "is no loopback address"},
-                {":0", false, NULL, NULL, "is no loopback address"},
-                {"[::]:0", false, NULL, NULL, "is no loopback address"},
-                {"10.1.2.3:0", false, NULL, NULL, "is no loopback address"},
+                {"0.0.0.0:0", false, NULL, NULL, "is not a loopback address"},
+                {":0", false, NULL, NULL, "is not a loopback address"},
+                {"[::]:0", false, NULL, NULL, "is not a loopback address"},
+                {"10.1.2.3:0", false, NULL, NULL, "is not a loopback address"},
                 {"127.0.0.1:0", true, NULL, NULL, NULL}, /* its certificate is brought later */
                 {"127.0.0.1:0", true, "/nowhere/tls.crt", "/nowhere/tls.key", "/nowhere/tls.crt"},
                 {"127.0.0.1:0", true, "/nowhere/tls.crt", NULL, "belong together"},
-                {"somewhere:1", false, NULL, NULL, "no numeric address"},
+                {"somewhere:1", false, NULL, NULL, "not a numeric address"},
         };
         for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
                 struct server_options o = {.interval_ms = 1000,
@@ -504,12 +665,15 @@ int main(void)
                 cmocka_unit_test(test_bodies),
                 cmocka_unit_test(test_an_endless_body),
                 cmocka_unit_test(test_refused_in_the_middle),
+                cmocka_unit_test(test_slow_requests_take_turns),
+                cmocka_unit_test(test_a_caller_has_a_share),
                 cmocka_unit_test(test_answers_have_a_bound),
                 cmocka_unit_test(test_headers_without_end),
                 cmocka_unit_test(test_pipelined),
                 cmocka_unit_test(test_garbage),
                 cmocka_unit_test(test_news_are_old),
                 cmocka_unit_test(test_admission),
+                cmocka_unit_test(test_paths_of_admission),
                 cmocka_unit_test(test_where_it_may_listen),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);

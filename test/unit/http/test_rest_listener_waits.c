@@ -1,6 +1,6 @@
 /*
- * Who waits at the door, for a verdict, for another's answer, for an owner: he is answered in the end, also where
- * nobody answers, and where the door closes.
+ * Requests that wait at the listener: for a verdict, an upstream answer, or an owner. Each gets an answer in the end,
+ * even if no answer arrives or the listener closes.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -60,7 +60,62 @@ static void test_one_question_for_all(void **state)
         stand_end(&s);
 }
 
-/* The door closes while somebody waits: he is told, or cut off, and nothing is left behind. */
+static int questions_wanted;
+
+static bool questions_are_asked(struct stand *s)
+{
+        return stand_asked(s) == questions_wanted;
+}
+
+/* Six addresses have all places for questions about new tokens, and the API server answers none. A token from another
+ * address is asked about all the same, in place of one of them, which is told to try again. */
+static void test_a_further_address_is_asked_about(void **state)
+{
+        (void)state;
+        static const int places[] = {24, 12, 6, 3, 2, 1};
+        enum { ADDRESSES = sizeof places / sizeof places[0], OF_AN_ADDRESS = 24, FURTHER = ADDRESSES + 2 };
+        struct stand s;
+        int fd[ADDRESSES][OF_AN_ADDRESS];
+        bool ended;
+        stand_begin(&s, &(struct rest_listener_options){.request_ms = 60000});
+        s.hold = true;
+        questions_wanted = 0;
+        for (int i = 0; i < ADDRESSES; i++) {
+                questions_wanted += places[i];
+                for (int n = 0; n < places[i]; n++) {
+                        AUTO(mem_free)
+                        char *request = mem_printf("GET " STAND_WEB " HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer "
+                                                   "t%d-%d\r\n\r\n",
+                                                   i, n);
+                        fd[i][n] = wire_open_from(s.address, (unsigned)i + 2);
+                        assert_true(wire_say(fd[i][n], request));
+                }
+                assert_true(stand_until(&s, questions_are_asked, 10000));
+        }
+        int further = wire_open_from(s.address, FURTHER);
+        questions_wanted++;
+        assert_true(wire_say(further, STAND_GET_WEB("Connection: close\r\n")));
+        assert_true(stand_until(&s, questions_are_asked, 10000));
+        stand_release(&s);
+        AUTO(mem_free) char *answer = wire_hear(further, NULL, 10000, &ended);
+        assert_non_null(strstr(answer, "HTTP/1.1 200"));
+        close(further);
+        int displaced = 0;
+        for (int i = 0; i < ADDRESSES; i++)
+                for (int n = 0; n < places[i]; n++) {
+                        AUTO(mem_free) char *told = wire_hear(fd[i][n], "\r\n\r\n", 10000, &ended);
+                        if (strstr(told, " 503 ") && strstr(told, "Retry-After: 1"))
+                                displaced += i == 0 ? 1 : 100;
+                        else
+                                assert_non_null(strstr(told, " 401 "));
+                        close(fd[i][n]);
+                }
+        assert_int_equal(displaced, 1); /* of the address that has most */
+        assert_int_equal(s.withdrawn, 1);
+        stand_end(&s);
+}
+
+/* The listener closes while a request waits: it gets an answer or is cut off, and nothing leaks. */
 static void test_it_closes_on_those_who_wait(void **state)
 {
         (void)state;
@@ -174,8 +229,8 @@ static bool one_is_recalled(struct stand *s)
         return recalled;
 }
 
-/* A letter that is left while letters are read is read at once, too. */
-static void test_no_letter_lies_about(void **state)
+/* A message that is left while messages are read is read at once, too. */
+static void test_no_message_lies_about(void **state)
 {
         (void)state;
         enum { ROUNDS = 4 };
@@ -206,12 +261,13 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_one_question_for_all),
+                cmocka_unit_test(test_a_further_address_is_asked_about),
                 cmocka_unit_test(test_it_closes_on_those_who_wait),
                 cmocka_unit_test(test_it_closes_on_what_is_pipelined),
                 cmocka_unit_test(test_nobody_answers),
                 cmocka_unit_test(test_what_another_says),
                 cmocka_unit_test(test_an_owner_nobody_finds),
-                cmocka_unit_test(test_no_letter_lies_about),
+                cmocka_unit_test(test_no_message_lies_about),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 /*
- * Certificates that change while the door is open: files swapped as mounted Secrets are, halves written one after the
- * other, pairs that do not fit, and pairs handed over in memory; and none of it costs a request.
+ * Certificates that change while the listener is open: files swapped as mounted Secrets are, halves written one after
+ * the other, pairs that do not fit, and pairs handed over in memory; and none of it costs a request.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -24,32 +24,32 @@
 #include "http/tls_certificate.h"
 
 /* Two authorities, and a pair of each: a test server makes them as it starts. */
-static struct fake *world[2];
+static struct fake *fakes[2];
 
 static int make_pairs(void **state)
 {
         (void)state;
         for (int i = 0; i < 2; i++)
-                world[i] = fake_new(&(struct fake_options){.tls = true});
-        return world[0] && world[1] ? 0 : -1;
+                fakes[i] = fake_new(&(struct fake_options){.tls = true});
+        return fakes[0] && fakes[1] ? 0 : -1;
 }
 
 static int free_pairs(void **state)
 {
         (void)state;
         for (int i = 0; i < 2; i++)
-                fake_free(world[i]);
+                fake_free(fakes[i]);
         return 0;
 }
 
 static const char *cert(int i)
 {
-        return fake_client_certificate(world[i]);
+        return fake_client_certificate(fakes[i]);
 }
 
 static const char *key(int i)
 {
-        return fake_client_key(world[i]);
+        return fake_client_key(fakes[i]);
 }
 
 /* A mounted Secret: tls.crt and tls.key are links into ..data, itself a link that is swapped. */
@@ -178,7 +178,7 @@ static void *press(void *arg)
 static bool shown_by(const struct stand *s, int authority)
 {
         AUTO(mem_free) char *url = mem_printf("https://%s/openapi.yaml", s->address);
-        AUTO(got_release) struct got g = fetch(&(struct fetch){.url = url, .ca = fake_ca(world[authority])});
+        AUTO(got_release) struct got g = fetch(&(struct fetch){.url = url, .ca = fake_ca(fakes[authority])});
         return g.status == 200;
 }
 
@@ -259,7 +259,7 @@ static void test_versions(void **state)
         assert_false(shown_by(&s, 0)); /* none was brought yet */
         assert_int_equal(server_set_certificate(s.server, cert(0), key(0), &err), 0);
         AUTO(mem_free) char *url = mem_printf("https://%s/openapi.yaml", s.address);
-        struct curl_blob ca = {(void *)(uintptr_t)fake_ca(world[0]), strlen(fake_ca(world[0])), CURL_BLOB_COPY};
+        struct curl_blob ca = {(void *)(uintptr_t)fake_ca(fakes[0]), strlen(fake_ca(fakes[0])), CURL_BLOB_COPY};
         for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
                 CURL *c = curl_easy_init();
                 curl_easy_setopt(c, CURLOPT_URL, url);
@@ -275,7 +275,7 @@ static void test_versions(void **state)
         stand_end(&s);
 }
 
-/* Whoever speaks no TLS, or only half of it, is gone in time. */
+/* A client without TLS, or with half a handshake, is disconnected in time. */
 static void test_half_a_handshake(void **state)
 {
         (void)state;
@@ -300,7 +300,7 @@ static void test_half_a_handshake(void **state)
         stand_end(&s);
 }
 
-/* A request that is not whole in time is told so over TLS, too. */
+/* A request that is not complete in time gets 408 over TLS too. */
 static void test_late_over_tls(void **state)
 {
         (void)state;

@@ -183,7 +183,7 @@ static void the_usual_places_are_tried(void **state)
         struct access *a;
         struct err err = {0};
         assert_int_equal(access_load(&(struct access_options){0}, &a, &err), ERR_NOTFOUND);
-        assert_non_null(strstr(err.text, "no pod"));
+        assert_non_null(strstr(err.text, "not a pod"));
         assert_non_null(strstr(err.text, ".kube/config"));
         assert_int_equal(access_load(&(struct access_options){.context = "q"}, &a, &err), ERR_NOTFOUND);
         assert_non_null(strstr(err.text, "'q'"));
@@ -210,8 +210,8 @@ static void broken_kubeconfigs_are_refused_with_the_cure(void **state)
                 {"", NULL, ERR_INVALID, {"no context is chosen", "none"}},
                 {"clusters: [{name: a", NULL, ERR_INVALID, {"read kubeconfig", "line"}},
                 {"clusters:\n  - name: c\n    cluster:\n\tserver: x\n", NULL, ERR_INVALID, {"line"}},
-                {"just a text", NULL, ERR_INVALID, {"no mapping"}},
-                {"[1, 2]", NULL, ERR_INVALID, {"no mapping"}},
+                {"just a text", NULL, ERR_INVALID, {"not a mapping"}},
+                {"[1, 2]", NULL, ERR_INVALID, {"not a mapping"}},
                 {"contexts: [{name: a, context: {cluster: c}}, {name: b, context: {}}]\n" CLUSTER,
                  NULL,
                  ERR_INVALID,
@@ -223,8 +223,8 @@ static void broken_kubeconfigs_are_refused_with_the_cure(void **state)
                 {"contexts: [{name: a, context: {cluster: c}}, {name: a, context: {}}]\n" CLUSTER,
                  "a",
                  ERR_INVALID,
-                 {"'a' stands twice in contexts"}},
-                {"contexts: [{name: a}]\n" CLUSTER, "a", ERR_INVALID, {"context 'a'", "says nothing"}},
+                 {"'a' appears twice in contexts"}},
+                {"contexts: [{name: a}]\n" CLUSTER, "a", ERR_INVALID, {"context 'a'", "is empty"}},
                 {"contexts: [{name: a, context: {user: u}}]\n" CLUSTER,
                  "a",
                  ERR_INVALID,
@@ -272,7 +272,7 @@ static void broken_kubeconfigs_are_refused_with_the_cure(void **state)
                 {CLUSTER CONTEXT "users: [{name: u, user: {token: \"a\\nb\"}}]\n",
                  NULL,
                  ERR_INVALID,
-                 {"token of 'u'", "no token has"}},
+                 {"token of 'u'", "not allowed in a token"}},
                 {CLUSTER CONTEXT "users: [{name: u, user: {token: 123}}]\n",
                  NULL,
                  ERR_INVALID,
@@ -504,15 +504,15 @@ static void plug_ins_that_fail_are_reported(void **state)
         } row[] = {
                 {"echo please log in >&2; echo again >&2; exit 1", ERR_RETRY, "exit code 1: please log in again"},
                 {"kill -9 $$", ERR_RETRY, "signal 9"},
-                {"exit 0", ERR_INVALID, "no JSON"},
-                {"echo '{'", ERR_INVALID, "no JSON"},
-                {"echo '[]'", ERR_INVALID, "speaks ''"},
+                {"exit 0", ERR_INVALID, "not JSON"},
+                {"echo '{'", ERR_INVALID, "not JSON"},
+                {"echo '[]'", ERR_INVALID, "apiVersion is ''"},
                 {"echo '{\"apiVersion\":\"client.authentication.k8s.io/v1beta1\",\"status\":{\"token\":\"a\"}}'",
                  ERR_INVALID, "v1beta1"},
                 {SAY(CREDENTIAL("")), ERR_INVALID, "neither a token"},
                 {SAY(CREDENTIAL("\"clientCertificateData\":\"-----BEGIN C-----\\n-----END C-----\"")), ERR_INVALID,
                  "neither a token"},
-                {SAY(CREDENTIAL("\"token\":\"a b\"")), ERR_INVALID, "no token has"},
+                {SAY(CREDENTIAL("\"token\":\"a b\"")), ERR_INVALID, "not allowed in a token"},
                 {SAY(CREDENTIAL("\"token\":\"a\",\"expirationTimestamp\":\"tomorrow\"")), ERR_INVALID, "tomorrow"},
                 {"head -c 3000000 /dev/zero", ERR_TOOBIG, "more than"},
                 {"head -c 300000 /dev/zero >&2; exit 7", ERR_RETRY, "exit code 7"},
@@ -595,7 +595,7 @@ static void a_plug_in_that_hangs_is_killed(void **state)
         }
         now.mono.ns += INT64_C(31) * 1000000000;
         assert_int_equal(access_refresh(a, now, false, &err), ERR_RETRY);
-        assert_non_null(strstr(err.text, "no end after 30 s"));
+        assert_non_null(strstr(err.text, "it did not end within 30 s"));
         assert_false(access_busy(a));
         assert_string_equal(access_bearer(a), "t");
         access_free(a);

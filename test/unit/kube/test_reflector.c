@@ -27,7 +27,7 @@ struct kept {
 
 struct cache {
         struct kept kept[NAMES];
-        int sweeps, troubles, code; /* code: of the trouble told last */
+        int sweeps, troubles, code; /* code of the failure reported last */
         char text[ERR_TEXT_MAX];
 };
 
@@ -131,7 +131,7 @@ struct reply {
         int64_t lasted_ms;
         int wait;          /* before what comes next */
         const char *cache; /* after it; NULL: not looked at */
-        int trouble;       /* the code told last; 0: all is well */
+        int trouble;       /* the code reported last; 0: no failure */
 };
 
 static const struct {
@@ -424,7 +424,7 @@ static void one_step(struct reflector *r, struct mono *now, const char *ask, int
         buf_release(&query);
 }
 
-/* A server that was never reached is told of at once; one that was, at the second time. */
+/* A server that was never reached is reported at once; one that was reached before, at the second failure. */
 static void a_server_never_reached_is_told_at_once(void **state)
 {
         (void)state;
@@ -721,7 +721,7 @@ static void serve_changes(struct server *s)
                            'a' + s->at % 26, s->at);
 }
 
-/* One answer, while the world goes on; its end tells how long to wait. */
+/* One answer, while the objects go on changing; its end tells how long to wait. */
 static int64_t one_request(struct server *s, struct reflector *r, struct mono *now, const char *query, bool watch)
 {
         serve(s, query, watch);

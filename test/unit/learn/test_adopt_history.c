@@ -43,7 +43,7 @@ static void test_joined(void **state)
                 {"alike", DAY_MS, 1, "deployment-old: 1 containers"},
                 {"another half-life", HOUR_MS, 1, "refused: container 'app': half-lives differ"},
                 {"too heavy", DAY_MS, HISTOGRAM_HEAVIEST,
-                 "refused: container 'app': together they weigh more than a history can"},
+                 "refused: container 'app': the histories together exceed the weight that one history can hold"},
         };
         for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
                 struct rig c;

@@ -22,6 +22,13 @@ static const struct {
         {"app", 4000, 0, 4000, "log"},
 };
 
+/* The container that its limit killed last; NULL: none. */
+static const char *killed_at_limit(const struct target *t)
+{
+        const struct limit_harm *newest = limit_harms_newest(t);
+        return newest ? newest->container : NULL;
+}
+
 static void the_newest_is_kept(void **state)
 {
         (void)state;
@@ -35,9 +42,9 @@ static void the_newest_is_kept(void **state)
                 intern_drop(c.cache.names, name);
                 if (t->kill_ms != row[i].newest_ms)
                         fail_msg("row %zu: %lld", i, (long long)t->kill_ms);
-                assert_true(!t->limit_of == !row[i].limit_of);
-                if (t->limit_of)
-                        assert_string_equal(t->limit_of, row[i].limit_of);
+                assert_true(!killed_at_limit(t) == !row[i].limit_of);
+                if (killed_at_limit(t))
+                        assert_string_equal(killed_at_limit(t), row[i].limit_of);
         }
         rig_end(&c);
 }
@@ -71,8 +78,8 @@ static void only_one_is_evicted(void **state)
         oom_count(c.learner);
         assert_int_equal(c.learner->count.kills, 2);
         struct target *t = shop_target(&c.cache);
-        assert_non_null(t->limit_of);
-        assert_string_equal(t->limit_of, "app");
+        assert_non_null(killed_at_limit(t));
+        assert_string_equal(killed_at_limit(t), "app");
         rig_end(&c);
 }
 
@@ -198,11 +205,11 @@ static void the_node_tells(void **state)
                 struct target *t = shop_target(&c.cache);
                 if (c.learner->count.kills != judged[i].kills ||
                     c.learner->count.kills_not_believed != judged[i].not_believed ||
-                    (t->limit_of != NULL) != judged[i].limit_blamed)
+                    (killed_at_limit(t) != NULL) != judged[i].limit_blamed)
                         fail_msg("%s: %llu kills, %llu not believed, limit %s", judged[i].what,
                                  (unsigned long long)c.learner->count.kills,
                                  (unsigned long long)c.learner->count.kills_not_believed,
-                                 t->limit_of ? "too low" : "not told of");
+                                 killed_at_limit(t) ? "too low" : "not told of");
                 oom_count(c.learner); /* told again */
                 take(&c.cache,
                      one ? POD("web-1", OWNED, "1Gi", KILLED("1")) : POD("web-1", OWNED, "1Gi", KILLED("137")));
@@ -250,7 +257,7 @@ static void beside_one_that_is_down(void **state)
                 cache_relink(&c.cache, loop_now(c.loop));
                 oom_count(c.learner);
                 assert_int_equal(c.learner->count.kills, 1);
-                if ((shop_target(&c.cache)->limit_of != NULL) != was[i].limit_blamed)
+                if ((killed_at_limit(shop_target(&c.cache)) != NULL) != was[i].limit_blamed)
                         fail_msg("%d Mi beside it: limit %sblamed", (int)was[i].used,
                                  was[i].limit_blamed ? "not " : "");
                 rig_end(&c);
@@ -312,7 +319,7 @@ static void facts_are_of_the_first_look(void **state)
         p->container[0].kills->kill[0].answered = true;
         oom_probe_told(c.learner, p);
         assert_int_equal(c.learner->count.kills, 1);
-        assert_string_equal(shop_target(&c.cache)->limit_of, "app");
+        assert_string_equal(killed_at_limit(shop_target(&c.cache)), "app");
         rig_end(&c);
 }
 
@@ -454,11 +461,11 @@ static void a_node_that_is_gone(void **state)
         pods_settle(&w);
         pods_free_dropped(&w);
         assert_int_equal(w.nodes.count, 1);
-        assert_ptr_equal(a->node->first->next_on_node, a);
+        assert_ptr_equal(LIST_NEXT(LIST_FIRST(&a->node->pods), on_node), a);
         pod_remove(&w, TEXT(POD("c", OWNED, "1Gi", RUNNING)));
         pods_settle(&w);
         pods_free_dropped(&w);
-        assert_ptr_equal(a->node->first, a);
+        assert_ptr_equal(LIST_FIRST(&a->node->pods), a);
         pod_remove(&w, TEXT(POD("a", OWNED, "1Gi", RUNNING)));
         pods_settle(&w);
         pods_free_dropped(&w);

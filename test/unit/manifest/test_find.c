@@ -96,7 +96,7 @@ static void values_are_found(void **state)
                 {"quoted.m", "absent"},
                 {"alias.m", "number 1"},
                 {"words", "text done"},
-                {"wrong.x", "line 20, column 13: a merge key (<<) takes mappings"},
+                {"wrong.x", "line 20, column 13: the value of a merge key (<<) must be a mapping"},
                 {"done", "text by alias"},
         };
         struct doc *d AUTO(doc_free) = read_text(text);

@@ -44,6 +44,15 @@ static const char *shown(const struct doc *d, const char *path)
                 to += sprintf(to, " %.*s %s %s %s %s %s;", TEXT_ARG(c->name), role[c->role],
                               amount_shown(c->request[CPU], a[0]), amount_shown(c->request[MEMORY], a[1]),
                               amount_shown(c->limit[CPU], a[2]), amount_shown(c->limit[MEMORY], a[3]));
+                if (runtime_heap_given(&c->heap))
+                        to += sprintf(to, " heap %lld..%lld%s;", (long long)c->heap.start, (long long)c->heap.most,
+                                      c->heap.incomplete ? " incomplete" : "");
+                for (enum resource r = CPU; r < RESOURCES; r++) {
+                        char reader[REQUEST_READING_TEXT_MAX];
+                        if (c->read[r].divisor)
+                                to += sprintf(to, " %s in %lld by %s;", resource_name(r), (long long)c->read[r].divisor,
+                                              request_reading_print(&c->read[r], reader));
+                }
         }
         return out;
 }
@@ -65,22 +74,55 @@ static void templates_are_read(void **state)
                  "4:"},
                 {"", "x: &l {cpu: 1}\nspec: {containers: [{name: a, resources: {requests: {<<: *l}, limits: *l}}]}",
                  "0: a main 1000 - 1000 -;"},
+                {"",
+                 "spec: {containers: [{name: a, env: [{name: X, value: '1'}, {name: N, valueFrom: {resourceFieldRef: "
+                 "{resource: requests.cpu}}}]}, {name: b, env: [{name: M, valueFrom: {resourceFieldRef: "
+                 "{containerName: "
+                 "a, resource: requests.memory, divisor: 1Mi}}}]}]}",
+                 "0: a main - - - -; cpu in 1000 by variable 'N' of container 'a'; memory in 1048576 by variable 'M' "
+                 "of "
+                 "container 'b'; b main - - - -;"},
+                {"",
+                 "spec: {initContainers: [{name: i, env: [{name: N, valueFrom: {resourceFieldRef: {resource: "
+                 "requests.cpu, containerName: a}}}]}], containers: [{name: a, env: &e [{name: L, valueFrom: "
+                 "{resourceFieldRef: {resource: limits.cpu}}}]}, {name: b, env: *e}]}",
+                 "0: a main - - - -; cpu in 1000 by variable 'N' of container 'i'; b main - - - -; i init - - - -;"},
+                {"",
+                 "spec: {volumes: [{name: info, downwardAPI: {items: [{path: d/cpu, resourceFieldRef: {containerName: "
+                 "a, "
+                 "resource: requests.cpu, divisor: 1m}}]}}, {name: all, projected: {sources: [{secret: {name: s}}, "
+                 "{downwardAPI: {items: [{path: m, resourceFieldRef: {containerName: a, resource: "
+                 "requests.memory}}]}}]}}"
+                 "], containers: [{name: a}]}",
+                 "0: a main - - - -; cpu in 1 by file 'd/cpu' of volume 'info'; memory in 1 by file 'm' of volume "
+                 "'all';"},
+                {"",
+                 "spec: {containers: [{name: a, env: [{name: M, value: 1k}, {name: JAVA_TOOL_OPTIONS, value: "
+                 "-Xmx$(M)}], "
+                 "command: [java], args: [-Xms512, -jar, a.jar]}, {name: b, args: [-Xmx1k, $(S)], env: [{name: S, "
+                 "valueFrom: {secretKeyRef: {}}}]}, {name: c, args: {x: 1}, command: x}]}",
+                 "0: a main - - - -; heap 512..1024; b main - - - -; heap 0..1024 incomplete; c main - - - -;"},
+                {"", "spec: {containers: [{name: a, env: '{{ x }}'}], volumes: {}}", "0: a main - - - -;"},
+                {"", "spec: {containers: [{name: a, env: [x, {valueFrom: 1}]}], volumes: [x, {projected: 1}]}",
+                 "0: a main - - - -;"},
+                {"", "spec: {containers: [{name: a, env: [], env: []}]}",
+                 "invalid: line 1, column 40: key 'env' is there twice"},
                 {"/spec/template", "spec: {}", "notfound: there is no pod template at '/spec/template/spec'"},
                 {"/spec/template", "spec: 1", "invalid: line 1, column 7: a mapping is expected here"},
                 {"", "spec: {containers: {}}", "invalid: line 1, column 20: a sequence is expected here"},
                 {"", "spec: {containers: [x]}", "invalid: line 1, column 21: a mapping is expected here"},
-                {"", "spec: {containers: [{image: x}]}", "invalid: line 1, column 21: a container without a name"},
-                {"", "spec: {containers: [{name: 1}]}", "invalid: line 1, column 21: a container without a name"},
+                {"", "spec: {containers: [{image: x}]}", "invalid: line 1, column 21: the container has no name"},
+                {"", "spec: {containers: [{name: 1}]}", "invalid: line 1, column 21: the container has no name"},
                 {"", "spec: {containers: [{name: a}], initContainers: [{name: a}]}",
                  "invalid: line 1, column 50: container 'a' is there twice"},
                 {"", "spec: {containers: [{name: a, resources: {requests: {cpu: \"{{ x }}\"}}}]}",
-                 "invalid: line 1, column 59: '{{ x }}' is no quantity"},
+                 "invalid: line 1, column 59: '{{ x }}' is not a quantity"},
                 {"", "spec: {containers: [{name: a, resources: {limits: {memory: yes}}}]}",
-                 "invalid: line 1, column 60: 'yes' is no quantity"},
+                 "invalid: line 1, column 60: 'yes' is not a quantity"},
                 {"", "spec: {containers: [{name: a, resources: {requests: {cpu: -1}}}]}",
-                 "invalid: line 1, column 59: '-1' is no quantity"},
+                 "invalid: line 1, column 59: '-1' is not a quantity"},
                 {"", "spec: {containers: [{name: a, resources: {limits: {memory: '-1Gi'}}}]}",
-                 "invalid: line 1, column 60: '-1Gi' is no quantity"},
+                 "invalid: line 1, column 60: '-1Gi' is not a quantity"},
                 {"", "spec: {containers: [{name: a, resources: {requests: {cpu: 010}}}]}",
                  "invalid: line 1, column 59: '010' is an octal number: write it as a decimal one"},
                 {"", "spec: {containers: [{name: a, resources: {requests: {cpu: +07}}}]}",

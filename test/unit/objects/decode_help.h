@@ -98,6 +98,19 @@ static inline void say_containers(struct buf *b, const struct container_view *c,
                                 say(b, " restarts.%s", resource_name(r));
                 if (c[i].probed)
                         say(b, " probed");
+                for (enum resource r = CPU; r < RESOURCES; r++) {
+                        char reader[REQUEST_READING_TEXT_MAX];
+                        if (c[i].read[r].divisor)
+                                say(b, " read.%s=%lld %s", resource_name(r), (long long)c[i].read[r].divisor,
+                                    request_reading_print(&c[i].read[r], reader));
+                }
+                struct arena a = {0};
+                struct runtime_heap heap;
+                decode_runtime_heap(&c[i], &a, &heap);
+                if (runtime_heap_given(&heap))
+                        say(b, " heap=%lld..%lld%s", (long long)heap.start, (long long)heap.most,
+                            heap.incomplete ? " incomplete" : "");
+                arena_release(&a);
         }
 }
 

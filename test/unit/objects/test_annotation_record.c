@@ -34,7 +34,7 @@ static void records_are_read_as_the_table_says(void **state)
                 {"{\"app\":{\"requests\":{\"cpu\":\"two\"}}}", "!recorded resources: requests 'two'", -1},
                 {"{\"app\":{}} and more", "!recorded resources: ", -1},
                 {"{\"app\":7}", "!recorded resources: ", -1},
-                {"{\"a\":{},\"b\":{},\"c\":{}}", "!refused by their reader", 1},
+                {"{\"a\":{},\"b\":{},\"c\":{}}", "!the caller refused them", 1},
         };
         struct arena a = {0};
         struct buf got;

@@ -73,8 +73,7 @@ static void a_cut_one_is_read_as_far_as_it_goes(void **state)
                 }
 }
 
-/* Whoever may write Events writes one as long as the server takes it: what is read of it is no more than so many times
- * its length. */
+/* An Event can be as long as the server accepts. Reading it takes time at most linear in its length. */
 static void a_long_one_costs_its_length(void **state)
 {
         static const char *const piece[] = {"Container ", "Container a was using 1Ki", " was using ",

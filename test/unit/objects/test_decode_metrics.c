@@ -29,7 +29,7 @@ static const struct {
         {METRICS("\"memory\":\"1Mi\""), "/p at=2026-11-21T11:54:02Z | a 1048576"},
         {METRICS("\"cpu\":\"250m\",\"memory\":null"), "/p at=2026-11-21T11:54:02Z | a 250000000n"},
         {METRICS("\"cpu\":\"0.1n\""), "/p at=2026-11-21T11:54:02Z | a 1n"},
-        {METRICS("\"cpu\":\"-1n\""), "/p at=2026-11-21T11:54:02Z | a -1n"}, /* judged at the door of samples */
+        {METRICS("\"cpu\":\"-1n\""), "/p at=2026-11-21T11:54:02Z | a -1n"}, /* judged where samples are taken */
         {"{\"metadata\":{\"name\":\"p\"}," AT ",\"containers\":null}", "/p at=2026-11-21T11:54:02Z"},
         {METRICS("\"cpu\":\"NaN\""), "!metrics of pod 'p': containers[0]: usage.cpu 'NaN' is not a quantity"},
         {METRICS("\"memory\":\"1e999\""), "!usage.memory '1e999'"},

@@ -56,6 +56,51 @@ static const struct {
         {POD("\"containers\":[{\"name\":\"a\"}],\"resources\":{\"requests\":{\"memory\":\"1Gi\"}}", ""),
          "n/p pod.memory=1073741824 | a main"},
         {"{\"metadata\":{\"name\":\"p\"}}", "/p"},
+        /* what reads a request: the container's own variable, another's, a file; not a limit, not another resource */
+        {CONTAINERS("{\"name\":\"a\",\"env\":[{\"name\":\"X\",\"value\":\"1\"},{\"name\":\"N\",\"valueFrom\":{"
+                    "\"resourceFieldRef\":{\"resource\":\"requests.cpu\",\"divisor\":\"0\"}}}]}"),
+         "n/p | a main read.cpu=1000 variable 'N' of container 'a'"},
+        {CONTAINERS("{\"env\":[{\"valueFrom\":{\"resourceFieldRef\":{\"containerName\":\"b\",\"divisor\":\"1Mi\","
+                    "\"resource\":\"requests.memory\"}},\"name\":\"M\"}],\"name\":\"a\"},{\"name\":\"b\"}"),
+         "n/p | a main | b main read.memory=1048576 variable 'M' of container 'a'"},
+        {CONTAINERS("{\"name\":\"a\",\"env\":[{\"name\":\"N\",\"valueFrom\":{\"resourceFieldRef\":{\"resource\":"
+                    "\"limits.cpu\"}}},{\"name\":\"E\",\"valueFrom\":{\"resourceFieldRef\":{\"resource\":"
+                    "\"requests.ephemeral-storage\"}}},{\"name\":\"G\",\"valueFrom\":{\"resourceFieldRef\":{\"resource"
+                    "\":\"requests.cpu\",\"containerName\":\"gone\"}}},{\"name\":\"F\",\"valueFrom\":{\"fieldRef\":{"
+                    "\"fieldPath\":\"spec.nodeName\"}}}]}"),
+         "n/p | a main"},
+        {CONTAINERS("{\"name\":\"a\",\"env\":[{\"name\":\"N\",\"valueFrom\":{\"resourceFieldRef\":{\"resource\":"
+                    "\"requests.cpu\"}}},{\"name\":\"O\",\"valueFrom\":{\"resourceFieldRef\":{\"resource\":"
+                    "\"requests.cpu\",\"divisor\":\"1m\"}}}]}"),
+         "n/p | a main read.cpu=1 variable 'O' of container 'a'"},
+        {POD("\"initContainers\":[{\"name\":\"i\",\"env\":[{\"name\":\"N\",\"valueFrom\":{\"resourceFieldRef\":{"
+             "\"resource\":\"requests.cpu\",\"containerName\":\"a\"}}}]},{\"name\":\"s\",\"restartPolicy\":\"Always\","
+             "\"env\":[{\"name\":\"N\",\"valueFrom\":{\"resourceFieldRef\":{\"resource\":\"requests.cpu\"}}}]}],"
+             "\"containers\":[{\"name\":\"a\"}]",
+             ""),
+         "n/p | i init | s sidecar read.cpu=1000 variable 'N' of container 's' | a main read.cpu=1000 variable 'N' of "
+         "container 'i'"},
+        {POD("\"volumes\":[{\"name\":\"x\",\"emptyDir\":{}},{\"downwardAPI\":{\"items\":[{\"path\":\"l\",\"fieldRef\":{"
+             "\"fieldPath\":\"metadata.labels\"}},{\"path\":\"d/cpu\",\"resourceFieldRef\":{\"containerName\":\"a\","
+             "\"resource\":\"requests.cpu\",\"divisor\":\"1m\"}}]},\"name\":\"info\"},{\"name\":\"all\",\"projected\":{"
+             "\"sources\":[{\"secret\":{\"name\":\"s\"}},{\"downwardAPI\":{\"items\":[{\"path\":\"m\","
+             "\"resourceFieldRef\":{\"containerName\":\"a\",\"resource\":\"requests.memory\"}}]}}]}}],\"containers\":[{"
+             "\"name\":\"a\"}]",
+             ""),
+         "n/p | a main read.cpu=1 file 'd/cpu' of volume 'info' read.memory=1 file 'm' of volume 'all'"},
+        /* what bounds its heap */
+        {CONTAINERS(
+                 "{\"name\":\"a\",\"env\":[{\"name\":\"M\",\"value\":\"1k\"},{\"name\":\"JAVA_TOOL_OPTIONS\",\"value\":"
+                 "\"-Xmx$(M)\"}],\"command\":[\"java\"],\"args\":[\"-Xms512\",\"-jar\",\"a.jar\"]}"),
+         "n/p | a main heap=512..1024"},
+        {CONTAINERS(
+                 "{\"name\":\"a\",\"args\":[\"-Xmx\\u0031k\",\"$(S)\"],\"env\":[{\"valueFrom\":{\"secretKeyRef\":{}},"
+                 "\"name\":\"S\"}]}"),
+         "n/p | a main heap=0..1024 incomplete"},
+        {CONTAINERS("{\"name\":\"a\",\"command\":{\"java\":1},\"args\":[\"-Xmx1k\",2]},{\"name\":\"b\",\"args\":null,"
+                    "\"env\":[{\"name\":\"GOMEMLIMIT\",\"value\":\"1KiB\",\"valueFrom\":null}]}"),
+         "n/p | a main | b main heap=0..1024"},
+        {CONTAINERS("{\"name\":\"a\",\"env\":{\"resourceFieldRef\":1}}"), "!pod 'n/p': env or volumes: "},
         {"{\"kind\":\"Pod\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"shop-7d9-x\",\"generateName\":\"shop-7d9-\","
          "\"namespace\":\"web\",\"uid\":\"u-1\",\"resourceVersion\":\"0abc\",\"generation\":3,"
          "\"creationTimestamp\":\"2026-11-21T11:54:02Z\",\"deletionTimestamp\":\"2026-11-21T12:00:00Z\","
@@ -326,7 +371,7 @@ static void names_are_bounded(void **state)
                 struct err err = {0};
                 char *in = mem_printf("%.*s%s%s", (int)(hole - to), to, bad[i / 4], hole + 2);
                 assert_int_equal(decode_pod(text_of(in), &a, &pod, &err), ERR_INVALID);
-                assert_non_null(strstr(err.text, "has a byte that no name has"));
+                assert_non_null(strstr(err.text, "has a byte that no name may have"));
                 mem_free(in);
                 arena_release(&a);
         }

@@ -166,7 +166,7 @@ static const struct {
         {"/spec/template", WHOLE("\"requests\":{\"hugepages-2Mi\":\"4Mi\"}", "{}"), CALM_APP},
         {"/spec/template", WHOLE("\"requests\":{\"cpu\":\"some\"}", "{}"),
          "!workload 'n/w': requests 'some' is not a quantity"},
-        /* how a rollout goes, and whom it makes */
+        /* the facts of rollouts */
         {"/spec/template",
          SPEC("\"strategy\":{\"rollingUpdate\":{\"maxSurge\":\"30%\",\"maxUnavailable\":0}}," TEMPLATE),
          CALM_APP " surge=30%"},
@@ -185,7 +185,7 @@ static const struct {
          "},\"status\":{\"conditions\":[{\"type\":\"ReplicaFailure\",\"status\":\"False\","
          "\"message\":\"no room\"}]}}",
          CALM_APP},
-        /* who owns requests */
+        /* the managers that own requests */
         {"/spec/template", OWNED(ENTRY("argo", "Apply", APP(REQUESTS("\"f:cpu\":{},\"f:memory\":{}")))),
          CALM " <argo of app: cpu memory>"},
         {"/spec/template",

@@ -101,13 +101,13 @@ static void test_refused(void **state)
                 const char *selector, *why;
         } row[] = {
                 {"[]", "is not an object"},
-                {"{matchLabel: {a: b}}", "field 'matchLabel' is not known"},
+                {"{matchLabel: {a: b}}", "unknown field 'matchLabel'"},
                 {"{matchLabels: []}", "matchLabels is not an object"},
                 {"{matchLabels: {a: 1}}", "matchLabels: a value for 'a' is not text"},
                 {"{matchLabels: {a: true}}", "is not text"},
-                {"{matchLabels: {a: 'x y'}}", "'x y' is no label's value"},
+                {"{matchLabels: {a: 'x y'}}", "'x y' is not a label value"},
                 {"{matchLabels: {a: 'x,y'}}", "several values need matchExpressions"},
-                {"{matchLabels: {a: '-x'}}", "'-x' is no label's value"},
+                {"{matchLabels: {a: '-x'}}", "'-x' is not a label value"},
                 {"{matchLabels: {a: aaaaaaaaaabbbbbbbbbbccccccccccddddddddddeeeeeeeeeeffffffffffgggg}}", "at most 63"},
                 {"{matchLabels: {'': x}}", "key '' is not a label's name"},
                 {"{matchLabels: {'A.b/x': x}}", "key 'A.b/x'"},
@@ -125,7 +125,7 @@ static void test_refused(void **state)
                 {"{matchExpressions: [{key: a, operator: NotIn, values: []}]}", "values: NotIn needs at least one"},
                 {"{matchExpressions: [{key: a, operator: Exists, values: [x]}]}", "values: Exists takes none"},
                 {"{matchExpressions: [{key: a, operator: In, values: [1]}]}", "is not text"},
-                {"{matchExpressions: [{key: a, operator: In, values: [x, 'y ']}]}", "'y ' is no label's value"},
+                {"{matchExpressions: [{key: a, operator: In, values: [x, 'y ']}]}", "'y ' is not a label value"},
                 {"{matchExpressions: [x]}", "key is missing"},
         };
         for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {

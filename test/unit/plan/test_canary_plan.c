@@ -188,7 +188,7 @@ static void test_what_is_said(void **state)
         static const struct {
                 const char *what;
                 bool waits, canary, tried, unselected;
-                int64_t stood; /* minutes ago; 0: never, or NOT_YET */
+                int64_t passed; /* minutes ago; 0: never, or NOT_YET */
                 const char *reason, *message, *applied;
         } row[] = {
                 {"nothing", false, false, false, false, 0, NULL, NULL, NULL},
@@ -197,7 +197,9 @@ static void test_what_is_said(void **state)
                 {"never changed", false, true, false, false, 0, NULL, NULL, NULL},
                 {"changed, and not in force", false, true, false, false, NOT_YET, "Watched", "not in force yet", NULL},
                 {"in force for ten minutes", false, true, false, false, 10, "Watched",
-                 "it is changed before others of the profile; those follow from 2027-01-15T08:50:00Z on", NULL},
+                 "this workload is changed before others of the profile; the others follow from 2027-01-15T08:50:00Z "
+                 "on",
+                 NULL},
                 {"in force since the beginning", false, true, false, false, now_ms / MINUTE_MS, NULL, NULL, NULL},
                 {"for an hour", false, true, false, false, 60, NULL, NULL, NULL},
                 {"another's", false, false, false, false, 10, NULL, NULL, NULL},
@@ -205,8 +207,9 @@ static void test_what_is_said(void **state)
                  "not in force yet"},
                 {"they were just set", false, false, true, false, 0, "Watched", "not in force yet", "not in force yet"},
                 {"for ten minutes", false, false, true, false, 10, "Watched",
-                 "some pods have what is set before the others and new ones; those follow from 2027-01-15T08:50:00Z on",
-                 "those follow from 2027-01-15T08:50:00Z on"},
+                 "some pods get the new requests before the others and new pods; the others follow from "
+                 "2027-01-15T08:50:00Z on",
+                 "the others follow from 2027-01-15T08:50:00Z on"},
         };
         static const struct standing pods[PODS] = {{.cpu = 900}};
         for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
@@ -215,7 +218,7 @@ static void test_what_is_said(void **state)
                 f.t.profile = row[i].unselected ? NULL : &f.profile;
                 f.t.waits = row[i].waits;
                 f.t.canary = row[i].canary;
-                f.t.apply_state.stood_ms = row[i].stood > 0 ? now_ms - row[i].stood * MINUTE_MS : row[i].stood;
+                f.t.apply_state.passed_ms = row[i].passed > 0 ? now_ms - row[i].passed * MINUTE_MS : row[i].passed;
                 struct plan plan = {.target = &f.t, .now = {now_ms}};
                 canary_says(&plan);
                 const struct plan_condition *said = plan_condition(&plan, "Canary");

@@ -1,4 +1,4 @@
-/* From a world to a plan: what is ours, what the owner said, and what is to be done. Usage is 250m, so the target is
+/* From a cache to a plan: what is ours, what the owner said, and what is to be done. Usage is 250m, so the target is
  * 285m. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -56,7 +56,7 @@ struct row {
         const char *more;        /* members of the workload's spec */
         const char *pod;         /* more members of the pod's spec */
         const char *refused;     /* why new pods are; NULL: they are not */
-        const char *contest;     /* who put our value back; NULL: nobody did */
+        const char *contest;     /* the manager that changed halflife's value; NULL: nobody did */
         const char *quota;       /* its spec and status; NULL: there is none */
         const char *admitted;    /* what admission made of ours; NULL */
         const char *hpa;         /* metrics of an HPA; NULL: there is none */
@@ -531,7 +531,7 @@ static const struct row rows[] = {
          .target = 285,
          .reason = "HPAHold",
          .condition = "Applied=HPAHold",
-         .says = "HPA 'web' scales on cpu utilization; write a metric of type Pods there, "
+         .says = "HPA 'web' scales on cpu utilization; use a metric of type Pods instead: "
                  "halflife_pod_cpu_utilization, averageValue 600m for 60 %"},
         {.what = "LimitBasis, and one of two metrics is still by utilization",
          .spec = LIMIT_BASIS,
@@ -654,14 +654,14 @@ static void lend(struct usage *u, const struct usage_room *room)
 
 static void learn(struct target *t, int samples)
 {
-        struct sample_watermark door = {0};
+        struct sample_watermark watermark = {0};
         enum sample_verdict verdict;
         struct usage_room room;
         struct history *h = history_get(t, t->workload->container[0].name, t->profile->spec->of);
         for (int i = 0; i < samples; i++) {
                 struct sample s = {
                         .at = {base_ms + i * 1000}, .has = {true, true}, .value = {0.25, 300 << 20}, .cpu_weight = 1};
-                while (usage_add(&h->usage, &door, &s, s.at, &verdict, &room) == ERR_NOSPACE)
+                while (usage_add(&h->usage, &watermark, &s, s.at, &verdict, &room) == ERR_NOSPACE)
                         lend(&h->usage, &room);
                 assert_int_equal(verdict, SAMPLE_ACCEPTED);
         }

@@ -242,6 +242,34 @@ static void users_have_passwords(void **state)
         mem_free(password);
 }
 
+static void a_gateway_gets_its_headers(void **state)
+{
+        (void)state;
+        struct cache w;
+        struct script s = {.status = 200, .cpu = MATRIX(""), .memory = MATRIX("")};
+        char *headers = tmp_file("headers", "X-Scope-OrgID: shop|web\r\n\nx-request-owner:halflife \t\n");
+        begin(&w, &s, (struct prometheus_options){.headers_file = headers});
+        fetch(&w, 9);
+        assert_int_equal(w.err.code, 0);
+        for (int i = 0; i < 2; i++) {
+                assert_non_null(strstr(s.seen[i], "\r\nX-Scope-OrgID: shop|web\r\n"));
+                assert_non_null(strstr(s.seen[i], "\r\nx-request-owner: halflife\r\n"));
+        }
+        mem_free(tmp_file("headers", "Authorization: Custom abc")); /* it is read again */
+        fetch(&w, 9);
+        assert_non_null(strstr(s.seen[0], "\r\nAuthorization: Custom abc\r\n"));
+        assert_null(strstr(s.seen[0], "X-Scope-OrgID"));
+        int asked = w.peer->requests;
+        mem_free(tmp_file("headers", "Thanos-Tenant: a\nno header\n"));
+        fetch(&w, 9);
+        assert_int_equal(w.err.code, ERR_INVALID);
+        assert_non_null(strstr(w.err.text, "credentials for Prometheus: '"));
+        assert_non_null(strstr(w.err.text, "line 2"));
+        assert_int_equal(w.peer->requests, asked);
+        end(&w);
+        mem_free(headers);
+}
+
 static void one_that_is_gone_is_told(void **state)
 {
         (void)state;
@@ -288,7 +316,7 @@ static void settings_that_cannot_work_are_refused(void **state)
                 {{.url = "http://a", .cert_file = "c"}, "both files"},
                 {{.url = "http://a", .key_file = "k"}, "both files"},
                 {{.url = "http://a", .bearer_file = "t", .user = "u"}, "not both"},
-                {{.url = "http://a", .password_file = "p"}, "wants a user"},
+                {{.url = "http://a", .password_file = "p"}, "needs a user"},
                 {{.url = "http://a", .matchers = "} or up{"}, "matchers"},
         };
         for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
@@ -311,6 +339,7 @@ int main(void)
                 cmocka_unit_test(credentials_are_read_afresh),
                 cmocka_unit_test(without_credentials_nobody_asks),
                 cmocka_unit_test(users_have_passwords),
+                cmocka_unit_test(a_gateway_gets_its_headers),
                 cmocka_unit_test(one_that_is_gone_is_told),
                 cmocka_unit_test(a_fetch_can_be_given_up),
                 cmocka_unit_test(settings_that_cannot_work_are_refused),

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "prometheus/decode.h"
+#include "prometheus/decode_series.h"
 #include "prometheus/query.h"
 
 static void promql_names_what_is_asked(void **state)
@@ -43,6 +43,27 @@ static void promql_names_what_is_asked(void **state)
                 if (!text_is(buf_text(&out), row[i].want))
                         print_error("row %zu: %s\n", i, out.data);
                 assert_string_equal(out.data, row[i].want);
+                buf_release(&out);
+        }
+}
+
+/* Only cAdvisor knows of throttling, and the server leaves out whom it hardly concerns. */
+static void throttling_is_asked_of_cadvisor(void **state)
+{
+        (void)state;
+        for (int names = PROMETHEUS_CADVISOR; names <= PROMETHEUS_KUBELET; names++) {
+                struct prometheus_options o = {.names = (enum prometheus_names)names, .matchers = "cluster=\"a\""};
+                struct prometheus_slice s = {.of = PROMETHEUS_THROTTLING, .step_ms = 60000};
+                struct buf out = {0};
+                buf_init(&out, 1 << 16);
+                query_promql_throttling(&out, &o, &s);
+                assert_string_equal(
+                        out.data,
+                        "sum by (namespace, pod, container) (increase(container_cpu_cfs_throttled_periods_total{"
+                        "container!=\"\",container!=\"POD\",metrics_path=~\"(.*/cadvisor)?\",cluster=\"a\"}[1h])) / "
+                        "sum by (namespace, pod, container) (increase(container_cpu_cfs_periods_total{"
+                        "container!=\"\",container!=\"POD\",metrics_path=~\"(.*/cadvisor)?\",cluster=\"a\"}[1h])) >= "
+                        "0.125");
                 buf_release(&out);
         }
 }
@@ -173,8 +194,11 @@ static void refusals_are_told_in_one_line(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(promql_names_what_is_asked),       cmocka_unit_test(a_form_is_escaped),
-                cmocka_unit_test(matchers_cannot_end_the_selector), cmocka_unit_test(series_are_read),
+                cmocka_unit_test(promql_names_what_is_asked),
+                cmocka_unit_test(throttling_is_asked_of_cadvisor),
+                cmocka_unit_test(a_form_is_escaped),
+                cmocka_unit_test(matchers_cannot_end_the_selector),
+                cmocka_unit_test(series_are_read),
                 cmocka_unit_test(refusals_are_told_in_one_line),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -124,7 +124,7 @@ static void test_lines(void **state)
                 {"a,0,0.5,1000", "a", 0, {true, true}, {0.5, 1000}},
                 {"web-0,1377986700,,2e9", "web-0", 1377986700, {false, true}, {0, 2e9}},
                 {"web/app 1,999999999999,1,", "web/app 1", 999999999999, {true, false}, {1, 0}},
-                {"b,00012,-1,0", "b", 12, {true, true}, {-1, 0}}, /* the door judges values */
+                {"b,00012,-1,0", "b", 12, {true, true}, {-1, 0}}, /* usage_add judges values */
                 {"\xc3\xa4,1,1,1", "\xc3\xa4", 1, {true, true}, {1, 1}},
         };
         for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
@@ -248,7 +248,7 @@ static void test_streams(void **state)
                 {TRACE_HEADER "\na,1,1,1\nb,2,2,2\n", "a@1 b@2 "},
                 {TRACE_HEADER "\r\na,1,1,1\r\n\r\nb,2,2,2", "a@1 b@2 "},
                 {"a,1,1,1\n" TRACE_HEADER "\n", "a@1 !2:timestamp_s  "},
-                {"a,1,1,1\nbad\n\nb,2,2,2\nworse", "a@1 !2:it has not f b@2 !5:it has not f "},
+                {"a,1,1,1\nbad\n\nb,2,2,2\nworse", "a@1 !2:it does not  b@2 !5:it does not  "},
         };
         for (size_t i = 0; i < sizeof row / sizeof row[0]; i++)
                 for (size_t chunk = 1; chunk < 90; chunk++) {
@@ -272,7 +272,7 @@ static void test_long_lines(void **state)
                         memcpy(in + lens[i], "\na,1,1,1\n", 10);
                         struct bytes b = {in, lens[i] + 9, 0, chunk, 0, false};
                         read_all(&b, got, sizeof got);
-                        if (strcmp(got, lens[i] > 4096 ? "!1:the line is  a@1 " : "!1:it has not f a@1 "))
+                        if (strcmp(got, lens[i] > 4096 ? "!1:the line is  a@1 " : "!1:it does not  a@1 "))
                                 fail_msg("%zu bytes in chunks of %zu: '%s'", lens[i], chunk, got);
                         b = (struct bytes){in, lens[i], 0, chunk, 0, false}; /* and at the end of all */
                         read_all(&b, got, sizeof got);

@@ -75,7 +75,7 @@ static void test_back_to_the_first_cause(void **state)
         assert_int_equal(watch[1].outage, watch[0].outage);
         assert_int_equal(watch[0].outage_size, FEW);
         assert_int_equal(watch[1].outage_size, FEW);
-        assert_true(report_outage_told(c.report, &(struct err){ERR_RETRY, "no answer"}));
+        assert_true(report_outage_told(c.report, &(struct err){.code = ERR_RETRY, .text = "no answer"}));
         end(&c);
 }
 

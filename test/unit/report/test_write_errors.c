@@ -1,4 +1,5 @@
-/* Refused writes by their cause: told once, counted, forgotten when it is over; never more than there is room for. */
+/* Refused writes by cause: each cause is reported once, counted, and forgotten when it is over. Their number is
+ * bounded. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

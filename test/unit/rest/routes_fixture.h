@@ -10,6 +10,7 @@
 
 #include <string.h>
 
+#include "core/gates.h"
 #include "core/kind.h"
 #include "rest/routes.h"
 
@@ -31,25 +32,26 @@ struct fixture {
         bool matched;
 };
 
-static inline struct snapshot_numbers fixture_numbers(int64_t original, int64_t model, int64_t target)
+static inline struct status_numbers fixture_numbers(int64_t original, int64_t model, int64_t target)
 {
-        return (struct snapshot_numbers){.original = original,
-                                         .current = original,
-                                         .model = model,
-                                         .target = target,
-                                         .lower = model,
-                                         .upper = model < 0 ? -1 : 2 * model,
-                                         .applied = -1,
-                                         .reason = target < original ? REASON_LOWERED : REASON_AT_ORIGINAL,
-                                         .learned = target < original};
+        return (struct status_numbers){.original = original,
+                                       .current = original,
+                                       .model = model,
+                                       .target = target,
+                                       .lower = model,
+                                       .upper = model < 0 ? -1 : 2 * model,
+                                       .applied = -1,
+                                       .reason = target < original ? REASON_LOWERED : REASON_AT_ORIGINAL,
+                                       .gate = target < original ? GATE_NONE : GATE_RULE,
+                                       .learned = target < original};
 }
 
-static inline struct snapshot_container *fixture_containers(struct snapshot *v, int n)
+static inline struct status_container *fixture_containers(struct snapshot *v, int n)
 {
         static const char *const names[] = {"app", "proxy"};
-        struct snapshot_container *c = (struct snapshot_container *)arena_new(&v->arena, (size_t)n * sizeof *c);
+        struct status_container *c = (struct status_container *)arena_new(&v->arena, (size_t)n * sizeof *c);
         for (int i = 0; i < n; i++) {
-                c[i] = (struct snapshot_container){.name = names[i], .state = STATE_READY};
+                c[i] = (struct status_container){.name = names[i], .state = STATE_READY};
                 c[i].of[CPU] = fixture_numbers(2000, 412, 454);
                 c[i].of[MEMORY] = fixture_numbers(4096 * MI, 812 * MI, 4096 * MI);
                 c[i].of[MEMORY].reason = REASON_MEMORY_OFF;
@@ -57,8 +59,30 @@ static inline struct snapshot_container *fixture_containers(struct snapshot *v, 
         return c;
 }
 
+/* That container was killed at its limit, and is throttled. */
+static inline const struct status_limits *fixture_limits(struct snapshot *v, int container)
+{
+        struct status_limits *l = status_limits_new(&v->arena, 2);
+        l->rows = 2;
+        l->row[1] = (struct status_limit){.container = (uint8_t)container,
+                                          .resource = CPU,
+                                          .reason = LIMIT_THROTTLED,
+                                          .percent = 30,
+                                          .current = 1000,
+                                          .advised = 1300,
+                                          .needed = -1};
+        l->row[0] = (struct status_limit){.container = (uint8_t)container,
+                                          .resource = MEMORY,
+                                          .reason = LIMIT_KILLED,
+                                          .current = 500 * MI,
+                                          .advised = 690 * MI,
+                                          .needed = 600 * MI,
+                                          .at_ms = 1699500000000};
+        return l;
+}
+
 static inline struct snapshot_target *fixture_target(struct fixture *f, const char *ns, const char *group,
-                                                     const char *kind, const char *name, struct snapshot_container *c,
+                                                     const char *kind, const char *name, struct status_container *c,
                                                      int containers)
 {
         static const struct snapshot_condition condition[] = {{"Ready", "Ready", true},
@@ -85,7 +109,7 @@ static inline struct snapshot_target *fixture_target(struct fixture *f, const ch
                 .last_ms = 1700000000000,
                 .confidence_percent = 87,
                 .container = c,
-                .containers = (uint16_t)containers,
+                .containers = (uint8_t)containers,
                 .condition = condition,
                 .conditions = 2,
         };
@@ -98,13 +122,13 @@ static inline void fixture_learn(struct fixture *f)
 {
         for (int i = 0; i < FIXTURE_COPIES; i++) {
                 struct learned_copy *c = &f->learned[i];
-                struct sample_watermark door = {0};
+                struct sample_watermark watermark = {0};
                 c->container = i ? "proxy" : "app";
                 c->source[0] = 0x0123456789abcdef;
                 c->sources = 1;
                 usage_init(&c->usage, f->spec.of);
                 for (int r = 0; r < RESOURCES; r++)
-                        histogram_lend(&c->usage.of[r], c->room + r * HISTOGRAM_BUCKETS, HISTOGRAM_BUCKETS);
+                        histogram_lend(&c->usage.of[r], c->room + r * HISTOGRAM_SUM_BUCKETS, HISTOGRAM_SUM_BUCKETS);
                 for (int k = 0; k < 100; k++) {
                         struct sample s = {.at = {1700000000000 - (100 - k) * MINUTE_MS},
                                            .has = {true, true},
@@ -112,7 +136,7 @@ static inline void fixture_learn(struct fixture *f)
                                            .cpu_weight = 2};
                         enum sample_verdict verdict;
                         struct usage_room room;
-                        usage_add(&c->usage, &door, &s, s.at, &verdict, &room);
+                        usage_add(&c->usage, &watermark, &s, s.at, &verdict, &room);
                 }
         }
         f->copies = FIXTURE_COPIES;
@@ -132,15 +156,16 @@ static inline void fixture_init(struct fixture *f)
         v->at = (struct wall){1700000060000};
         snapshot_add_profile(v, &f->profile);
         snapshot_add_ns(v, &f->ns);
-        struct snapshot_container *web = fixture_containers(v, 2);
+        struct status_container *web = fixture_containers(v, 2);
         web[1].name = "setup";
         web[1].role = ROLE_INIT;
         web[1].of[CPU] = fixture_numbers(100, -1, 100);
         web[1].of[CPU].lower = -1;
         fixture_target(f, "shop", "apps", "Deployment", "web", web, 2);
-        fixture_target(f, "shop", "apps", "Deployment", "api", fixture_containers(v, 2), 2);
+        fixture_target(f, "shop", "apps", "Deployment", "api", fixture_containers(v, 2), 2)->limits =
+                fixture_limits(v, 1);
         fixture_target(f, "shop", "example.com", "Widget", "gizmo", fixture_containers(v, 1), 1);
-        struct snapshot_container *cart = fixture_containers(v, 1);
+        struct status_container *cart = fixture_containers(v, 1);
         cart->of[CPU].applied = cart->of[CPU].current = 454;
         fixture_target(f, "shop", "apps.kruise.io", "StatefulSet", "cart", cart, 1)->applied_ms = 1699500000000;
         struct snapshot_target *db =

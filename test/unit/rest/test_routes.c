@@ -1,5 +1,5 @@
 /*
- * Which door a request finds, under whose name, and what is refused before anybody is asked who he is.
+ * Which endpoint a request matches, the permission it needs, and requests that are refused before authentication.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -67,7 +67,9 @@ static void test_doors(void **state)
         static char version[] = "example.org/v1beta1", kind[] = "GateWay";
         struct fixture f;
         fixture_init(&f);
-        f.spec.target[f.spec.targets++] = (struct profile_target){version, kind};
+        struct profile_target target = {version, kind};
+        f.spec.target = &target;
+        f.spec.targets = 1;
         for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
                 fixture_ask(&f, row[i].method, row[i].url);
                 const struct route *r = &f.route;
@@ -81,10 +83,35 @@ static void test_doors(void **state)
                         if ((pair[k][0] == NULL) != (pair[k][1] == NULL) ||
                             (pair[k][0] && strcmp(pair[k][0], pair[k][1]) != 0))
                                 fail_msg("%s: '%s', not '%s'", row[i].url, pair[k][0], pair[k][1]);
-                assert_int_equal(r->wants_body, row[i].name == ROUTE_RENDER);
-                assert_int_equal(r->wants_learned, row[i].name == ROUTE_HISTOGRAM || row[i].name == ROUTE_HISTORY ||
-                                                           row[i].name == ROUTE_EXPLAIN);
                 assert_int_equal(r->dry_run, row[i].name == ROUTE_RENDER);
+        }
+        fixture_release(&f);
+}
+
+/* What the server does for a request goes by these. */
+static void test_wants(void **state)
+{
+        (void)state;
+        static const struct {
+                const char *method, *url;
+                bool body, learned, worker;
+        } row[] = {
+                {"GET", "/openapi.yaml", false, false, true},
+                {"GET", "/api/v1/workloads", false, false, true},
+                {"GET", WL, false, false, true},
+                {"GET", WL "/deploy/web", false, false, false},
+                {"GET", WL "/deploy/web/histogram?resource=cpu", false, true, false},
+                {"GET", WL "/deploy/web/history", false, true, false},
+                {"GET", WL "/deploy/web/explain", false, true, false},
+                {"POST", "/api/v1/namespaces/shop/render", true, false, false},
+        };
+        struct fixture f;
+        fixture_init(&f);
+        for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+                fixture_ask(&f, row[i].method, row[i].url);
+                if (!f.matched || f.route.wants_body != row[i].body || f.route.wants_learned != row[i].learned ||
+                    f.route.wants_worker != row[i].worker)
+                        fail_msg("%s %s", row[i].method, row[i].url);
         }
         fixture_release(&f);
 }
@@ -125,8 +152,8 @@ static void test_refusals(void **state)
                 {"POST", "/api/v1/workloads", 405, "problems/method-not-allowed"},
                 {"DELETE", WL "/deploy/web", 405, "GET, HEAD"},
                 {"get", WL, 405, "GET, HEAD"},
-                {"GET", "/api/v1/namespaces/shop/render", 405, "POST is"},
-                {"HEAD", "/api/v1/namespaces/shop/render", 405, "POST is"},
+                {"GET", "/api/v1/namespaces/shop/render", 405, "use POST"},
+                {"HEAD", "/api/v1/namespaces/shop/render", 405, "use POST"},
                 {"GET", "/api/v1/namespaces//workloads", 400, "\"parameter\":\"ns\""},
                 {"GET", "/api/v1/namespaces/Shop/workloads", 400, "\"parameter\":\"ns\""},
                 {"GET", "/api/v1/namespaces/shop%/workloads", 400, "\"parameter\":\"ns\""},
@@ -145,8 +172,8 @@ static void test_refusals(void **state)
                 {"GET", WL "/.example.com/web", 400, "\"parameter\":\"kind\""},
                 {"GET", WL "/widget.v1./web", 400, "\"parameter\":\"kind\""},
                 {"GET", WL "/widget.Example.com/web", 400, "\"parameter\":\"kind\""},
-                {"GET", "/api/v1/workloads?pretty=1", 400, "there are labelSelector, state, limit, continue, fields"},
-                {"GET", "/openapi.yaml?a", 400, "there is none"},
+                {"GET", "/api/v1/workloads?pretty=1", 400, "it has labelSelector, state, limit, continue, fields"},
+                {"GET", "/openapi.yaml?a", 400, "it has none"},
                 {"GET", "/api/v1/workloads?%6c%69mit=1&limit=2", 400, "'limit' is given twice"},
                 {"GET", "/api/v1/workloads?limit=1&&state=Ready", 400, "parameter ''"},
                 {"GET", "/api/v1/workloads?limit", 400, "'limit' is empty"},
@@ -156,7 +183,7 @@ static void test_refusals(void **state)
                 {"GET", "/api/v1/workloads?%=1", 400, "percent-encoded"},
                 {"GET", "/api/v1/workloads?limit=123456789", 400, "longer than 8"},
                 {"GET", "/api/v1/workloads?\xff=1", 400, "percent-encoded"},
-                {"GET", WL "/deploy/web?labelSelector=a", 400, "there are container, original, labels"},
+                {"GET", WL "/deploy/web?labelSelector=a", 400, "it has container, original, labels"},
                 {"POST", "/api/v1/namespaces/shop/render?dryRun=yes", 400, "\"parameter\":\"dryRun\""},
         };
         struct fixture f;
@@ -214,7 +241,7 @@ static void test_bounds(void **state)
 static void test_problems(void **state)
 {
         (void)state;
-        static const unsigned want[PROBLEMS] = {404, 405, 400, 400, 415, 413, 401, 403, 410, 503, 503, 408};
+        static const unsigned want[PROBLEMS] = {404, 405, 400, 400, 400, 415, 413, 401, 403, 410, 429, 503, 503, 408};
         struct answer a = {0};
         for (enum problem p = 0; p < PROBLEMS; p++) {
                 answer_header(&a, "X", "of the answer before");
@@ -222,7 +249,8 @@ static void test_problems(void **state)
                 assert_int_equal(a.status, want[p]);
                 assert_non_null(strstr(a.body.data, problem_type(p)));
                 assert_non_null(strstr(a.body.data, "quotes \\\"\\u000a\\\" and ?"));
-                bool has = p == PROBLEM_UNAUTHENTICATED || p == PROBLEM_OVERLOADED || p == PROBLEM_UNAVAILABLE;
+                bool has = p == PROBLEM_UNAUTHENTICATED || p == PROBLEM_SHARE_USED || p == PROBLEM_OVERLOADED ||
+                           p == PROBLEM_UNAVAILABLE;
                 assert_int_equal(a.headers, has);
         }
         buf_release(&a.body);
@@ -231,9 +259,13 @@ static void test_problems(void **state)
 int main(void)
 {
         static const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_doors),    cmocka_unit_test(test_kinds_without_a_view),
-                cmocka_unit_test(test_refusals), cmocka_unit_test(test_dry_run),
-                cmocka_unit_test(test_bounds),   cmocka_unit_test(test_problems),
+                cmocka_unit_test(test_doors),
+                cmocka_unit_test(test_wants),
+                cmocka_unit_test(test_kinds_without_a_view),
+                cmocka_unit_test(test_refusals),
+                cmocka_unit_test(test_dry_run),
+                cmocka_unit_test(test_bounds),
+                cmocka_unit_test(test_problems),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

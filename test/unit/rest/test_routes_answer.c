@@ -1,5 +1,5 @@
 /*
- * What the doors answer, every answer held against openapi.yaml.
+ * What the endpoints answer, every answer held against openapi.yaml.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,7 +11,7 @@
 
 #include "../../support/openapi.h"
 #include "base/yaml.h"
-#include "core/explain.h"
+#include "core/explain_steps.h"
 #include "routes_fixture.h"
 
 #define ONE   "/api/v1/namespaces/{ns}/workloads/{kind}/{name}"
@@ -106,7 +106,8 @@ static void test_workload(void **state)
                 {WEB, 200, "status.pod.cpu.target", "454m"},
                 {API "?container=proxy", 200, "status.pod", ""},
                 {WEB, 200, "status.saving.cpu", "4638m"},
-                {WEB, 200, "status.since", "2023-11-03T08:26:40Z"},
+                {WEB, 200, "status.firstSample", "2023-11-03T08:26:40Z"},
+                {WEB, 200, "status.since", "2023-11-03T08:26:40Z"}, /* its name before, for one version more */
                 {WEB, 200, "status.applied", ""},
                 {WEB, 200, "status.conditions.1.reason", "RecommendOnly"},
                 {WEB, 200, "deploy.containers.0.cpu.request", "454m"},
@@ -135,6 +136,28 @@ static void test_workload(void **state)
         EXPECT(row);
 }
 
+/* What is advised of a limit stands with its container, and in its explanation. */
+static void test_limits(void **state)
+{
+        (void)state;
+        static const struct row row[] = {
+                {API, 200, "status.containers.0.limits", ""},
+                {API, 200, "status.containers.1.limits.cpu.reason", "Throttled"},
+                {API, 200, "status.containers.1.limits.cpu.throttledPercent", "30"},
+                {API, 200, "status.containers.1.limits.cpu.needed", ""},
+                {API, 200, "status.containers.1.limits.memory.current", "500Mi"},
+                {API, 200, "status.containers.1.limits.memory.advised", "690Mi"},
+                {API "?container=proxy", 200, "status.containers.0.limits.memory.reason", "KilledAtLimit"},
+                {API "?container=app", 200, "status.containers.0.limits", ""},
+                {API "/explain", 200, "containers.0.memory.limit", ""},
+                {API "/explain", 200, "containers.1.cpu.limit.advised", "1300m"},
+                {API "/explain?container=proxy", 200, "containers.0.memory.limit.needed", "600Mi"},
+                {API "/explain?container=proxy", 200, "containers.0.memory.limit.time", "2023-11-09T03:20:00Z"},
+                {WEB, 200, "status.containers.0.limits", ""},
+        };
+        EXPECT(row);
+}
+
 #define LONE  "/api/v1/namespaces/shop/workloads/po/lone"
 #define WHOLE "/api/v1/namespaces/shop/workloads/ns/shop"
 
@@ -143,7 +166,7 @@ static void test_workload(void **state)
 static void test_dimensions(void **state)
 {
         (void)state;
-        static const struct snapshot_quota quota[RESOURCES] = {{20000, 12500}, {-1, -1}};
+        static const struct status_quota quota[RESOURCES] = {{20000, 12500}, {-1, -1}};
         static const struct row row[] = {
                 {LONE, 200, "metadata.kind", "Pod"},
                 {LONE, 200, "metadata.recommendation", "pod-lone"},
@@ -171,12 +194,12 @@ static void test_dimensions(void **state)
         struct fixture f;
         fixture_init(&f);
         f.ns.range_min[CPU] = (struct amount){true, 500}; /* of a container: all together are bound by none */
-        struct snapshot_container *lone = fixture_containers(f.view, 2), *whole = fixture_containers(f.view, 1);
+        struct status_container *lone = fixture_containers(f.view, 2), *whole = fixture_containers(f.view, 1);
         lone[1].name = whole[0].name = f.learned[1].container = CONTAINER_WHOLE;
         lone[1].role = ROLE_WHOLE;
         fixture_target(&f, "shop", "", "Pod", "lone", lone, 2);
         struct snapshot_target *ns = fixture_target(&f, "shop", "", "Namespace", "shop", whole, 1);
-        ns->never_written = true;
+        ns->decision.never_written = true;
         ns->quota = quota;
         snapshot_finish(f.view);
         f.spec.dimension = DIMENSION_POD;
@@ -272,6 +295,8 @@ static void test_histogram(void **state)
                 {WEB "/histogram?resource=cpu", 200, "halfLife", "24h"},
                 {WEB "/histogram?resource=cpu", 200, "reference", "2023-11-14T00:00:00Z"},
                 {WEB "/histogram?resource=cpu", 200, "samples", "100"},
+                {WEB "/histogram?resource=cpu", 200, "firstSample", "2023-11-14T20:33:20Z"},
+                {WEB "/histogram?resource=cpu", 200, "since", "2023-11-14T20:33:20Z"},
                 {WEB "/histogram?resource=cpu", 200, "buckets.0.index", "8"},
                 {WEB "/histogram?resource=cpu", 200, "buckets.2", ""},
                 {WEB "/histogram?resource=cpu", 200, "percentiles.0.percentile", "50"},
@@ -291,7 +316,7 @@ static void test_histogram(void **state)
         EXPECT(row);
 }
 
-/* Shares are of a whole, edges are the histogram's, and the open peak is told. */
+/* Shares add up to one, edges are the histogram's, and the open peak is included. */
 static void test_histogram_adds_up(void **state)
 {
         (void)state;
@@ -330,6 +355,8 @@ static void test_explain(void **state)
                 {WEB "/explain", 200, "containers.0.cpu.deployReason", "Lowered"},
                 {WEB "/explain", 200, "containers.0.cpu.steps.0.step", "samples"},
                 {WEB "/explain", 200, "containers.0.cpu.steps.0.samples", "100"},
+                {WEB "/explain", 200, "containers.0.cpu.steps.0.firstSample", "2023-11-14T20:33:20Z"},
+                {WEB "/explain", 200, "containers.0.cpu.steps.0.since", "2023-11-14T20:33:20Z"},
                 {WEB "/explain", 200, "containers.0.cpu.steps.1.step", "percentile"},
                 {WEB "/explain", 200, "containers.0.cpu.steps.1.percentile", "95"},
                 {WEB "/explain", 200, "containers.0.cpu.steps.1.bucket", "22"},
@@ -343,9 +370,7 @@ static void test_explain(void **state)
                 {WEB "/explain", 200, "containers.0.cpu.steps.17.gate", "Rule"},
                 {WEB "/explain", 200, "containers.0.cpu.steps.17.verdict", "Open"},
                 {WEB "/explain", 200, "containers.0.cpu.steps.19.words",
-                 "OnDeploy: what is recommended waits for the next deploy"},
-                {WEB "/explain", 200, "containers.0.cpu.steps.49.step", ""},
-                {WEB "/explain", 200, "containers.0.cpu.steps.48.step", "deployGate"},
+                 "OnDeploy: the target waits for the next deploy"},
                 {WEB "/explain", 200, "containers.0.cpu.target", "457m"},
                 {WEB "/explain", 200, "containers.0.memory.steps.2.step", "kill"},
                 {WEB "/explain", 200, "containers.0.memory.reason", "MemoryOff"},
@@ -361,7 +386,7 @@ static void test_explain(void **state)
                 {WEB "/explain?percentile=90&halfLife=48h&multiplier=1.2", 200, "containers.0.cpu.whatIf.target",
                  "498m"},
                 {DB "/explain", 200, "containers.0.cpu.deployReason", "Paused"},
-                {OLD "/explain", 200, "note", "no profile selects it: a profile's defaults are shown"},
+                {OLD "/explain", 200, "note", "no profile selects the workload: profile defaults are shown"},
                 {GIZMO "/explain", 200, "metadata.kind", "Widget"},
                 {WEB "/explain?percentile=49", 400, "parameter", "percentile"},
                 {WEB "/explain?percentile=101", 400, "parameter", "percentile"},
@@ -379,6 +404,30 @@ static void test_explain(void **state)
                 {NEW "/explain", 404, "status", "404"},
         };
         EXPECT(row);
+}
+
+/* After the rules come the gates of a change, then those of a deploy: each is a step. */
+static void test_explain_has_all_gates(void **state)
+{
+        (void)state;
+        enum { RULES_BEFORE = 17 };
+        struct fixture f;
+        char text[64], path[64];
+        int step = RULES_BEFORE;
+        fixture_init(&f);
+        json_t *json = ask(&f, WEB "/explain");
+        for (enum gate g = GATE_NONE + 1; g < GATES; g++, step++) {
+                snprintf(path, sizeof path, "containers.0.cpu.steps.%d.gate", step);
+                assert_string_equal(at(json, path, text), gate_name(g));
+        }
+        for (int n = 0; gate_at_deploy(n); n++, step++) {
+                snprintf(path, sizeof path, "containers.0.cpu.steps.%d.gate", step);
+                assert_string_equal(at(json, path, text), gate_name(gate_at_deploy(n)));
+        }
+        snprintf(path, sizeof path, "containers.0.cpu.steps.%d.step", step);
+        assert_string_equal(at(json, path, text), "");
+        json_decref(json);
+        fixture_release(&f);
 }
 
 /* Each step says something, and each thing once. */
@@ -434,6 +483,56 @@ static void test_explain_weekly_peak(void **state)
         }
 }
 
+/* What starts need is told where the profile ignores their samples, or where some were learned. */
+static void test_starts(void **state)
+{
+        (void)state;
+        static const struct {
+                int64_t ignore_ms;
+                double value, steady; /* of the samples of starts; value 0: there were none */
+                const char *need, *last, *words;
+        } row[] = {
+                {0, 0, 0, "", "", ""},
+                {5 * MINUTE_MS, 0, 0, "", "",
+                 "no start was seen yet; samples of a container's first 5m will not count"},
+                {5 * MINUTE_MS, 1.4, 0.3, "1512m", "2m",
+                 "starts need 1512m for 2m; the target does not count them (ignoreFirst 5m)"},
+                {0, 1.4, 0.3, "1512m", "2m", "starts need 1512m for 2m; the target does not count them"},
+                {5 * MINUTE_MS, 1.4, 0, "1512m", "",
+                 "starts need 1512m, for how long is not known yet; the target does not count them (ignoreFirst 5m)"},
+                {5 * MINUTE_MS, 0.02, 0.01, "44m", "2m", /* above what the target was then */
+                 "starts need 44m, no more than the target; the target does not count them (ignoreFirst 5m)"},
+                {5 * MINUTE_MS, 0.02, 0.3, "44m", "",
+                 "starts need 44m, no more than the target; the target does not count them (ignoreFirst 5m)"},
+        };
+        for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+                struct fixture f;
+                char got[256];
+                fixture_init(&f);
+                f.spec.of[CPU].ignore_first_ms = row[i].ignore_ms;
+                if (row[i].value > 0) {
+                        f.learned[0].usage.starts = &f.learned[0].starts;
+                        usage_starts_add(&f.learned[0].starts, CPU, DAY_MS,
+                                         &(struct start_sample){.at = {1700000000000},
+                                                                .value = row[i].value,
+                                                                .age_ms = 2 * MINUTE_MS,
+                                                                .steady = row[i].steady});
+                }
+                json_t *json AUTO(json_decref) = ask(&f, WEB "/explain?resource=cpu&container=app");
+                assert_string_equal(at(json, "containers.0.cpu.starts.need", got), row[i].need);
+                assert_string_equal(at(json, "containers.0.cpu.starts.last", got), row[i].last);
+                at(json, "containers.0.cpu.starts.words", got);
+                if (strncmp(got, row[i].words, 63) != 0) /* of as many bytes as at() gives */
+                        fail_msg("row %zu: %s", i, got);
+                json_t *histogram AUTO(json_decref) = ask(&f, WEB "/histogram?resource=cpu&container=app");
+                assert_string_equal(at(histogram, "starts.buckets.0.weight", got), row[i].value > 0 ? "1" : "");
+                assert_string_equal(at(histogram, "starts.aboveTarget.0.within", got), row[i].last);
+                json_t *memory AUTO(json_decref) = ask(&f, WEB "/histogram?resource=memory&container=app");
+                assert_null(json_object_get(memory, "starts"));
+                fixture_release(&f);
+        }
+}
+
 static void test_without_learner(void **state)
 {
         (void)state;
@@ -452,7 +551,7 @@ static void test_without_learner(void **state)
         fixture_release(&f);
 }
 
-/* The same content is the same tag, and who has it gets nothing else. */
+/* Equal content has an equal ETag, and a request with that tag gets 304 without a body. */
 static void test_tags(void **state)
 {
         (void)state;
@@ -525,27 +624,38 @@ static void test_age(void **state)
         fixture_release(&f);
 }
 
-/* Every door, every problem and every reason, state and gate of ours is in the description. */
+static void see_problem(json_t *example, const char *name, bool has_example[PROBLEMS])
+{
+        struct err err;
+        if (!example)
+                return;
+        if (openapi_check_schema(described, "Problem", example, &err) < 0)
+                fail_msg("%s: %s", name, err.text);
+        for (enum problem p = 0; p < PROBLEMS; p++)
+                has_example[p] |= strcmp(json_string_value(json_object_get(example, "type")), problem_type(p)) == 0;
+}
+
+/* Every endpoint, every problem and every reason, state and gate of ours is in the description. */
 static void test_description_is_whole(void **state)
 {
         (void)state;
         json_t *paths = json_object_get(described, "paths");
         for (enum route_name r = 0; r < ROUTES; r++)
-                assert_non_null(json_object_get(paths, templates[r]));
+                if (!templates[r] || !json_object_get(paths, templates[r]))
+                        fail_msg("%s: route %d of enum route_name has no path in %s",
+                                 templates[r] ? templates[r] : "NULL", (int)r,
+                                 templates[r] ? "src/rest/openapi.yaml" : "the table templates of this test");
         assert_int_equal(json_object_size(paths), ROUTES + 1);
         json_t *responses = json_object_get(json_object_get(described, "components"), "responses"), *response;
         bool has_example[PROBLEMS] = {false};
-        const char *name;
-        struct err err;
+        const char *name, *which;
+        json_t *example;
         json_object_foreach(responses, name, response)
         {
                 json_t *media = json_object_get(json_object_get(response, "content"), "application/problem+json");
-                json_t *example = json_object_get(media, "example");
-                if (example && openapi_check_schema(described, "Problem", example, &err) < 0)
-                        fail_msg("%s: %s", name, err.text);
-                for (enum problem p = 0; example && p < PROBLEMS; p++)
-                        has_example[p] |=
-                                strcmp(json_string_value(json_object_get(example, "type")), problem_type(p)) == 0;
+                see_problem(json_object_get(media, "example"), name, has_example);
+                json_object_foreach(json_object_get(media, "examples"), which, example)
+                        see_problem(json_object_get(example, "value"), which, has_example);
         }
         has_example[PROBLEM_INVALID_BODY] = true; /* at render */
         for (enum problem p = 0; p < PROBLEMS; p++)
@@ -553,7 +663,7 @@ static void test_description_is_whole(void **state)
                         fail_msg("no example of %s", problem_type(p));
 }
 
-static bool enumerates(const char *schema, const char *property, const char *name)
+static void check_enumerates(const char *schema, const char *property, const char *name)
 {
         json_t *of = json_object_get(json_object_get(json_object_get(described, "components"), "schemas"), schema),
                *one;
@@ -563,26 +673,47 @@ static bool enumerates(const char *schema, const char *property, const char *nam
         json_array_foreach(json_object_get(of, "enum"), i, one)
         {
                 if (strcmp(json_string_value(one), name) == 0)
-                        return true;
+                        return;
         }
-        return false;
+        fail_msg("src/rest/openapi.yaml: the enum of %s%s%s lacks '%s' (`make docs` writes reasons and gates)", schema,
+                 property ? "." : "", property ? property : "", name);
 }
 
 static void test_names_are_described(void **state)
 {
         (void)state;
         for (enum reason r = REASON_NONE + 1; r < REASONS; r++)
-                assert_true(enumerates("Reason", NULL, reason_name(r)));
+                check_enumerates("Reason", NULL, reason_name(r));
         for (enum state s = 0; s < STATES; s++)
-                assert_true(enumerates("State", NULL, state_name(s)));
+                check_enumerates("State", NULL, state_name(s));
         for (enum resource r = CPU; r < RESOURCES; r++)
-                assert_true(enumerates("Resource", NULL, resource_name(r)));
+                check_enumerates("Resource", NULL, resource_name(r));
         for (enum explain_kind k = 0; k < EXPLAIN_KINDS; k++)
-                assert_true(enumerates("Step", "step", explain_kind_name(k)));
+                check_enumerates("Step", "step", explain_kind_name(k));
         for (enum rule r = 0; r < RULES; r++)
-                assert_true(enumerates("Step", "rule", rule_name(r)));
-        for (enum gate g = 0; g < GATES; g++)
-                assert_true(enumerates("Step", "gate", gate_name(g)));
+                check_enumerates("Step", "rule", rule_name(r));
+        for (enum gate g = GATE_NONE + 1; g < GATES; g++)
+                check_enumerates("Step", "gate", gate_name(g));
+}
+
+/* Wherever a former name is described, it is deprecated, says what to read, and stands beside that. */
+static void test_former_names(void **state)
+{
+        (void)state;
+        static const char *const schemas[] = {"Status", "AnyStatus", "Histogram", "Step"};
+        for (size_t i = 0; i < sizeof schemas / sizeof schemas[0]; i++) {
+                json_t *properties = json_object_get(
+                        json_object_get(json_object_get(json_object_get(described, "components"), "schemas"),
+                                        schemas[i]),
+                        "properties");
+                json_t *now = json_object_get(properties, "firstSample"),
+                       *former = json_object_get(properties, "since");
+                const char *words = json_string_value(json_object_get(former, "description"));
+                if (!now || json_object_get(now, "deprecated") ||
+                    !json_is_true(json_object_get(former, "deprecated")) || !words ||
+                    !strstr(words, "Read firstSample instead"))
+                        fail_msg("%s: since is not said to be firstSample now", schemas[i]);
+        }
 }
 
 static int load(void **state)
@@ -611,15 +742,19 @@ int main(void)
         static const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_description_is_whole),
                 cmocka_unit_test(test_names_are_described),
+                cmocka_unit_test(test_former_names),
                 cmocka_unit_test(test_workload),
+                cmocka_unit_test(test_limits),
                 cmocka_unit_test(test_dimensions),
                 cmocka_unit_test(test_original),
                 cmocka_unit_test(test_histogram),
                 cmocka_unit_test(test_history),
                 cmocka_unit_test(test_histogram_adds_up),
                 cmocka_unit_test(test_explain),
+                cmocka_unit_test(test_explain_has_all_gates),
                 cmocka_unit_test(test_explain_has_words),
                 cmocka_unit_test(test_explain_weekly_peak),
+                cmocka_unit_test(test_starts),
                 cmocka_unit_test(test_without_learner),
                 cmocka_unit_test(test_tags),
                 cmocka_unit_test(test_tags_differ),

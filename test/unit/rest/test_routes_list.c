@@ -102,6 +102,8 @@ static void test_fields(void **state)
                 {"metadata.labels",
                  "{\"metadata\":{\"labels\":{\"app\":\"db\",\"team.example.com/tier\":\"front \\\"x\\\"\"}}}"},
                 {"status.saving,status.saving.cpu", "{\"status\":{\"saving\":{\"cpu\":\"4638m\",\"memory\":\"0\"}}}"},
+                {"status.firstSample", "{\"status\":{\"firstSample\":\"2023-11-03T08:26:40Z\"}}"},
+                {"status.since", "{\"status\":{\"since\":\"2023-11-03T08:26:40Z\"}}"},
                 {"status.applied", "{\"status\":{}}"},
                 {"status.conditions.type",
                  "{\"status\":{\"conditions\":[{\"type\":\"Ready\"},{\"type\":\"Applied\"}]}}"},
@@ -160,16 +162,16 @@ static void test_refusals(void **state)
                 {ALL "?labelSelector=app%20in%20web", 400, "'(' is missing"},
                 {ALL "?labelSelector=app%20in%20(web", 400, "')' is missing"},
                 {ALL "?labelSelector=a=b=c", 400, "labelSelector"},
-                {ALL "?labelSelector=-app", 400, "label's key"},
-                {ALL "?labelSelector=a/b/c", 400, "label's key"},
-                {ALL "?labelSelector=app=-", 400, "label's value"},
-                {ALL "?labelSelector=!", 400, "label's key"},
-                {ALL "?continue=!!", 410, "begin again"},
-                {ALL "?continue=AAAA", 410, "begin again"},
-                {ALL "?continue=c2hvcA", 410, "begin again"},
+                {ALL "?labelSelector=-app", 400, "label key"},
+                {ALL "?labelSelector=a/b/c", 400, "label key"},
+                {ALL "?labelSelector=app=-", 400, "label value"},
+                {ALL "?labelSelector=!", 400, "label key"},
+                {ALL "?continue=!!", 410, "start again without"},
+                {ALL "?continue=AAAA", 410, "start again without"},
+                {ALL "?continue=c2hvcA", 410, "start again without"},
                 {SHOP "?continue=YmFuay9zdGF0ZWZ1bHNldC1kYg", 410, "another namespace"},
                 {ALL "?continue=YmFuay9zdGF0ZWZ1bHNldC1kYg", 200, "\"shop\""},
-                {ALL "?continue=YmFuay9zdGF0ZWZ1bHNldC1kYh", 410, "begin again"},
+                {ALL "?continue=YmFuay9zdGF0ZWZ1bHNldC1kYh", 410, "start again without"},
         };
         struct fixture f;
         fixture_init(&f);
@@ -248,7 +250,7 @@ static void test_scans_are_bounded(void **state)
         enum { LOTS = 25000 };
         struct fixture f;
         fixture_init(&f);
-        struct snapshot_container *c = fixture_containers(f.view, 1);
+        struct status_container *c = fixture_containers(f.view, 1);
         for (int i = 0; i < LOTS; i++) {
                 char *name = (char *)arena_new(&f.view->arena, 16);
                 snprintf(name, 16, "w%d", i);

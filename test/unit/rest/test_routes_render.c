@@ -97,7 +97,7 @@ static void test_dry_run(void **state)
         fixture_release(&f);
 }
 
-/* Who holds a workload says why in as many words as he likes. */
+/* A hold's reason may be long. */
 static void test_long_words(void **state)
 {
         (void)state;

@@ -1,4 +1,5 @@
-/* Guards where the owner deploys: whether a release of his came with what did harm, and when that is forgotten. */
+/* Guards and deploys by the owner: whether a release came together with the harmful change, and when that is
+ * forgotten. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -140,7 +141,7 @@ static void test_the_newest_kill_counts(void **state)
         harm(&s, EVICTED, 10);
         harm(&s, KILLED, 9); /* heard of later */
         s.plan.now.ms = minute(11);
-        assert_false(guard_watch(s.c.safety, &s.t, &s.plan)); /* who holds no Lease looks on */
+        assert_false(guard_watch(s.c.safety, &s.t, &s.plan)); /* a process without the Lease only watches */
         assert_int_equal(s.t.apply_state.guard->kill.cause, KILL_EVICTION);
         assert_int_equal(s.t.apply_state.guard->kill.at.ms, minute(10));
         assert_true(look(&s, 12));
@@ -238,7 +239,7 @@ static void test_how_long_after(void **state)
         }
 }
 
-/* Ends that nobody told of are put down to the limit as far as they came since the change. */
+/* Unreported ends count as caused by the limit, if they came since the change. */
 static void test_untold_since_the_change(void **state)
 {
         (void)state;

@@ -1,6 +1,6 @@
 /*
- * The authority over years, in jumps of time: what is due when, and that whoever trusts the roots of an hour ago trusts
- * what is shown now.
+ * The authority over years, in jumps of time: which step is due when, and that a client with the roots of an hour ago
+ * trusts the certificate shown now.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -172,7 +172,7 @@ static void test_what_does_not_fit(void **state)
         certificate_authority_release(&b);
 }
 
-/* What was lost is made anew beside the root that vouches for what is still shown. */
+/* A lost authority is made anew, beside the root that signed the certificate still shown. */
 static void test_what_was_lost(void **state)
 {
         (void)state;

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "serving/snapshot_build.h"
+#include "serving/snapshot_from_status.h"
 
 /* One container runs to completion, one only pods have, one is the workload's own. */
 static const char recommendation[] =
@@ -45,7 +45,7 @@ static void test_new_autoscalers(void **state)
 {
         (void)state;
         static const struct {
-                const char *rival, *hpa; /* of whom */
+                const char *other_autoscaler, *hpa; /* of whom */
                 bool other, holds;
         } row[] = {{"other", "other", false, false}, {"web", "other", true, false}, {"other", "web", false, true}};
         for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
@@ -53,10 +53,10 @@ static void test_new_autoscalers(void **state)
                 struct err err = {0};
                 cache_init(&w, "halflife", "halflife");
                 AUTO(mem_free)
-                char *rival =
+                char *other_autoscaler =
                         mem_printf("{\"metadata\":{\"namespace\":\"shop\",\"name\":\"sizer\"},\"spec\":{\"targetRef\":"
                                    "{\"apiVersion\":\"apps/v1\",\"kind\":\"Deployment\",\"name\":\"%s\"}}}",
-                                   row[i].rival);
+                                   row[i].other_autoscaler);
                 AUTO(mem_free)
                 char *hpa =
                         mem_printf("{\"metadata\":{\"namespace\":\"shop\",\"name\":\"scaler\"},\"spec\":{"
@@ -65,14 +65,14 @@ static void test_new_autoscalers(void **state)
                                    "\"target\":{\"type\":\"Utilization\",\"averageUtilization\":70}}}]}}",
                                    row[i].hpa);
                 assert_int_equal(published_upsert(&w, text_of(recommendation), 1, &err), 0);
-                assert_int_equal(other_autoscaler_upsert(&w, text_of(rival), 1, &err), 0);
+                assert_int_equal(other_autoscaler_upsert(&w, text_of(other_autoscaler), 1, &err), 0);
                 assert_int_equal(hpa_upsert(&w, text_of(hpa), 1, &err), 0);
                 struct snapshot *v = snapshot_from_status(&w, (struct wall){1000});
                 const struct snapshot_target *t =
                         snapshot_find(v, TEXT("shop"), TEXT("apps"), TEXT("Deployment"), TEXT("web"));
                 assert_non_null(t);
-                if (t->other_autoscaler != row[i].other || t->hpa_holds[CPU] != row[i].holds)
-                        fail_msg("row %zu: rival %d, hpa %d", i, t->other_autoscaler, t->hpa_holds[CPU]);
+                if (t->decision.other_autoscaler != row[i].other || t->hpa_holds[CPU] != row[i].holds)
+                        fail_msg("row %zu: rival %d, hpa %d", i, t->decision.other_autoscaler, t->hpa_holds[CPU]);
                 snapshot_drop(v);
                 cache_release(&w);
         }
@@ -116,11 +116,11 @@ static void test_dimensions(void **state)
                 const struct snapshot_target *t =
                         snapshot_find(v, TEXT("shop"), TEXT(""), text_of(row[i].kind), text_of(row[i].name));
                 assert_non_null(t);
-                if (t->container[t->containers - 1].role != row[i].last || t->never_written != row[i].never)
+                if (t->container[t->containers - 1].role != row[i].last || t->decision.never_written != row[i].never)
                         fail_msg("%s: role %d, %s", row[i].name, t->container[t->containers - 1].role,
-                                 t->never_written ? "never written" : "written");
+                                 t->decision.never_written ? "never written" : "written");
         }
-        const struct snapshot_quota *quota =
+        const struct status_quota *quota =
                 snapshot_find(v, TEXT("shop"), TEXT(""), TEXT("Namespace"), TEXT("shop"))->quota;
         assert_int_equal(quota[CPU].hard, 20000);
         assert_int_equal(quota[CPU].used, 12000);

@@ -1,4 +1,4 @@
-/* What goes into a database comes out of it, bit by bit, for whoever opens it next. */
+/* Rows written to a database are read back exactly when it is opened again. */
 #include "store/store.h"
 
 #include <fcntl.h>
@@ -56,7 +56,7 @@ static void test_newer_rows_replace(void **state)
         image_release(&got);
 }
 
-/* Names are told apart by every part, and may hold anything. */
+/* Keys differ by every part, and may hold any bytes. */
 static void test_keys(void **state)
 {
         (void)state;
@@ -114,7 +114,7 @@ static void test_kill_once(void **state)
                 struct store_batch *b = store_batch_new();
                 struct store_kill k = {.uid = {1}, .restarts = 1, .at = {1000}, .bytes = 5e8};
                 store_batch_kill(b, &web, &k);
-                k.at.ms = 2000 + turn; /* told again, later */
+                k.at.ms = 2000 + turn; /* reported again later */
                 store_batch_kill(b, &web, &k);
                 k.restarts = 2;
                 k.at.ms = 9000;
@@ -272,7 +272,7 @@ static void test_recall(void **state)
         image_release(&put);
 }
 
-/* More batches than may wait are joined; every row arrives, and the last batch's number is told. */
+/* Batches beyond the limit are joined; every row is written, and the last batch's number is reported. */
 static void test_many_batches(void **state)
 {
         (void)state;
@@ -370,7 +370,7 @@ static void *look_on(void *arg)
         return NULL;
 }
 
-/* Whoever only looks keeps nobody from being the owner. */
+/* A process that only inspects the file does not keep another from owning it. */
 static void test_looks_keep_no_owner_out(void **state)
 {
         (void)state;

@@ -20,10 +20,10 @@
 
 static struct transfer_row row_of(struct roomy *r, const char *name)
 {
-        struct sample_watermark door = {0};
+        struct sample_watermark watermark = {0};
         roomy_init(r, 0);
         for (int i = 0; i < 100; i++)
-                add_both(r, &door, AT + i * MIN, 0.01 * (1 + (double)draw(500)), 1e7 * (1 + (double)draw(300)));
+                add_both(r, &watermark, AT + i * MIN, 0.01 * (1 + (double)draw(500)), 1e7 * (1 + (double)draw(300)));
         kill_at(r, AT + 3 * MIN, 1000 * MI, 0);
         return (struct transfer_row){
                 .key = {TEXT("shop"), TEXT("apps"), TEXT("Deployment"), text_of(name), TEXT("app")},
@@ -96,12 +96,12 @@ static void test_line(void **state)
                 struct roomy r;
                 struct transfer_row row = row_of(&r, "web"), back;
                 char line[TRANSFER_LINE_MAX], again[TRANSFER_LINE_MAX], scratch[TRANSFER_LINE_MAX];
-                double room[2 * HISTOGRAM_BUCKETS];
+                struct usage_memory memory;
                 struct err err;
                 row.sources = 1 + i % TRANSFER_SOURCES;
                 size_t len = transfer_print(&row, line);
                 assert_int_equal(line[len - 1], '\n');
-                assert_int_equal(transfer_parse((struct text){line, len - 1}, scratch, &back, room, &err), 0);
+                assert_int_equal(transfer_parse((struct text){line, len - 1}, scratch, &back, &memory, &err), 0);
                 assert_int_equal(back.sources, row.sources);
                 assert_int_equal(transfer_print(&back, again), len);
                 assert_memory_equal(line, again, len);
@@ -151,18 +151,18 @@ static void test_refused(void **state)
                 int code;
                 const char *why;
         } row[] = {
-                {"", "", ERR_INVALID, "no export of halflife"},
-                {"", "{\"kind\":\"List\"}\n", ERR_INVALID, "no export of halflife"},
-                {"", "halflife-histories\t1\n", ERR_INVALID, "no export of halflife"},
+                {"", "", ERR_INVALID, "not an export of halflife"},
+                {"", "{\"kind\":\"List\"}\n", ERR_INVALID, "not an export of halflife"},
+                {"", "halflife-histories\t1\n", ERR_INVALID, "not an export of halflife"},
                 {"", "halflife-histories\t2\tmore\tnow\n", ERR_INVALID,
-                 "version '2', and this halflife reads 1: use one as new"},
+                 "version is '2', but this halflife reads version 1: use one as new"},
                 {"", "halflife-histories\t1\tratio 11/10\tnow\n", ERR_INVALID,
-                 "its buckets are 'ratio 11/10', and here"},
-                {head, "", ERR_DAMAGED, "ends after 0 histories without saying so"},
-                {head, "end\t0\tabc\n", ERR_DAMAGED, "its checksum does not hold: it was changed on the way"},
+                 "its buckets are 'ratio 11/10', but this halflife has"},
+                {head, "", ERR_DAMAGED, "ends after 0 histories without an end line"},
+                {head, "end\t0\tabc\n", ERR_DAMAGED, "its checksum is wrong: it was changed on the way"},
                 {head, "end\t0\tabc", ERR_DAMAGED, "ends within line 2"},
-                {head, "hello\n", ERR_INVALID, "line 2: it is no line of an export"},
-                {head, "00000000\ta\tb\tc\td\te\tf\tg\n", ERR_DAMAGED, "line 2: its checksum does not hold"},
+                {head, "hello\n", ERR_INVALID, "line 2: it is not a line of an export"},
+                {head, "00000000\ta\tb\tc\td\te\tf\tg\n", ERR_DAMAGED, "line 2: its checksum is wrong"},
         };
         (void)state;
         for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
@@ -177,7 +177,7 @@ static void test_refused(void **state)
         struct err err;
         int taken;
         assert_int_equal(read_text(more, strlen(more), &taken, &err), ERR_DAMAGED);
-        assert_non_null(strstr(err.text, "more after its end"));
+        assert_non_null(strstr(err.text, "more lines after its end"));
         AUTO(mem_free) char *endless = mem_new(2 * TRANSFER_LINE_MAX);
         memset(endless, 'x', 2 * TRANSFER_LINE_MAX - 1);
         assert_int_equal(read_text(endless, 2 * TRANSFER_LINE_MAX - 1, &taken, &err), ERR_INVALID);

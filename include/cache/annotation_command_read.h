@@ -1,0 +1,34 @@
+/*
+ * Annotation commands on Recommendations, by which a person requests an adoption or an import.
+ */
+#ifndef HALFLIFE_CACHE_ANNOTATION_COMMAND_READ_H
+#define HALFLIFE_CACHE_ANNOTATION_COMMAND_READ_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/text.h"
+
+struct cache;
+struct ns;
+enum annotation_command_name { COMMAND_ADOPT, COMMAND_IMPORT, ANNOTATION_COMMANDS };
+struct annotation_command {
+        char *asks;         /* the annotation's value; NULL: refused without keeping it */
+        size_t bytes;       /* length of the annotation's value */
+        uint64_t hash;      /* of the value */
+        struct ns *ns;      /* the namespace that asks counts to; NULL: it is not kept */
+        char *answer;       /* the answer, until it is written; NULL: halflife has not handled the command */
+        uint64_t batch;     /* store batch: the answer waits until this batch is on disk */
+        uint64_t failed_in; /* the pass in which its answer could not be written; 0: none */
+        bool answering;     /* the answer is being written */
+};
+
+/* Take the annotation's value; asks NULL: no command. A repeated value changes nothing, as its answer is under way. */
+void annotation_command_set(struct cache *w, struct text ns, struct annotation_command **c, const char *asks);
+void annotation_command_answered(struct annotation_command *w, char *answer /* taken over */, uint64_t batch);
+void annotation_command_set_answering(struct annotation_command *w, bool answering);
+void annotation_command_failed(struct annotation_command *w, uint64_t pass);
+void annotation_command_free(struct cache *w, struct annotation_command *c);
+const char *annotation_command_key(enum annotation_command_name name);
+
+#endif

@@ -1,0 +1,52 @@
+/*
+ * What counts against one budget: a profile's, or the whole cluster's.
+ *
+ * Where several namespaces share a budget, one namespace has at most half of it, and counts for at most half, so that
+ * it cannot keep the others waiting by rollouts that never end or by one huge workload.
+ */
+#ifndef HALFLIFE_CACHE_BUDGET_ACCOUNT_H
+#define HALFLIFE_CACHE_BUDGET_ACCOUNT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/map.h"
+
+enum budget_unit {
+        BUDGET_CORES,     /* millicores of request, times replicas, that changed within the last hour */
+        BUDGET_WORKLOADS, /* workloads in a rollout that halflife started */
+        BUDGET_UNITS
+};
+
+struct budget_account {    /* {0}: nothing counts yet */
+        struct map shares; /* struct budget_share by namespace */
+        const char *first; /* a namespace with targets; interned; NULL: none was seen */
+        bool shared;       /* several namespaces have targets */
+        /* The sum over namespaces, of which each counts for at most `most`: kept, because each change is asked for. */
+        int64_t counted[BUDGET_UNITS], most[BUDGET_UNITS];
+};
+void budget_account_release(struct budget_account *a); /* it is {0} again */
+/* One of the targets that share the budget is in this namespace (interned). */
+static inline void budget_account_see(struct budget_account *a, const char *ns)
+{
+        if (!a->first)
+                a->first = ns;
+        a->shared |= a->first != ns;
+}
+/* The most that one namespace has of a budget of limit: half, rounded up, where several share it. */
+int64_t budget_account_most(const struct budget_account *a, int64_t limit);
+/* ns "": it is not known, so that the amount counts in full. */
+void budget_account_add(struct budget_account *a, const char *ns, enum budget_unit u, int64_t amount);
+int64_t budget_account_of(const struct budget_account *a, const char *ns, enum budget_unit u);
+
+enum budget_verdict {
+        BUDGET_HAS_ROOM,
+        BUDGET_SHARE_USED, /* the namespace has used up its share */
+        BUDGET_ALL_USED,   /* all together have used up the budget */
+};
+/* Whether a further amount of a namespace fits. limit 0: there is none. An amount above the whole share fits while
+ * nothing of the namespace counts and the others leave a share, because else it could never pass. */
+enum budget_verdict budget_account_ask(struct budget_account *a, const char *ns, enum budget_unit u, int64_t amount,
+                                       int64_t limit);
+
+#endif

@@ -1,0 +1,21 @@
+/*
+ * The profiles of one namespace, or all ClusterProfiles, in the order in which they win (core/profile_spec.h).
+ */
+#ifndef HALFLIFE_CACHE_PROFILE_LIST_H
+#define HALFLIFE_CACHE_PROFILE_LIST_H
+
+#include <stddef.h>
+
+struct profile;
+
+struct profile_list {
+        struct profile **of;
+        size_t count, cap;
+};
+
+/* The profile's rank must not change while it is in a list. */
+void profile_list_add(struct profile_list *l, struct profile *p);
+void profile_list_drop(struct profile_list *l, const struct profile *p); /* it is in the list */
+void profile_list_release(struct profile_list *l);
+
+#endif

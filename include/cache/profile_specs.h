@@ -1,0 +1,25 @@
+/*
+ * The specs of all profiles. Profiles with equal specs share one, as those that a tool writes into many namespaces.
+ */
+#ifndef HALFLIFE_CACHE_PROFILE_SPECS_H
+#define HALFLIFE_CACHE_PROFILE_SPECS_H
+
+#include <jansson.h>
+
+#include "base/err.h"
+#include "objects/decode_profile.h"
+
+struct cache;
+
+struct shared_profile_spec {
+        uint8_t digest[32]; /* of the spec's JSON with its keys in order */
+        struct profile_spec *spec;
+        size_t users; /* profiles */
+};
+
+/* Read a spec, or find an equal one. The caller gives it back with profile_specs_drop. Returns NULL and sets err where
+ * it cannot be read. */
+struct shared_profile_spec *profile_specs_take(struct cache *w, const json_t *json, struct err *err);
+void profile_specs_drop(struct cache *w, struct shared_profile_spec *s); /* accepts NULL */
+
+#endif

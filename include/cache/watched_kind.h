@@ -1,0 +1,76 @@
+/*
+ * The kinds of workloads that halflife watches or looks for: those built in, and those that profiles and
+ * Recommendations name. Each namespace names a bounded number of kinds, and a kind that nobody names is forgotten.
+ */
+#ifndef HALFLIFE_CACHE_WATCHED_KIND_H
+#define HALFLIFE_CACHE_WATCHED_KIND_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/mem.h"
+#include "base/text.h"
+#include "kube/informer.h"
+#include "kube/kind_lookup.h"
+
+struct cache;
+
+/* The shares of a namespace: how many kinds that are not built in its profiles may name, and its Recommendations.
+ * ClusterProfiles together have the first as well. A Recommendation may outlive the profile that named its kind, so
+ * the second has room for the kinds of both a Profile and a ClusterProfile. */
+enum { KINDS_OF_PROFILES = 16, KINDS_OF_RECOMMENDATIONS = 2 * KINDS_OF_PROFILES };
+
+/* A kind of workload: built in (core/kind.h), or named by a profile and found by discovery. */
+struct watched_kind {
+        struct watched_kind *next;
+        const char *key;              /* "group/Kind"; interned */
+        const char *group, *kind;     /* interned */
+        const char *version, *plural; /* interned; NULL: not found yet */
+        const char *template_path;
+        unsigned flags;            /* enum kind_flags */
+        struct kind_lookup lookup; /* discovery, for a kind that not every cluster has */
+        bool built_in;
+        bool named;       /* by a profile or a Recommendation within a share: as of the last watched_kinds_settle */
+        bool unplaced;    /* the server has it, but other kinds have all watches */
+        int rank;         /* of a named kind: its lowest place in a share; 0: a ClusterProfile names it */
+        size_t workloads; /* that have it, with those that are gone and still pointed to */
+        struct informer *informer; /* NULL: it is not watched */
+        const struct err *trouble; /* why its watch fails, code 0: it works; valid while it is watched */
+};
+
+/* The kinds that one namespace's profiles name, or its Recommendations, or all ClusterProfiles. */
+struct kind_share {
+        struct watched_kind **kind; /* the first named is the first */
+        int count;
+        bool stale; /* its profiles may name other kinds than at the last watched_kinds_settle */
+};
+static inline void kind_share_release(struct kind_share *s)
+{
+        mem_free(s->kind);
+        *s = (struct kind_share){0};
+}
+
+/* "group/Kind", interned; takes one reference. */
+const char *watched_kind_key(struct cache *w, struct text group, struct text kind);
+/* Find a kind, or NULL. */
+struct watched_kind *watched_kind_find(const struct cache *w, struct text group, struct text kind);
+/* The same; an unknown kind is made. It stays until watched_kinds_settle finds that nothing names it. */
+struct watched_kind *kind_watched(struct cache *w, struct text group, struct text kind);
+/* Take in which kinds are named now, and forget those that are neither named nor used. */
+void watched_kinds_settle(struct cache *w);
+void watched_kinds_release(struct cache *w);
+size_t watched_kinds_unplaced(const struct cache *w); /* how many kinds are unplaced */
+static inline bool watched_kind_is_wanted(const struct watched_kind *k)
+{
+        return k->built_in || k->named;
+}
+
+/* --- written by other modules --- */
+
+/* informer NULL: it is not watched */
+void watched_kind_set_informer(struct watched_kind *k, struct informer *in, const struct err *trouble);
+void watched_kind_set_unplaced(struct watched_kind *k, bool unplaced);
+void watched_kind_set_version(struct cache *w, struct watched_kind *k, const char *version, const char *plural);
+
+#endif

@@ -1,0 +1,25 @@
+/*
+ * The closed list of reasons: why a target has its value, or why a change is held back. The file reasons.def has the
+ * rows.
+ */
+#ifndef HALFLIFE_CORE_REASONS_H
+#define HALFLIFE_CORE_REASONS_H
+
+#include <stdbool.h>
+
+enum reason {
+        REASON_NONE,
+#define REASON(id, name, event, meaning, condition, render) REASON_##id,
+#include "core/reasons.def"
+#undef REASON
+        REASONS
+};
+
+const char *reason_name(enum reason r);      /* "Lowered", …; "" for REASON_NONE */
+enum reason reason_find(const char *name);   /* REASON_NONE: no reason has that name */
+const char *reason_meaning(enum reason r);   /* one sentence for people; "" for REASON_NONE */
+const char *reason_condition(enum reason r); /* the message of condition Applied; NULL: the row has none */
+const char *reason_render(enum reason r);    /* why render leaves a workload as it is; NULL: the row has none */
+bool reason_worth_event(enum reason r);      /* an Event tells the owner when the reason begins to hold a change */
+
+#endif

@@ -1,0 +1,412 @@
+/*
+ * The status of a profile: how many targets it has, what they save, and what keeps it from working.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "applier_private.h"
+#include "base/utf8.h"
+#include "base/yaml.h"
+#include "cache/profile_fuse.h"
+#include "core/quantity.h"
+#include "kube/known_resource.h"
+
+enum { SAVING_STEP_PERCENT = 5 };
+
+static json_t *profile_status_condition(const char *type, bool status, const char *reason, const char *message,
+                                        int64_t since_ms, int64_t generation)
+{
+        char time[WALL_TEXT_MAX];
+        return json_pack("{s:s, s:s, s:s, s:s, s:s, s:I}", "type", type, "status", status ? "True" : "False", "reason",
+                         reason, "message", message, "lastTransitionTime", wall_print((struct wall){since_ms}, time),
+                         "observedGeneration", (json_int_t)generation);
+}
+
+struct verdict {
+        bool ready, degraded;
+        const char *ready_reason, *degraded_reason;
+        char ready_message[512], degraded_message[512];
+};
+
+/* Kinds that the profile names: the first that the API server does not have, and the first whose watch fails. */
+struct named_kinds {
+        const struct watched_kind *missing, *failing;
+};
+
+static struct named_kinds profile_kinds(const struct applier *applier, const struct profile *p)
+{
+        struct named_kinds named = {0};
+        for (int i = 0; i < p->spec->targets; i++) {
+                struct text group, version;
+                key_split(text_of(p->spec->target[i].api_version), &group, &version);
+                const struct watched_kind *k =
+                        watched_kind_find(applier->cache, group, text_of(p->spec->target[i].kind));
+                if (!named.missing && k && k->lookup.state == LOOKUP_MISSING)
+                        named.missing = k;
+                if (!named.failing && k && k->informer && k->trouble->code)
+                        named.failing = k;
+        }
+        return named;
+}
+
+/* A Profile is told no names of other namespaces, because its namespace's tenants read it. */
+static void fuse_says(const struct applier *applier, const struct profile *p, char *out, size_t size)
+{
+        if (p->ns)
+                snprintf(out, size,
+                         "nothing new is applied until halflife resume --fuse: too many changes in the cluster were "
+                         "taken back within an hour");
+        else
+                snprintf(out, size, "nothing new is applied until halflife resume --fuse: %.400s",
+                         fuse_blown(applier->safety));
+}
+
+static void profile_fuse_says(const struct profile *p, const struct profile_fuse *f, char *out, size_t size)
+{
+        char where[160] = "", time[WALL_TEXT_MAX];
+        if (*f->ns && p->fuses.count > 1)
+                snprintf(where, sizeof where, "in namespace %.63s and %zu more, ", f->ns, p->fuses.count - 1);
+        else if (*f->ns)
+                snprintf(where, sizeof where, "in namespace %.63s ", f->ns);
+        snprintf(out, size,
+                 "%snothing is lowered until this profile's spec is changed, or halflife resume --fuse: %s: %.200s",
+                 where, wall_print((struct wall){f->blown_ms}, time), f->why);
+}
+
+static void profile_status_judge(struct applier *applier, const struct profile *p, struct verdict *v)
+{
+        const struct named_kinds named = profile_kinds(applier, p);
+        AUTO(mem_free) char *beyond = profile_kinds_beyond(p);
+        AUTO(mem_free) char *unplaced = profile_kinds_unplaced(p);
+        const char *blind = applier->options.blind(applier->options.arg);
+        *v = (struct verdict){
+                .ready = !p->error, .ready_reason = p->error ? "Invalid" : "Accepted", .degraded_reason = "AsExpected"};
+        if (p->error)
+                snprintf(v->ready_message, sizeof v->ready_message, "%s", p->error);
+        else if (p->overridden > 0 && p->by)
+                snprintf(v->ready_message, sizeof v->ready_message,
+                         "%lld of its workloads belong to another profile that comes before it: %s '%s%s%s'",
+                         (long long)p->overridden, profile_kind(p->by), p->by->ns ? p->by->ns : "",
+                         p->by->ns ? "/" : "", p->by->name);
+        if (report_usage_source(applier->report)->away) {
+                v->degraded_reason = "UsageUnavailable";
+                snprintf(v->degraded_message, sizeof v->degraded_message, "%s",
+                         report_usage_source(applier->report)->error);
+        } else if (blind) {
+                v->degraded_reason = "CannotSee";
+                snprintf(v->degraded_message, sizeof v->degraded_message,
+                         "nothing is applied while this cannot be watched: %.400s", blind);
+        } else if (fuse_blown(applier->safety)) {
+                v->degraded_reason = "Fuse";
+                fuse_says(applier, p, v->degraded_message, sizeof v->degraded_message);
+        } else if (profile_fuse_first(p)) {
+                v->degraded_reason = "ProfileFuse";
+                profile_fuse_says(p, profile_fuse_first(p), v->degraded_message, sizeof v->degraded_message);
+        } else if (beyond) {
+                v->degraded_reason = "TooManyKinds";
+                snprintf(v->degraded_message, sizeof v->degraded_message,
+                         "nothing is applied by this profile while it names kinds that are not looked for: %s name at "
+                         "most %d kinds that are not built in, the oldest profile's first. Not looked for: %.280s",
+                         p->ns ? "the profiles of a namespace" : "all ClusterProfiles together", KINDS_OF_PROFILES,
+                         beyond);
+        } else if (unplaced) {
+                v->degraded_reason = "CannotSee";
+                snprintf(v->degraded_message, sizeof v->degraded_message,
+                         "nothing is applied by this profile while other kinds have all the watches that there are for "
+                         "named kinds. Not watched: %.280s",
+                         unplaced);
+        } else if (p->trouble) {
+                v->degraded_reason = "UnknownTimeZone";
+                snprintf(v->degraded_message, sizeof v->degraded_message, "%s", p->trouble);
+        } else if (named.missing) {
+                v->degraded_reason = "KindNotFound";
+                snprintf(v->degraded_message, sizeof v->degraded_message,
+                         "the server has no kind %s in group '%s': install it, or take it out of targets",
+                         named.missing->kind, named.missing->group);
+        } else if (named.failing) {
+                v->degraded_reason = "CannotSee";
+                snprintf(v->degraded_message, sizeof v->degraded_message, "%s: %.400s", named.failing->key,
+                         named.failing->trouble->text);
+        } else {
+                const struct watch_health *failing = report_failing_watch(applier->report);
+                if (failing) {
+                        v->degraded_reason = "CannotSee";
+                        snprintf(v->degraded_message, sizeof v->degraded_message, "%s: %.400s", failing->what,
+                                 failing->trouble.text);
+                }
+        }
+        v->degraded = v->degraded_message[0] != '\0';
+        utf8_repair(v->ready_message);
+        utf8_repair(v->degraded_message);
+}
+
+static bool far_apart(int64_t a, int64_t b)
+{
+        __int128 apart = (__int128)a - b;
+        if (apart < 0)
+                apart = -apart;
+        return apart * 100 > (__int128)(a > b ? a : b) * SAVING_STEP_PERCENT;
+}
+
+/* Whether to write the status if only the saving changed: it must differ by more than SAVING_STEP_PERCENT, and
+ * status_ms must have passed since the last write. Counts and conditions are written at once. */
+static bool profile_saving_due(const struct applier *applier, const struct profile *p)
+{
+        int64_t passed = loop_now(applier->loop).wall.ms - p->written_ms;
+        return (passed >= applier->live->status_ms || passed < 0) &&
+               (far_apart(p->saving[CPU], p->saving_written[CPU]) ||
+                far_apart(p->saving[MEMORY], p->saving_written[MEMORY]));
+}
+
+struct profile_status {
+        struct applier *applier;
+        char *key;
+        uint64_t digest, facts;
+};
+
+/* Put the next try off to the next cycle, so that not every pass repeats it. */
+static void profile_status_refused(struct applier *applier, struct profile *p, const struct err *err)
+{
+        profile_write_refused(p, loop_now(applier->loop).wall.ms + applier->live->interval_ms);
+        report_refusal(applier->report, &(struct refused){profile_kind(p), p->ns, p->name, NULL}, err);
+}
+
+static void profile_status_pump(struct applier *applier);
+
+static void profile_status_written(void *arg, const struct client_answer *a)
+{
+        struct profile_status *s = arg;
+        struct applier *applier = s->applier;
+        struct profile *p = map_get(&applier->cache->profiles, text_of(s->key));
+        leadership_write_ended(applier->leadership);
+        applier->statuses.writing--;
+        if (p) {
+                profile_set_busy(p, false);
+                if (a->err.code == 0)
+                        profile_written(p, s->digest, s->facts, loop_now(applier->loop).wall);
+                else
+                        profile_status_refused(applier, p, &a->err);
+        }
+        mem_free(s->key);
+        mem_free(s);
+        profile_status_pump(applier);
+}
+
+/* `open` is the former name of `complete`, still written because replicas of the previous version read it. */
+static json_t *profile_status_canary_json(const struct profile *p)
+{
+        const struct canary_tally *t = &p->canary;
+        return json_pack("{s:I, s:I, s:I, s:I, s:b, s:b}", "workloads", (json_int_t)t->workloads, "changed",
+                         (json_int_t)t->changed, "passed", (json_int_t)t->passed, "reverted", (json_int_t)t->reverted,
+                         "complete", !p->canary_closed, "open", !p->canary_closed);
+}
+
+static uint64_t profile_fuses_digest(const struct profile *p, uint64_t digest)
+{
+        AUTO(json_decref) json_t *fuses = profile_fuses_json(p);
+        char *text = fuses ? json_dumps(fuses, JSON_COMPACT) : NULL;
+        if (text)
+                digest = digest_bytes(digest, text, strlen(text));
+        free(text);
+        return digest;
+}
+
+static void profile_status_send(struct applier *applier, struct profile *p, const struct verdict *v, uint64_t digest,
+                                uint64_t facts)
+{
+        char cpu[QUANTITY_TEXT_MAX], memory[QUANTITY_TEXT_MAX];
+        json_t *conditions = json_array();
+        json_array_append_new(conditions, profile_status_condition("Ready", v->ready, v->ready_reason, v->ready_message,
+                                                                   p->ready_since_ms, p->generation));
+        json_array_append_new(conditions,
+                              profile_status_condition("Degraded", v->degraded, v->degraded_reason, v->degraded_message,
+                                                       p->degraded_since_ms, p->generation));
+        json_t *status = json_pack("{s:I, s:{s:I, s:I, s:I}, s:{s:s, s:s}, s:o}", "observedGeneration",
+                                   (json_int_t)p->generation, "targets", "matched", (json_int_t)p->matched, "ready",
+                                   (json_int_t)p->ready, "applied", (json_int_t)p->applied, "saving", "cpu",
+                                   quantity_print_cpu(p->saving[CPU], cpu), "memory",
+                                   quantity_print_memory(p->saving[MEMORY], memory), "conditions", conditions);
+        json_object_set_new(status, "fuses", profile_fuses_json(p)); /* NULL: not set */
+        if (canary_among(p))
+                json_object_set_new(status, "canary", profile_status_canary_json(p));
+        json_t *body = json_pack("{s:s, s:s, s:{s:s}, s:o}", "apiVersion", "halflife.dev/v1alpha1", "kind",
+                                 profile_kind(p), "metadata", "name", p->name, "status", status);
+        struct profile_status *s = MEM_NEW(struct profile_status);
+        *s = (struct profile_status){applier, mem_string(p->key), digest, facts};
+        char *path = known_resource_path(p->ns ? KNOWN_PROFILES : KNOWN_CLUSTERPROFILES, p->ns, p->name, "status");
+        profile_set_busy(p, true);
+        leadership_write_begun(applier->leadership);
+        applier->statuses.writing++;
+        apply_send(applier->client, path, body, profile_status_written, s);
+        mem_free(path);
+        json_decref(body);
+}
+
+void profile_status_forget(struct applier *applier)
+{
+        struct profile *p;
+        for (size_t at = 0; (p = map_each(&applier->cache->profiles, &at));)
+                profile_forget_written(p);
+}
+
+static uint64_t profile_digest_text(uint64_t digest, const char *text)
+{
+        return digest_bytes(digest, text ? text : "", text ? strlen(text) + 1 : 1);
+}
+
+/* What a status says of a kind, but for the message. */
+static unsigned char kind_facts(const struct watched_kind *k)
+{
+        enum { BEYOND = 1, UNPLACED = 2, FAILS = 4, STATE = 8 };
+        if (!k)
+                return BEYOND;
+        return (unsigned char)((k->unplaced ? UNPLACED : 0) | (k->informer && k->trouble->code ? FAILS : 0) |
+                               STATE * (int)k->lookup.state);
+}
+
+/* What the status of every profile depends on. */
+static uint64_t cluster_facts(const struct applier *applier)
+{
+        const struct usage_source_state *source = report_usage_source(applier->report);
+        const struct watch_health *failing = report_failing_watch(applier->report);
+        uint64_t digest = profile_digest_text(0, source->away ? source->error : NULL);
+        digest = profile_digest_text(digest, applier->options.blind(applier->options.arg));
+        digest = profile_digest_text(digest, fuse_blown(applier->safety));
+        digest = profile_digest_text(digest, failing ? failing->what : NULL);
+        digest = profile_digest_text(digest, failing ? failing->trouble.text : NULL);
+        for (const struct watched_kind *k = applier->cache->kinds; k; k = k->next) {
+                unsigned char of_kind = kind_facts(k);
+                if (k->built_in)
+                        digest = digest_bytes(digest, &of_kind, sizeof of_kind);
+        }
+        return digest;
+}
+
+/* The counts of a status, which are written at once when they change. */
+static uint64_t profile_counts_digest(uint64_t digest, const struct profile *p)
+{
+        int64_t counts[] = {p->matched,          p->ready,          p->applied,       p->generation,
+                            p->canary.workloads, p->canary.changed, p->canary.passed, p->canary.reverted,
+                            p->canary_closed};
+        return digest_bytes(digest, counts, sizeof counts);
+}
+
+/* What this profile's status depends on besides; never 0. While they are as they were at the last write, the status
+ * need not be made again. */
+static uint64_t profile_facts(const struct profile *p, uint64_t of_cluster)
+{
+        const struct profile_fuse *f;
+        const char *by = p->overridden && p->by ? p->by->key : NULL;
+        struct {
+                int64_t of_cluster, counts[10], texts;
+                unsigned char of_kind[PROFILE_TARGETS];
+        } facts = {(int64_t)of_cluster,
+                   {p->matched, p->ready, p->applied, p->generation, p->created_ms, p->overridden, p->canary.workloads,
+                    p->canary.changed, p->canary.passed * 2 + p->canary_closed, p->canary.reverted},
+                   0,
+                   {0}};
+        uint64_t texts = by || p->error || p->trouble ? profile_digest_text(0, by) : 0;
+        if (texts)
+                texts = profile_digest_text(profile_digest_text(texts, p->error), p->trouble);
+        for (size_t at = 0; (f = map_each(&p->fuses, &at));)
+                texts = profile_digest_text(digest_bytes(texts, &f->blown_ms, sizeof f->blown_ms), f->why);
+        facts.texts = (int64_t)texts;
+        for (int i = 0; i < p->nameds; i++)
+                facts.of_kind[i] = kind_facts(p->named[i].kind);
+        uint64_t digest = map_hash((struct text){(const char *)&facts, sizeof facts});
+        return digest ? digest : 1;
+}
+
+static void profile_status_consider(struct applier *applier, struct profile *p, uint64_t of_cluster)
+{
+        struct verdict v;
+        struct wall now = loop_now(applier->loop).wall;
+        uint64_t facts = profile_facts(p, of_cluster);
+        bool saving_due = profile_saving_due(applier, p);
+        if (facts == p->written_facts && !saving_due)
+                return;
+        profile_status_judge(applier, p, &v);
+        profile_set_conditions(p, v.ready, v.degraded, now);
+        uint64_t digest = profile_counts_digest(0, p);
+        digest = profile_digest_text(digest, v.ready_message);
+        digest = profile_digest_text(digest, v.degraded_message);
+        digest = profile_fuses_digest(p, digest);
+        if (digest != p->written || saving_due)
+                profile_status_send(applier, p, &v, digest, facts);
+        else
+                profile_set_written_facts(p, facts);
+}
+
+/* --- whose turn it is --- */
+
+/* Wait for retry_ms, unless the clock was set back meanwhile. */
+static bool profile_status_waits(const struct applier *applier, const struct profile *p)
+{
+        int64_t wait_ms = p->retry_ms - loop_now(applier->loop).wall.ms;
+        return p->busy || (p->refused && wait_ms > 0 && wait_ms <= applier->live->interval_ms);
+}
+
+/* Add those of a namespace whose status is due. The first one of each namespace comes before the second of any, so that
+ * a namespace with thousands keeps no other waiting. */
+static void profile_status_add_due(struct applier *applier, const struct profile_list *list, uint64_t of_cluster)
+{
+        struct profile_turns *turns = &applier->statuses;
+        uint32_t round = 0;
+        for (size_t i = 0; i < list->count; i++) {
+                const struct profile *p = list->of[i];
+                if (profile_status_waits(applier, p) ||
+                    (profile_facts(p, of_cluster) == p->written_facts && !profile_saving_due(applier, p)))
+                        continue;
+                if (turns->count == turns->cap) {
+                        turns->cap = turns->cap ? turns->cap * 2 : 16;
+                        turns->of = mem_resize(turns->of, turns->cap, sizeof turns->of[0]);
+                }
+                turns->of[turns->count] = (struct profile_turn){round++, (uint32_t)turns->count, mem_string(p->key)};
+                turns->count++;
+        }
+}
+
+static int by_round(const void *a, const void *b)
+{
+        const struct profile_turn *x = a, *y = b;
+        return x->round != y->round ? (x->round > y->round) - (x->round < y->round) : (x->at > y->at) - (x->at < y->at);
+}
+
+void profile_turns_release(struct profile_turns *turns)
+{
+        for (size_t i = turns->next; i < turns->count; i++)
+                mem_free(turns->of[i].key);
+        mem_free(turns->of);
+        *turns = (struct profile_turns){.writing = turns->writing};
+}
+
+/* Begin as many writes as may be under way at once. */
+static void profile_status_pump(struct applier *applier)
+{
+        struct profile_turns *turns = &applier->statuses;
+        uint64_t of_cluster = cluster_facts(applier);
+        while (turns->next < turns->count && turns->writing < PROFILE_WRITES_AT_ONCE &&
+               may_write(applier->leadership)) {
+                AUTO(mem_free) char *key = turns->of[turns->next++].key;
+                struct profile *p = map_get(&applier->cache->profiles, text_of(key));
+                if (p && !profile_status_waits(applier, p))
+                        profile_status_consider(applier, p, of_cluster);
+        }
+}
+
+void profile_status_publish(struct applier *applier)
+{
+        const struct ns *ns;
+        struct cache *cache = applier->cache;
+        uint64_t of_cluster = cluster_facts(applier);
+        profile_turns_release(&applier->statuses);
+        if (!may_write(applier->leadership))
+                return;
+        profile_status_add_due(applier, &cache->of_cluster, of_cluster);
+        for (size_t at = 0; (ns = map_each(&cache->namespaces, &at));)
+                profile_status_add_due(applier, &ns->profiles, of_cluster);
+        if (applier->statuses.count)
+                qsort(applier->statuses.of, applier->statuses.count, sizeof applier->statuses.of[0], by_round);
+        profile_status_pump(applier);
+}

@@ -1,0 +1,66 @@
+/*
+ * The head of a Recommendation: its target, its profile, and the workload's labels.
+ */
+#include <string.h>
+
+#include "applier_private.h"
+#include "base/yaml.h"
+
+json_t *publish_build_head(const struct target *t)
+{
+        json_t *labels = json_object();
+        struct labels own = workload_own_labels(t->workload);
+        for (size_t i = 0; i < own.count; i++) {
+                char *key = mem_string_n(own.pair[i].key.p, own.pair[i].key.len);
+                json_object_set_new(labels, key, json_stringn(own.pair[i].value.p, own.pair[i].value.len));
+                mem_free(key);
+        }
+        char *api_version = *t->group ? mem_printf("%s/%s", t->group, t->version) : mem_string(t->version);
+        json_t *head = json_pack("{s:s, s:s, s:{s:s, s:s, s:o}, s:{s:{s:s, s:s, s:s}, s:{s:s, s:s}, s:s}}",
+                                 "apiVersion", "halflife.dev/v1alpha1", "kind", "Recommendation", "metadata", "name",
+                                 t->recommendation, "namespace", t->ns, "labels", labels, "spec", "targetRef",
+                                 "apiVersion", api_version, "kind", t->kind, "name", t->name, "profileRef", "kind",
+                                 t->profile     ? profile_kind(t->profile)
+                                 : t->published ? profile_kind_name(t->published->of_profile)
+                                                : "",
+                                 "name",
+                                 t->profile     ? t->profile->name
+                                 : t->published ? t->published->profile_name
+                                                : "",
+                                 "dimension", dimension_name(t->dimension));
+        mem_free(api_version);
+        return head;
+}
+
+static bool label_stands(const struct labels *there, struct label_pair want)
+{
+        for (size_t i = 0; i < there->count; i++)
+                if (text_equal(there->pair[i].key, want.key))
+                        return text_equal(there->pair[i].value, want.value);
+        return false;
+}
+
+uint64_t publish_labels_digest(struct labels own)
+{
+        uint64_t sum = 1;
+        for (size_t i = 0; i < own.count; i++)
+                sum += digest_bytes(digest_bytes(0, own.pair[i].key.p, own.pair[i].key.len), own.pair[i].value.p,
+                                    own.pair[i].value.len);
+        return sum;
+}
+
+bool publish_head_stands(const struct target *t)
+{
+        const struct published *p = t->published;
+        struct labels own = workload_own_labels(t->workload);
+        if (!p || !p->known)
+                return false;
+        if (t->profile && (strcmp(p->profile_name, t->profile->name) != 0 || p->of_profile != (t->profile->ns != NULL)))
+                return false;
+        if (p->labels_written && p->labels_written != publish_labels_digest(own))
+                return false;
+        for (size_t i = 0; i < own.count; i++)
+                if (!label_stands(&p->labels, own.pair[i]))
+                        return false;
+        return true;
+}

@@ -1,0 +1,350 @@
+/*
+ * Changes a workload's template: reads it, decides again with what was read, and patches it with tests of the version.
+ * Then it reads the answer, because admission may have changed the patch.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "applier_private.h"
+#include "base/yaml.h"
+#include "cache/apply_state.h"
+
+struct applying {
+        struct applier *applier;
+        struct target *target;
+        char *path;
+        const char *template_path;
+        uint32_t events;    /* watch events of the workload before the request, to tell which is newer */
+        json_t *containers; /* for status.applied.containers */
+        struct sent {
+                char *container; /* a copy, because the workload may lose the container meanwhile */
+                bool write[RESOURCES];
+                struct amount to[RESOURCES];
+        } * sent;
+        int sents;
+        char note[512];
+        char *payer; /* key of the profile whose budget was charged */
+        int64_t cost;
+        struct guard_state *before; /* state of the pods before the change; NULL: the patch was not sent yet */
+};
+
+static void applying_free(struct applying *a)
+{
+        json_decref(a->containers);
+        for (int i = 0; i < a->sents; i++)
+                mem_free(a->sent[i].container);
+        mem_free(a->sent);
+        mem_free(a->path);
+        mem_free(a->payer);
+        guard_state_free(a->before);
+        mem_free(a);
+}
+
+static void applying_end(struct applying *a, const struct err *err, int64_t retry_after_ms)
+{
+        struct applier *applier = a->applier;
+        struct target *t = a->target;
+        applying_free(a);
+        work_done(applier, t, err, retry_after_ms);
+}
+
+/* --- annotations --- */
+
+/* Whether the container's request is halflife's after this patch, written now or before. */
+static bool is_ours_after(const struct plan_container *c, enum resource r)
+{
+        bool put_back = c->facts.original[r].set && c->advice.gate[r].value >= c->facts.original[r].value;
+        return c->advice.gate[r].hold ? c->ours[r] : !put_back;
+}
+
+static char *annotation_original(const struct plan *p, struct arena *a)
+{
+        struct recorded *row = arena_new(a, (size_t)(p->containers + 1) * sizeof *row);
+        size_t rows = 0;
+        for (int i = 0; i < p->containers; i++) {
+                const struct plan_container *c = &p->container[i];
+                if (!is_ours_after(c, CPU) && !is_ours_after(c, MEMORY))
+                        continue;
+                row[rows].container = text_of(c->name);
+                memcpy(row[rows].request, c->raw, sizeof c->raw);
+                memcpy(row[rows++].limit, c->raw_limit, sizeof c->raw_limit);
+        }
+        return record_print(row, rows);
+}
+
+static char *annotation_applied(const struct plan *p, struct arena *a)
+{
+        struct recorded *row = arena_new(a, (size_t)(p->containers + 1) * sizeof *row);
+        size_t rows = 0;
+        for (int i = 0; i < p->containers; i++) {
+                const struct plan_container *c = &p->container[i];
+                struct recorded of = {.container = text_of(c->name)};
+                for (enum resource r = CPU; r < RESOURCES; r++)
+                        if (is_ours_after(c, r))
+                                of.request[r] = c->advice.gate[r].hold ? c->facts.current[r]
+                                                                       : (struct amount){true, c->advice.gate[r].value};
+                if (of.request[CPU].set || of.request[MEMORY].set)
+                        row[rows++] = of;
+        }
+        return record_print(row, rows);
+}
+
+/* --- the patch --- */
+
+/* The request to write: the new step, or the owner's own request if the original comes back. Not set: remove it. */
+static struct amount to_write(const struct plan_container *c, enum resource r)
+{
+        int64_t value = c->advice.gate[r].value;
+        if (c->facts.original[r].set && value >= c->facts.original[r].value)
+                return c->raw[r];
+        return (struct amount){true, value};
+}
+
+static void apply_note_change(struct applying *a, const struct plan_container *c, enum resource r, struct amount to)
+{
+        char from[QUANTITY_TEXT_MAX] = "none", into[QUANTITY_TEXT_MAX] = "none";
+        size_t at = strlen(a->note);
+        struct amount current = c->facts.current[r];
+        if (current.set)
+                amount_print(r, current.value, from);
+        if (to.set)
+                amount_print(r, to.value, into);
+        snprintf(a->note + at, sizeof a->note - at, "%s%s %s %s -> %s", at ? ", " : "", c->name, resource_name(r), from,
+                 into);
+}
+
+static void applied_row(struct applying *a, const struct plan_container *c)
+{
+        json_t *row = json_pack("{s:s}", "name", c->name);
+        for (enum resource r = CPU; r < RESOURCES; r++)
+                if (is_ours_after(c, r))
+                        amount_put(row, resource_name(r), r,
+                                   c->advice.gate[r].hold ? c->facts.current[r] : to_write(c, r));
+        if (json_object_size(row) > 1)
+                json_array_append_new(a->containers, row);
+        else
+                json_decref(row);
+}
+
+static void apply_collect(struct applying *a, const struct plan *p)
+{
+        a->containers = json_array();
+        a->sent = mem_new_array((size_t)p->containers + 1, sizeof *a->sent);
+        for (int i = 0; i < p->containers; i++) {
+                const struct plan_container *c = &p->container[i];
+                struct sent s = {0};
+                if (c->role == ROLE_INJECTED)
+                        continue;
+                for (enum resource r = CPU; r < RESOURCES; r++) {
+                        s.write[r] = !c->advice.gate[r].hold;
+                        if (!s.write[r])
+                                continue;
+                        s.to[r] = to_write(c, r);
+                        apply_note_change(a, c, r, s.to[r]);
+                }
+                applied_row(a, c);
+                if (!s.write[CPU] && !s.write[MEMORY])
+                        continue;
+                s.container = mem_string(c->name);
+                a->sent[a->sents++] = s;
+        }
+}
+
+static json_t *apply_build(struct applying *a, const struct plan *p, struct text object, const char *version,
+                           struct err *err)
+{
+        struct patch_container *pc = arena_new(&a->applier->plans, sizeof *pc * (size_t)(a->sents + 1));
+        for (int i = 0; i < a->sents; i++) {
+                pc[i].name = a->sent[i].container;
+                memcpy(pc[i].write, a->sent[i].write, sizeof pc[i].write);
+                memcpy(pc[i].to, a->sent[i].to, sizeof pc[i].to);
+        }
+        AUTO(mem_free) char *original = annotation_original(p, &a->applier->plans);
+        AUTO(mem_free) char *applied = annotation_applied(p, &a->applier->plans);
+        struct patch_resources want = {
+                .template_path = p->target->workload->kind->template_path,
+                .object = object,
+                .version = version,
+                .container = pc,
+                .containers = a->sents,
+                .original = applied ? original : NULL,
+                .applied = applied,
+                .basis = applied ? BASIS_REQUEST : NULL,
+                .basis_stands = p->target->profile && apply_policy_owns_no_basis(&p->target->profile->spec->apply),
+        };
+        return patch_build(&want, err);
+}
+
+/* --- after the patch --- */
+
+static const struct container_view *apply_answered(const struct workload_view *v, const char *name)
+{
+        for (int i = 0; i < v->containers; i++)
+                if (text_is(v->container[i].name, name))
+                        return &v->container[i];
+        return NULL;
+}
+
+static bool came_back_other(const struct sent *s, const struct container_view *got, enum resource r)
+{
+        return s->write[r] &&
+               (got->request[r].set != s->to[r].set || (s->to[r].set && got->request[r].value != s->to[r].value));
+}
+
+static void say_changed(const struct sent *s, enum resource r, struct amount to, char *ret_what, size_t size)
+{
+        char text[QUANTITY_TEXT_MAX];
+        if (to.set)
+                snprintf(ret_what, size, "%s of '%s' changed to %s by admission", resource_name(r), s->container,
+                         amount_print(r, to.value, text));
+        else
+                snprintf(ret_what, size, "%s of '%s' removed by admission", resource_name(r), s->container);
+}
+
+/*
+ * Find requests that admission changed. Returns the requests, as they are now, of each container with a changed
+ * request, in the form of halflife's annotations; requests that admission removed are absent. ret_what describes the
+ * first change. NULL: nothing was changed. Judged by the answer itself, because the cache may have a later change by
+ * the owner.
+ */
+static char *find_changed(const struct applying *a, const struct workload_view *v, char *ret_what, size_t size)
+{
+        AUTO(json_decref) json_t *all = json_object();
+        *ret_what = '\0';
+        for (int i = 0; i < a->sents; i++) {
+                const struct sent *s = &a->sent[i];
+                const struct container_view *got = apply_answered(v, s->container);
+                if (!got || !(came_back_other(s, got, CPU) || came_back_other(s, got, MEMORY)))
+                        continue;
+                json_t *requests = json_object();
+                for (enum resource r = CPU; r < RESOURCES; r++) {
+                        amount_put(requests, resource_name(r), r, got->request[r]);
+                        if (!*ret_what && came_back_other(s, got, r))
+                                say_changed(s, r, got->request[r], ret_what, size);
+                }
+                json_object_set_new(all, s->container, json_pack("{s:o}", "requests", requests));
+        }
+        if (!*ret_what)
+                return NULL;
+        char *dumped = json_dumps(all, JSON_COMPACT), *text = mem_string(dumped);
+        free(dumped);
+        return text;
+}
+
+static void apply_remember(struct applying *a, struct text answer, const char *admitted)
+{
+        struct target *t = a->target;
+        apply_state_changed(t, loop_now(a->applier->loop).wall, template_fingerprint(answer, a->template_path));
+        target_set_admitted(a->applier->cache, t, admitted);
+        target_set_applied(a->applier->cache, t, json_dumps(a->containers, JSON_SORT_KEYS | JSON_COMPACT), false);
+        guard_changed(t, STEAL(&a->before), loop_now(a->applier->loop).wall);
+        a->applier->count.applied++;
+}
+
+static void apply_refused(struct applying *a, const struct client_answer *answer)
+{
+        struct target *t = a->target;
+        if (answer->err.code != ERR_RETRY) /* without an answer, the change may have been made */
+                budget_refund(a->applier->safety, t, a->payer, a->cost);
+        if (work_contested(a->applier, t, &answer->err)) {
+                applying_end(a, &(struct err){0}, 0);
+                return;
+        }
+        if (answer->err.code == ERR_DENIED && target_set_denied(t, answer->err.text))
+                report_event(a->applier->report, t, true, "Denied", answer->err.text);
+        applying_end(a, &answer->err, answer->retry_after_ms);
+}
+
+static void apply_patched(void *arg, const struct client_answer *answer)
+{
+        struct applying *a = arg;
+        struct applier *applier = a->applier;
+        struct target *t = a->target;
+        if (answer->err.code != 0) {
+                apply_refused(a, answer);
+                return;
+        }
+        char changed[256] = "";
+        struct err err = {0};
+        const struct workload *wl = t->workload;
+        struct workload_view *view = arena_new(&applier->plans, sizeof *view);
+        AUTO(mem_free) char *admitted = NULL;
+        if (decode_workload(answer->body, a->template_path, applier->cache->field_manager, &applier->plans, view,
+                            &err) == 0)
+                admitted = find_changed(a, view, changed, sizeof changed);
+        arena_reset(&applier->plans);
+        if (wl)
+                (void)workload_answer(applier->cache, wl->kind, answer->body, wl->epoch, a->events, &err);
+        apply_remember(a, answer->body, admitted);
+        (void)target_set_denied(t, NULL);
+        if (changed[0]) {
+                conflict_changed(applier->safety, t, changed);
+                report_event(applier->report, t, true, "Contested", changed);
+        } else {
+                checkpointer_apply_state(applier->checkpointer, t);
+                report_event(applier->report, t, false, "Applied", a->note);
+        }
+        log_info("requests changed", KV("namespace", t->ns), KV("kind", t->kind), KV("name", t->name),
+                 KV("change", a->note), KV_INT("cycle", report_cycle(applier->report)));
+        applying_end(a, &(struct err){0}, 0);
+}
+
+/* Decide again with the template as just read, so that only changes that are still due are written. */
+static void apply_fetched(void *arg, const struct client_answer *answer)
+{
+        struct applying *a = arg;
+        struct applier *applier = a->applier;
+        struct target *t = a->target;
+        struct err err = answer->err;
+        struct object_view view = {0};
+        if (err.code == 0 && !t->workload)
+                err_set(&err, ERR_NOTFOUND, "%s '%s' is gone", t->kind, t->name);
+        if (err.code == 0)
+                err.code = workload_answer(applier->cache, t->workload->kind, answer->body, t->workload->epoch,
+                                           a->events, &err);
+        if (err.code == 0 && t->workload->gone)
+                err_set(&err, ERR_NOTFOUND, "%s '%s' was deleted and created again", t->kind, t->name);
+        if (err.code == 0)
+                err.code = decode_object(answer->body, &applier->plans, &view, &err);
+        if (err.code != 0) {
+                applying_end(a, &err, answer->retry_after_ms);
+                return;
+        }
+        struct plan plan;
+        applier_decide(applier, t, &plan);
+        conflict_watch(applier->safety, t, &plan); /* a reset may be read here before the watch delivers it */
+        if (t->apply_state.contested_ms > plan.now.ms && !plan.contested)
+                applier_decide(applier, t, &plan);
+        if (!plan.apply || plan_retunes(&plan) || !may_write(applier->leadership)) {
+                applying_end(a, &(struct err){0}, 0);
+                return;
+        }
+        apply_collect(a, &plan);
+        json_t *patch = apply_build(a, &plan, answer->body, arena_text(&applier->plans, view.version), &err);
+        if (patch && json_array_size(patch) == 0)
+                err_set(&err, ERR_STALE, "the patch of %s '%s' would change nothing", t->kind, t->name);
+        if (err.code != 0) {
+                json_decref(patch);
+                applying_end(a, &err, 0);
+                return;
+        }
+        a->payer = mem_string(t->profile ? t->profile->key : "");
+        a->cost = budget_spend(applier->safety, &plan);
+        a->before = guard_state_survey(t);
+        patch_send(applier->client, a->path, patch, false, apply_patched, a);
+        json_decref(patch);
+        arena_reset(&applier->plans);
+}
+
+void apply_plan(struct applier *applier, const struct plan *p)
+{
+        const struct target *t = p->target;
+        struct applying *a = MEM_NEW(struct applying);
+        a->applier = applier;
+        a->target = p->target;
+        a->events = t->workload->events;
+        a->template_path = t->workload->kind->template_path;
+        a->path = path_of(t->group, t->version, t->ns, t->workload->kind->plural, t->name, NULL);
+        struct call call = {.method = HTTP_GET, .path = a->path};
+        client_start(applier->client, &call, apply_fetched, a);
+}

@@ -1,0 +1,34 @@
+/*
+ * What halflife check finds of permissions: of the credentials in use, by the settings and by what profiles ask for,
+ * and of the account of halflife rotate.
+ */
+#ifndef HALFLIFE_CLI_CHECK_PERMISSIONS_H
+#define HALFLIFE_CLI_CHECK_PERMISSIONS_H
+
+#include "checking.h"
+#include "kube/permission.h"
+
+/* A permission to ask the API server about. Without a name: all objects of the kind, in all namespaces. */
+struct access {
+        const char *verb, *group, *resource, *subresource, *ns, *name;
+        const char *user; /* whose permission; NULL: of the credentials in use */
+};
+
+/* Returns 1: allowed; 0: not allowed; negative: the API server could not be asked. */
+int check_may(struct checking *c, const struct access *a, struct err *err);
+
+/* Print each permission that is missing for what the settings switch on, and how many are granted. */
+void check_permissions(struct checking *c);
+/* Check the permissions of one use, up to the first that is missing, and print that one. Returns whether all are
+ * there. */
+bool check_use(struct checking *c, enum permission_use use, const char *way_out);
+void check_custom_permissions(struct checking *c);
+/* Is there a policy of the API server that bounds what halflife writes? */
+void check_policy(struct checking *c);
+/* halflife rotate has an account of its own, so the API server is asked about that account. */
+void check_rotate(struct checking *c);
+void check_autoscalers(struct checking *c); /* if a profile has autoscalers retuned */
+/* If a profile has pods resized: does the server have pods/resize, and may halflife use it? */
+void check_in_place(struct checking *c);
+
+#endif

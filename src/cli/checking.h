@@ -1,0 +1,26 @@
+/* What the parts of halflife check have in common: the connection, the settings, and how a line is told. */
+#ifndef HALFLIFE_CLI_CHECKING_H
+#define HALFLIFE_CLI_CHECKING_H
+
+#include <stdbool.h>
+
+#include "base/yaml.h"
+#include "cli/session.h"
+#include "cli/settings.h"
+
+struct checking {
+        struct session session;
+        struct settings settings;
+        const char *ns;
+        bool colour;
+        int failed, warned;
+};
+
+enum verdict { GOOD, DOUBTFUL, BAD };
+
+/* Print one line, and below it way_out: what to do (NULL: nothing is known), where it is not good. */
+void check_tell(struct checking *c, enum verdict v, const char *what, const char *way_out);
+/* The API server's answer as JSON (json_decref); NULL: err says why there is none. body: stays the caller's. */
+json_t *check_ask(struct checking *c, enum http_method method, const char *path, json_t *body, struct err *err);
+
+#endif

@@ -1,0 +1,56 @@
+/*
+ * Usage from metrics-server.
+ */
+#include "base/mem.h"
+#include "usage_source.h"
+
+struct metrics_source {
+        struct usage_source source;
+        struct client *client;
+        struct metrics_poll *poll; /* NULL: none is under way */
+        struct usage_sink to;
+};
+
+static void metrics_source_each(void *arg, const struct pod_metrics_view *m, struct wall date)
+{
+        const struct metrics_source *s = arg;
+        s->to.each(s->to.arg, m, date);
+}
+
+static void metrics_source_done(void *arg, const struct metrics_result *r)
+{
+        struct metrics_source *s = arg;
+        s->poll = NULL;
+        s->to.done(s->to.arg, r);
+}
+
+static void metrics_source_poll(struct usage_source *source, const char *ns, int64_t deadline_ms, struct usage_sink to)
+{
+        struct metrics_source *s = (struct metrics_source *)source;
+        s->to = to;
+        s->poll = metrics_poll(s->client, ns, deadline_ms, metrics_source_each, metrics_source_done, s);
+}
+
+static void metrics_source_stop(struct usage_source *source)
+{
+        struct metrics_source *s = (struct metrics_source *)source;
+        if (s->poll)
+                metrics_cancel(s->poll);
+        s->poll = NULL;
+}
+
+static void metrics_source_free(struct usage_source *source)
+{
+        mem_free(source);
+}
+
+struct usage_source *metrics_source_new(struct client *client)
+{
+        struct metrics_source *s = MEM_NEW(struct metrics_source);
+        *s = (struct metrics_source){.source = {.if_absent = "; is metrics-server installed?",
+                                                .poll = metrics_source_poll,
+                                                .stop = metrics_source_stop,
+                                                .free = metrics_source_free},
+                                     .client = client};
+        return &s->source;
+}

@@ -1,0 +1,37 @@
+/*
+ * Members of a status as the API has them: what is absent, or of another kind, is empty. And the file that has the
+ * limits of a container.
+ */
+#ifndef HALFLIFE_SRC_OBJECTS_STATUS_JSON_H
+#define HALFLIFE_SRC_OBJECTS_STATUS_JSON_H
+
+#include <string.h>
+
+#include "objects/recommendation_status.h"
+
+static inline const char *status_string_at(const json_t *object, const char *key)
+{
+        const char *s = json_string_value(json_object_get(object, key));
+        return s ? s : "";
+}
+
+static inline struct amount status_amount_read(const json_t *object, enum resource r, const char *key)
+{
+        struct amount a = {0};
+        (void)amount_parse(text_of(status_string_at(object, key)), r, &a);
+        return a;
+}
+
+static inline int64_t status_time_read(const json_t *object, const char *key)
+{
+        const char *text = status_string_at(object, key);
+        struct wall at = {0};
+        (void)wall_parse(text, strlen(text), &at);
+        return at.ms;
+}
+
+/* recommendation_limits.c: write the advised limits of a container; read those of all. */
+void status_write_limits(struct writer *w, const struct status_limits *limits, int container);
+void status_limits_read(const json_t *list, struct arena *a, struct recommendation_status *ret);
+
+#endif

@@ -1,0 +1,99 @@
+/*
+ * Messages of conditions about what holds back a change: who or what it is, and what the user can do.
+ */
+#include <math.h>
+#include <stdio.h>
+
+#include "plan/plan.h"
+
+enum { MEBIBYTE = 1 << 20 };
+
+/* --- kills --- */
+
+struct held_kill {
+        const struct plan_container *of; /* NULL: no kill holds memory up */
+        int64_t at_ms, until_ms;
+        double bytes;
+};
+
+/* The newest kill that holds memory up; its bytes are the largest amount that any kill of its container holds. */
+static struct held_kill newest_kill(const struct plan *p)
+{
+        struct held_kill k = {0};
+        for (int i = 0; i < p->containers; i++) {
+                const struct plan_container *c = &p->container[i];
+                const struct history *h = history_find(p->target, c->name);
+                double held = h ? usage_kill_hold(&h->usage, &c->facts.policy[MEMORY], p->now) : 0;
+                if (held <= 0 || h->usage.kill[0].at_ms <= k.at_ms)
+                        continue;
+                int64_t at = h->usage.kill[0].at_ms;
+                k = (struct held_kill){c, at, at + c->facts.policy[MEMORY].oom_hold_ms, held};
+        }
+        return k;
+}
+
+const char *words_of_kill(const struct plan *p, char out[static PLAN_WORDS])
+{
+        char at[WALL_TEXT_MAX], until[WALL_TEXT_MAX], asks[QUANTITY_TEXT_MAX];
+        struct limit_kill by_limit;
+        int64_t advised;
+        struct held_kill k = newest_kill(p);
+        if (!k.of)
+                return NULL;
+        const struct plan_container *low = plan_limit_too_low(p, &by_limit, &advised);
+        if (low) {
+                snprintf(out, PLAN_WORDS,
+                         "container '%.63s' was killed at its memory limit at %s: the limit is too low: raise it by "
+                         "hand, to %s or more",
+                         low->name, wall_print((struct wall){by_limit.at_ms}, at), amount_print(MEMORY, advised, asks));
+                return "LimitTooLow";
+        }
+        wall_print((struct wall){k.at_ms}, at);
+        bool wins = k.of->facts.learned.of[MEMORY].by_kill;
+        snprintf(out, PLAN_WORDS,
+                 "container '%.63s' was killed or evicted for lack of memory at %s: until %s its model is at least %s, "
+                 "%s",
+                 k.of->name, at, wall_print((struct wall){k.until_ms}, until),
+                 amount_print(MEMORY, (int64_t)ceil(k.bytes / MEBIBYTE) * MEBIBYTE, asks),
+                 wins ? "more than the percentile of its usage" : "no more than the percentile of its usage");
+        return wins ? "KillMakesModel" : "PercentileMakesModel";
+}
+
+/* --- other autoscalers, pod-level requests --- */
+
+void words_of_other_autoscaler(const struct other_autoscaler *r, char out[static PLAN_WORDS])
+{
+        snprintf(out, PLAN_WORDS,
+                 "VerticalPodAutoscaler '%.120s'%s%s sets these requests: halflife leaves them alone until its "
+                 "updateMode is Off or it is deleted",
+                 r->name, *r->mode ? ", updateMode " : "", r->mode);
+}
+
+const char *plan_reader(const struct plan *p, const struct plan_container *c, enum resource r)
+{
+        const struct target *t = p->target;
+        const struct amount least = c->facts.read_least[r], to = c->advice.of[r].target, from = c->facts.current[r];
+        bool other = least.set && ((to.set && to.value < least.value) || (from.set && from.value < least.value));
+        if (!other || !plan_counts(c) || !t->profile || t->profile->spec->apply.runtime != RUNTIME_RESPECT)
+                return NULL;
+        return request_readers_find(&workload_more(t->workload)->readers, c->name, r)->text;
+}
+
+const char *pod_asks_word(const struct workload *wl)
+{
+        const struct amount *asks = workload_more(wl)->pod_asks;
+        if (asks[CPU].set)
+                return asks[MEMORY].set ? "CPUAndMemory" : "CPU";
+        return asks[MEMORY].set ? "Memory" : NULL;
+}
+
+void words_of_pod(const struct workload *wl, char out[static PLAN_WORDS])
+{
+        const struct amount *asks = workload_more(wl)->pod_asks;
+        snprintf(out, PLAN_WORDS,
+                 "the template asks for %s for the pod as a whole (spec.resources): schedulers and quotas count only "
+                 "that, so halflife leaves the containers' requests alone; lower it by hand, status.pod has the model",
+                 !asks[MEMORY].set ? "cpu"
+                 : asks[CPU].set   ? "cpu and memory"
+                                   : "memory");
+}

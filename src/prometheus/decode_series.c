@@ -1,0 +1,130 @@
+#include "decode_series.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/yaml.h"
+
+enum { NUMBER_MAX = 64 };
+
+/* --- numbers --- */
+
+/* Parse a whole text as a number; "NaN" and "+Inf" are numbers too. */
+static bool series_number_of(struct text t, double *ret)
+{
+        char copy[NUMBER_MAX], *end;
+        if (t.len == 0 || t.len >= sizeof copy)
+                return false;
+        memcpy(copy, t.p, t.len);
+        copy[t.len] = '\0';
+        *ret = strtod(copy, &end);
+        return *end == '\0';
+}
+
+static struct wall series_time_of(double seconds)
+{
+        return (struct wall){isfinite(seconds) && fabs(seconds) < 1e12 ? (int64_t)llround(seconds * 1e3) : -1};
+}
+
+/* --- a series --- */
+
+static void series_read_labels(struct json *j, struct arena *a, struct prometheus_series *ret)
+{
+        struct text key;
+        if (!json_enter(j, '{'))
+                return;
+        while (json_key(j, &key))
+                if (text_is(key, "namespace"))
+                        ret->ns = json_text(j, a);
+                else if (text_is(key, "pod"))
+                        ret->pod = json_text(j, a);
+                else if (text_is(key, "container"))
+                        ret->container = json_text(j, a);
+                else
+                        json_skip(j);
+}
+
+/* Read [seconds, "value"]. The JSON reader records a syntax error, which json_done reports. */
+static int read_point(struct json *j, struct arena *a, const struct series_reader *r, uint64_t *refused)
+{
+        double seconds = (double)NAN, value = (double)NAN;
+        bool sound = true;
+        if (!json_enter(j, '['))
+                return 0;
+        for (int i = 0; json_item(j); i++) {
+                struct text t = json_scalar(j, a);
+                if (i < 2)
+                        sound &= series_number_of(t, i == 0 ? &seconds : &value);
+        }
+        struct wall at = series_time_of(seconds);
+        if (!sound || at.ms < 0 || !isfinite(value) || value < 0) {
+                ++*refused;
+                return 0;
+        }
+        return r->point(r->arg, at, value);
+}
+
+static int read_points(struct text values, struct arena *a, const struct series_reader *r, uint64_t *refused,
+                       struct err *err)
+{
+        struct json j;
+        int rc = 0;
+        json_init(&j, values.p, values.len);
+        if (json_enter(&j, '['))
+                while (rc == 0 && json_item(&j))
+                        rc = read_point(&j, a, r, refused);
+        if (rc < 0)
+                return err_set(err, rc, "the answer holds more points than allowed");
+        return json_done(&j, err);
+}
+
+int series_decode(struct text json, struct arena *a, const struct series_reader *r, uint64_t *refused, struct err *err)
+{
+        struct prometheus_series s = {{"", 0}, {"", 0}, {"", 0}};
+        struct text key, values = {"", 0};
+        struct json j;
+
+        json_init(&j, json.p, json.len);
+        bool entered = json_enter(&j, '{');
+        while (entered && json_key(&j, &key))
+                if (text_is(key, "metric"))
+                        series_read_labels(&j, a, &s);
+                else if (text_is(key, "values"))
+                        values = json_raw(&j); /* kept for later, since the labels may follow */
+                else
+                        json_skip(&j);
+        if (json_done(&j, err) < 0)
+                return err->code;
+        if (s.ns.len == 0 || s.pod.len == 0 || s.container.len == 0) {
+                ++*refused;
+                return 0;
+        }
+        if (values.len == 0 || !r->series(r->arg, &s))
+                return 0;
+        return read_points(values, a, r, refused, err);
+}
+
+/* --- refusals --- */
+
+/* Replace line breaks and control characters, since the text of another server goes into halflife's log. */
+static void series_tame(char *s)
+{
+        for (; *s; s++)
+                if ((unsigned char)*s < ' ' || *s == 0x7f)
+                        *s = ' ';
+}
+
+char *query_error(struct text body, char *out, size_t size)
+{
+        AUTO(json_decref) json_t *o = json_loadb(body.p, body.len, 0, NULL);
+        const char *said = json_string_value(json_object_get(o, "error"));
+        if (said)
+                snprintf(out, size, "%s", said);
+        else
+                snprintf(out, size, "%.*s", (int)(body.len > 120 ? 120 : body.len), body.p);
+        series_tame(out);
+        return out;
+}

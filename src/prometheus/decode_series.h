@@ -1,0 +1,25 @@
+/*
+ * Decode one series of an answer: {"metric": {labels}, "values": [[seconds, "value"], …]}.
+ */
+#ifndef HALFLIFE_SRC_PROMETHEUS_DECODE_SERIES_H
+#define HALFLIFE_SRC_PROMETHEUS_DECODE_SERIES_H
+
+#include "base/json.h"
+#include "prometheus/prometheus.h"
+
+/* The callbacks for a series. */
+struct series_reader {
+        /* Return false to skip the series' points. Texts live until series_decode returns. */
+        bool (*series)(void *arg, const struct prometheus_series *s);
+        int (*point)(void *arg, struct wall at, double value); /* < 0 ends the reading with that code */
+        void *arg;
+};
+/* Returns 0, ERR_INVALID if json does not have that form, or what point returned. *refused grows by one for each value
+ * that is negative or not finite, and for a series that lacks a label. */
+int series_decode(struct text json, struct arena *a, const struct series_reader *r, uint64_t *refused, struct err *err);
+
+/* The reason why a query failed, from the body of an error response: its "error", else the beginning of the body.
+ * Control characters become spaces. Returns out. */
+char *query_error(struct text body, char *out, size_t size);
+
+#endif

@@ -1,0 +1,30 @@
+/*
+ * What has to change in an object that names halflife's Service, as a JSON patch: the caBundle by which the API server
+ * verifies halflife, in a MutatingWebhookConfiguration or an APIService, and the path at which webhooks call admission.
+ * Pure functions; certificate_rotator.c sends the patch.
+ */
+#ifndef HALFLIFE_SRC_SERVING_CA_BUNDLE_PATCH_H
+#define HALFLIFE_SRC_SERVING_CA_BUNDLE_PATCH_H
+
+#include <jansson.h>
+#include <stdbool.h>
+
+/* All borrowed. */
+struct ca_bundle_facts {
+        const char *ns;
+        char *const *name; /* DNS names of the Services, "SERVICE.NAMESPACE.svc" */
+        int names;
+        const char *roots; /* PEM */
+        bool given;        /* Another program keeps the Secret. The former root then stays beside the new one, and the
+                              path is the well-known one, because replicas know no other. */
+        const char *path;  /* of admission, without the slash; NULL: it stays. Unused if given. */
+};
+
+/* Add the changes of each webhook of a Service in f. *in_force: set to the path of the first of them, "" if it has
+ * none, where it is NULL; the caller owns it. */
+void ca_bundle_add_to_webhooks(const struct ca_bundle_facts *f, json_t *patch, const json_t *configuration,
+                               char **in_force);
+/* An APIService that skips verification gets no caBundle: the API server refuses both together. */
+void ca_bundle_add_to_api_service(const struct ca_bundle_facts *f, json_t *patch, const json_t *object);
+
+#endif

@@ -1,0 +1,122 @@
+package stage
+
+import (
+	"fmt"
+	"runtime/debug"
+	"slices"
+	"time"
+)
+
+// Soon limits the wait for what takes two scrapes and a cycle. A limit costs time only where something is wrong, and a
+// machine may have much else to do.
+const Soon = 5 * time.Minute
+
+// T is one run of one scenario: its world, its namespace, its verdict.
+type T struct {
+	*World
+	Name string
+	NS   string // its namespace, made by Namespace
+
+	Learner       *Halflife // nil: none
+	Replica       *Halflife // the one that the API server calls; nil: none
+	webhooks      bool      // the scenario has routed them itself
+	unknownBefore float64   // pods of unknown owner before the scenario began
+	unknown       float64   // those since then that have explained something
+	notes         []string
+}
+
+type failure struct{ text string }
+
+// Fatalf ends the scenario with a message.
+func (t *T) Fatalf(format string, args ...any) { panic(failure{fmt.Sprintf(format, args...)}) }
+
+// Check ends the scenario if there is an error.
+func (t *T) Check(err error) {
+	if err != nil {
+		t.Fatalf("%v", err)
+	}
+}
+
+// Notef adds a line under the verdict: a number worth reading.
+func (t *T) Notef(format string, args ...any) {
+	t.notes = append(t.notes, fmt.Sprintf(format, args...))
+}
+
+// Eventually asks until there is no error, for limit at most. It asks less often what takes long.
+func (t *T) Eventually(what string, limit time.Duration, ask func() error) {
+	deadline := time.Now().Add(limit)
+	for {
+		asked := time.Now()
+		err := ask()
+		if err == nil {
+			return
+		}
+		took := time.Since(asked)
+		if t.stopped() {
+			t.Fatalf("interrupted")
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("%s: not within %s: %v", what, limit, err)
+		}
+		time.Sleep(max(500*time.Millisecond, 3*took))
+	}
+}
+
+// Play runs a story that is no scenario of a suite.
+func Play(w *World, name string, run func(*T)) error {
+	t := &T{World: w, Name: name}
+	return t.play(run)
+}
+
+func (t *T) play(run func(*T)) (err error) {
+	given, rotated := t.Halflives(), t.Rotate != nil
+	defer func() {
+		if t.webhooks {
+			t.removeWebhooks()
+		}
+		if !rotated {
+			t.StopRotate()
+		}
+		for _, h := range t.Halflives() {
+			if !slices.Contains(given, h) {
+				h.Stop()
+			}
+		}
+		t.cleanUp()
+	}()
+	defer func() {
+		switch v := recover().(type) {
+		case nil:
+		case failure:
+			err = fmt.Errorf("%s", v.text)
+		default:
+			err = fmt.Errorf("panic: %v\n%s", v, debug.Stack())
+		}
+	}()
+	if err := t.alive(); err != nil {
+		return err
+	}
+	t.unknownBefore = t.countUnknown()
+	run(t)
+	return t.alive()
+}
+
+func (t *T) alive() error {
+	for _, h := range t.Halflives() {
+		if err := h.Alive(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Halflives returns the programs under test that the scenario has.
+func (t *T) Halflives() []*Halflife {
+	var list []*Halflife
+	for _, h := range []*Halflife{t.Learner, t.Replica} {
+		if h != nil {
+			list = append(list, h)
+		}
+	}
+	return list
+}

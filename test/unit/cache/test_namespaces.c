@@ -1,0 +1,58 @@
+/* The namespaces in which halflife changes nothing. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "cache/cache.h"
+
+static void test_exempt_namespaces(void **state)
+{
+        (void)state;
+        static const struct {
+                const char *list, *ns;
+                bool want;
+        } row[] = {
+                {"kube-system,bank", "kube-system", true},
+                {"kube-system,bank", "bank", true},
+                {"kube-system,bank", "ban", false},
+                {"kube-system,bank", "kube-system,bank", false},
+                {"kube-system,bank", "kube", false},
+                {",bank,", "bank", true},
+                {",bank,", "", false},
+                {"bank", "own", true},
+                {NULL, "own", true},
+                {NULL, "bank", false},
+        };
+        for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+                struct cache w;
+                cache_init(&w, "halflife", "own");
+                w.exempt_namespaces = row[i].list;
+                if (ns_get(&w, text_of(row[i].ns))->exempt != row[i].want)
+                        fail_msg("'%s' in '%s'", row[i].ns, row[i].list ? row[i].list : "no list");
+                cache_release(&w);
+        }
+}
+
+/* An annotation forbids changes as well, and its removal allows none in an exempt namespace. */
+static void test_exempt_without_annotation(void **state)
+{
+        (void)state;
+        struct cache w;
+        struct err err = {0};
+        static const char json[] = "{\"metadata\":{\"name\":\"bank\",\"uid\":\"u\",\"resourceVersion\":\"1\"}}";
+        cache_init(&w, "halflife", NULL);
+        w.exempt_namespaces = "bank";
+        assert_int_equal(ns_upsert(&w, text_of(json), 1, &err), 0);
+        assert_true(ns_find(&w, "bank")->apply_never);
+        cache_release(&w);
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {cmocka_unit_test(test_exempt_namespaces),
+                                           cmocka_unit_test(test_exempt_without_annotation)};
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,259 @@
+/* A status as it is written and read back, and as the version before wrote it: the facts that deploys are decided by.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+/* after its needs */
+#include <cmocka.h>
+
+#include "base/yaml.h"
+#include "objects/recommendation_status.h"
+
+static struct arena arena;
+
+static struct recommendation_status read_status(const char *text, enum dimension d)
+{
+        struct recommendation_status s;
+        AUTO(json_decref) json_t *status = json_loads(text, JSON_DECODE_ANY, NULL);
+        assert_non_null(status);
+        recommendation_status_read(status, d, &arena, &s);
+        s.container = NULL; /* their texts were the JSON's */
+        s.condition = NULL;
+        return s;
+}
+
+static bool same(struct status_decision a, struct status_decision b)
+{
+        return memcmp(&a, &b, sizeof a) == 0;
+}
+
+/* Every set of facts, and each by its own word. */
+static void test_facts_come_back(void **state)
+{
+        (void)state;
+        for (unsigned set = 0; set < 1u << sizeof(struct status_decision); set++) {
+                struct recommendation_status s = {.state = STATE_READY}, back;
+                struct buf b;
+                struct writer w = {.b = &b};
+                for (unsigned i = 0; i < sizeof s.decision; i++)
+                        ((bool *)&s.decision)[i] = set >> i & 1;
+                buf_init(&b, 4096);
+                writer_open(&w, NULL, '{');
+                recommendation_status_write(&w, &s);
+                writer_close(&w, '}');
+                back = read_status(b.data, DIMENSION_WORKLOAD);
+                if (!same(back.decision, s.decision) || back.former ||
+                    recommendation_status_digest(&back) != recommendation_status_digest(&s))
+                        fail_msg("%s", b.data);
+                buf_release(&b);
+        }
+        arena_release(&arena);
+}
+
+#define SAYS(type, status, reason)                                                                                     \
+        "\"conditions\":[{\"type\":\"" type "\",\"status\":\"" status "\",\"reason\":\"" reason "\"}]"
+
+/* The version before says them by conditions; what it did not say is not so. */
+static void test_facts_of_the_version_before(void **state)
+{
+        (void)state;
+        static const struct {
+                const char *status;
+                enum dimension d;
+                struct status_decision want;
+        } row[] = {
+                {"{}", DIMENSION_WORKLOAD, {0}},
+                {"{" SAYS("Contested", "True", "ChangedBack") "}", DIMENSION_WORKLOAD, {.contested = true}},
+                {"{" SAYS("Contested", "False", "ChangedBack") "}", DIMENSION_WORKLOAD, {0}},
+                {"{" SAYS("Applied", "False", "Orphaned") "}", DIMENSION_WORKLOAD, {.orphaned = true}},
+                {"{" SAYS("OptedOut", "True", "ByAnnotation") "}", DIMENSION_WORKLOAD, {.opted_out = true}},
+                {"{" SAYS("OtherAutoscaler", "True", "VerticalPodAutoscaler") "}",
+                 DIMENSION_WORKLOAD,
+                 {.other_autoscaler = true}},
+                {"{" SAYS("InPlaceOnly", "True", "ByStrategy") "}", DIMENSION_WORKLOAD, {.in_place_only = true}},
+                {"{" SAYS("Canary", "True", "Waiting") "}", DIMENSION_WORKLOAD, {.waits = true}},
+                {"{" SAYS("Canary", "True", "Watched") "}", DIMENSION_WORKLOAD, {0}},
+                {"{" SAYS("PodLevel", "True", "CPU") "}", DIMENSION_WORKLOAD, {.pod_asks = {true, false}}},
+                {"{" SAYS("PodLevel", "True", "Memory") "}", DIMENSION_WORKLOAD, {.pod_asks = {false, true}}},
+                {"{" SAYS("PodLevel", "True", "CPUAndMemory") "}", DIMENSION_WORKLOAD, {.pod_asks = {true, true}}},
+                {"{" SAYS("Applied", "False", "RecommendOnly") "}", DIMENSION_WORKLOAD, {0}},
+                {"{" SAYS("Applied", "False", "RecommendOnly") "}", DIMENSION_POD, {.never_written = true}},
+                {"{" SAYS("Applied", "False", "NextDeploy") "}", DIMENSION_POD, {0}},
+                {"{}", DIMENSION_NAMESPACE, {.never_written = true}},
+        };
+        for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+                struct recommendation_status s = read_status(row[i].status, row[i].d);
+                if (!same(s.decision, row[i].want) || !s.former)
+                        fail_msg("%s", row[i].status);
+        }
+        arena_release(&arena);
+}
+
+/* What is written for programs counts, whatever the conditions beside it say; words of a later version are left out. */
+static void test_facts_beside_conditions(void **state)
+{
+        (void)state;
+        static const char text[] =
+                "{\"decision\":{\"facts\":[\"Orphaned\",\"OfALaterVersion\",7],\"podLevel\":[\"cpu\","
+                "\"disk\"]}," SAYS("Contested", "True", "ChangedBack") "}";
+        struct recommendation_status s = read_status(text, DIMENSION_NAMESPACE);
+        assert_true(same(s.decision, (struct status_decision){.orphaned = true, .pod_asks = {true, false}}));
+        assert_false(s.former);
+        arena_release(&arena);
+}
+
+#define CONTAINERS(limits) "{\"containers\":[{\"name\":\"log\"},{\"name\":\"app\"," limits "}]}"
+#define LIMITS(advice)     CONTAINERS("\"limits\":{\"memory\":" advice "}")
+
+/* Advice comes back as it was written, and an advice that has changed has another digest. */
+static void test_limits_come_back(void **state)
+{
+        (void)state;
+        struct status_container container[] = {{.name = "log"}, {.name = "app"}};
+        struct recommendation_status s = {.state = STATE_READY, .container = container, .containers = 2}, back;
+        uint64_t none = recommendation_status_digest(&s);
+        s.limits = status_limits_new(&arena, 2);
+        s.limits->rows = 2;
+        s.limits->row[0] = (struct status_limit){.container = 1,
+                                                 .resource = CPU,
+                                                 .reason = LIMIT_THROTTLED,
+                                                 .percent = 30,
+                                                 .current = 1000,
+                                                 .advised = 1300,
+                                                 .needed = -1};
+        s.limits->row[1] = (struct status_limit){.container = 1,
+                                                 .resource = MEMORY,
+                                                 .reason = LIMIT_KILLED,
+                                                 .current = 500 << 20,
+                                                 .advised = 660 << 20,
+                                                 .needed = 600 << 20,
+                                                 .at_ms = 1700000000000};
+        struct buf b;
+        struct writer w = {.b = &b};
+        buf_init(&b, 4096);
+        writer_open(&w, NULL, '{');
+        recommendation_status_write(&w, &s);
+        writer_close(&w, '}');
+        assert_non_null(strstr(b.data, "\"name\":\"app\""));
+        assert_non_null(strstr(b.data,
+                               "\"limits\":{\"cpu\":{\"current\":\"1\",\"advised\":\"1300m\",\"reason\":\"Throttled\","
+                               "\"throttledPercent\":30},\"memory\":{\"current\":\"500Mi\",\"advised\":\"660Mi\","
+                               "\"reason\":\"KilledAtLimit\",\"needed\":\"600Mi\",\"time\":"
+                               "\"2023-11-14T22:13:20Z\"}}}"));
+        AUTO(json_decref) json_t *status = json_loads(b.data, 0, NULL);
+        recommendation_status_read(status, DIMENSION_WORKLOAD, &arena, &back);
+        assert_int_equal(back.limits->rows, 2);
+        for (int i = 0; i < 2; i++) {
+                const struct status_limit *x = &s.limits->row[i], *y = &back.limits->row[i];
+                assert_true(x->container == y->container && x->resource == y->resource && x->reason == y->reason &&
+                            x->percent == y->percent && x->current == y->current && x->advised == y->advised &&
+                            x->needed == y->needed && x->at_ms == y->at_ms);
+        }
+        uint64_t told = recommendation_status_digest(&s);
+        assert_true(recommendation_status_digest(&back) == told && told != none);
+        s.limits->row[0].advised++; /* of CPU, it follows the model, and waits for the next write that is due */
+        assert_true(recommendation_status_digest(&s) == told);
+        s.limits->row[0].percent += 10;
+        assert_true(recommendation_status_digest(&s) != told);
+        s.limits->row[0].percent -= 10;
+        s.limits->row[1].advised++;
+        assert_true(recommendation_status_digest(&s) != told);
+        buf_release(&b);
+        arena_release(&arena);
+}
+
+/* That usage may be above the model comes back, and is worth a write. */
+static void test_more_comes_back(void **state)
+{
+        (void)state;
+        struct status_container container = {.name = "*"};
+        struct recommendation_status s = {.state = STATE_READY, .container = &container, .containers = 1}, back;
+        uint64_t none = recommendation_status_digest(&s);
+        container.of[MEMORY] = (struct status_numbers){.model = 5 << 20, .more = true};
+        struct buf b;
+        struct writer w = {.b = &b};
+        buf_init(&b, 4096);
+        writer_open(&w, NULL, '{');
+        recommendation_status_write(&w, &s);
+        writer_close(&w, '}');
+        assert_non_null(strstr(b.data, "\"more\":true"));
+        AUTO(json_decref) json_t *status = json_loads(b.data, 0, NULL);
+        recommendation_status_read(status, DIMENSION_NAMESPACE, &arena, &back);
+        assert_true(back.container[0].of[MEMORY].more);
+        assert_false(back.container[0].of[CPU].more);
+        uint64_t memory = recommendation_status_digest(&s);
+        container.of[CPU].more = true;
+        assert_true(memory != none && recommendation_status_digest(&s) != memory);
+        container.of[CPU].more = container.of[MEMORY].more = false;
+        assert_true(recommendation_status_digest(&s) == none);
+        buf_release(&b);
+        arena_release(&arena);
+}
+
+/* What is no whole advice is none. */
+static void test_other_limits(void **state)
+{
+        (void)state;
+        static const char *const texts[] = {
+                CONTAINERS("\"limits\":{}"),
+                CONTAINERS("\"limits\":[]"),
+                CONTAINERS("\"limits\":{\"memory\":7,\"disk\":{}}"),
+                LIMITS("{\"current\":\"1Mi\",\"advised\":\"2Mi\"}"),
+                LIMITS("{\"current\":\"1Mi\",\"advised\":\"2Mi\",\"reason\":\"OfALaterVersion\"}"),
+                LIMITS("{\"current\":\"1Mi\",\"advised\":2,\"reason\":\"KilledAtLimit\"}"),
+                LIMITS("{\"current\":\"-1\",\"advised\":\"2Mi\",\"reason\":\"KilledAtLimit\"}"),
+        };
+        for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
+                if (read_status(texts[i], DIMENSION_WORKLOAD).limits)
+                        fail_msg("%s", texts[i]);
+        static const char least[] = LIMITS("{\"current\":\"1Mi\",\"advised\":\"2Mi\",\"reason\":\"KilledAtLimit\"}");
+        const struct status_limits *l = read_status(least, DIMENSION_WORKLOAD).limits;
+        assert_ptr_equal(status_limit_find(l, 1, MEMORY), &l->row[0]);
+        assert_null(status_limit_find(l, 0, MEMORY));
+        assert_null(status_limit_find(l, 1, CPU));
+        assert_true(l->row[0].needed < 0 && l->row[0].at_ms == 0);
+        arena_release(&arena);
+}
+
+/* What is of another kind than the API has is absent. */
+static void test_other_kinds(void **state)
+{
+        (void)state;
+        static const char *const texts[] = {
+                "[]",
+                "\"text\"",
+                "{\"state\":7,\"containers\":{\"app\":1},\"applied\":[],\"canary\":3,\"quota\":true,\"guard\":\"x\","
+                "\"conditions\":\"none\",\"saving\":[],\"samples\":\"3\",\"firstSample\":4,\"decision\":\"x\"}",
+                "{\"containers\":[7,{\"name\":3,\"state\":\"Odd\",\"cpu\":[],\"memory\":{\"target\":5}}],"
+                "\"conditions\":[null,{\"type\":{}}],\"applied\":{\"time\":\"now\",\"mode\":\"Odd\"},"
+                "\"decision\":{\"facts\":{\"Orphaned\":true},\"podLevel\":\"cpu\"}}",
+        };
+        for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+                struct recommendation_status s = read_status(texts[i], DIMENSION_WORKLOAD);
+                if (s.state != STATE_NO_DATA || s.applied || s.applied_mode != APPLY_RECOMMEND || s.rest || s.guard ||
+                    s.mode != APPLY_MODES || s.samples || s.since_ms || s.saving[CPU] || s.so_far ||
+                    !same(s.decision, (struct status_decision){0}))
+                        fail_msg("%s", texts[i]);
+        }
+        struct recommendation_status none;
+        recommendation_status_read(NULL, DIMENSION_WORKLOAD, &arena, &none);
+        assert_int_equal(none.containers + none.conditions, 0);
+        arena_release(&arena);
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_facts_come_back),
+                cmocka_unit_test(test_facts_of_the_version_before),
+                cmocka_unit_test(test_facts_beside_conditions),
+                cmocka_unit_test(test_limits_come_back),
+                cmocka_unit_test(test_more_comes_back),
+                cmocka_unit_test(test_other_limits),
+                cmocka_unit_test(test_other_kinds),
+        };
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
