@@ -24,6 +24,11 @@ BENCH_SRC := $(wildcard bench/bench_*.c)
 ifeq ($(MODE),tsan)
 TEST_SRC := $(filter-out $(foreach m,core objects manifest kube prometheus snapshot deploy rest plan replay cli docs,test/unit/$(m)/%),$(TEST_SRC))
 FUZZ_SRC :=
+# Stories in which the loop, the store's thread and the server's threads are all at work.
+THREADED := $(foreach t,scenario/test_serve scenario/test_render scenario/test_rest scenario/test_rotate fault/test_doors fault/test_operation,test/$(t).c)
+ifdef THREADED_ONLY
+TEST_SRC := $(filter test/unit/% $(THREADED),$(TEST_SRC))
+endif
 endif
 
 obj       = $(1:%.c=$(OUT)/%.o)
@@ -287,6 +292,18 @@ asan: ## the tests under the address and undefined behaviour sanitizers
 
 tsan: ## the tests under the thread sanitizer (one a processor and one more: it slows what waits for time)
 	@JOBS=$$(($$(nproc) + 1)) $(MAKE) --no-print-directory test MODE=tsan
+
+tsan-threads: ## the thread sanitizer where threads begin: unit tests that link them, and stories of the whole program
+	@JOBS=$$(($$(nproc) * 3)) LINKS=pthread_create THREADED_ONLY=1 $(MAKE) --no-print-directory test MODE=tsan
+
+gate: ## what decides whether a commit becomes part of halflife: .ci/run
+	@.ci/packages clang clang-format git curl
+	@test/steps gate
+
+verify: ## all that the gate leaves out, for hours, or some of it (STEPS="e2e node"); goes on where it was stopped
+	@.ci/packages clang git debootstrap ip jq
+	@test/steps verify $(STEPS)
+.PHONY: gate verify tsan-threads
 
 docs: ## write the lists that pages, manual, the chart's schema and CRDs have from the program's tables and --help
 	@.ci/packages

@@ -16,21 +16,62 @@ import (
 	"halflife.dev/cluster/stage"
 )
 
-// e2e runs the scenarios of those names, or all.
+// e2e runs the scenarios of those names, or all. After --again, one that fails is run once more, alone, on a control plane
+// of its own: what passes then is told as flaky, with why it failed at first, and is no failure.
 func e2e(names []string) error {
+	again := len(names) > 0 && names[0] == "--again"
+	if again {
+		names = names[1:]
+	}
 	if scenario.All.NeedArgo(names) { // now, not while others wait for their minutes
 		if _, err := buildAll(); err != nil {
 			return err
 		}
 	}
-	return withPlanes(func(begin func(string) (*stage.World, error)) error {
-		failed, err := scenario.All.Run(names, begin, os.Stdout)
-		if err == nil && failed > 0 {
-			err = fmt.Errorf("%d scenarios failed", failed)
+	failed, err := onPlanes(names)
+	if !again || err != nil {
+		return errors.Join(err, countFailed(len(failed)))
+	}
+	red := 0
+	for _, first := range failed {
+		fmt.Printf("\n%s once more, alone:\n", first.Name)
+		second, err := onPlanes([]string{first.Name})
+		if err != nil {
+			return err
+		}
+		if len(second) > 0 {
+			red++
+		} else {
+			fmt.Printf("flaky: %s: passed alone, and failed at first: %s\n%s", first.Name, first.Why, first.Said)
+		}
+	}
+	return countFailed(red)
+}
+
+func countFailed(count int) error {
+	if count == 0 {
+		return nil
+	}
+	return fmt.Errorf("%d scenarios failed", count)
+}
+
+// onPlanes runs the scenarios of those names, or all, on control planes that end with it, and returns those that failed.
+// The logs are kept if there are any.
+func onPlanes(names []string) (failed []stage.Failure, err error) {
+	err = withPlanes(func(begin func(string) (*stage.World, error)) error {
+		var err error
+		if failed, err = scenario.All.Run(names, begin, os.Stdout); err == nil && len(failed) > 0 {
+			err = errFailed
 		}
 		return err
 	})
+	if errors.Is(err, errFailed) {
+		err = nil
+	}
+	return failed, err
 }
+
+var errFailed = errors.New("scenarios failed")
 
 // ender is what a run starts and has to end. Stop ends it also while it starts, which fails then, and returns when it is
 // gone, whoever else ends it too.

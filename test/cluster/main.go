@@ -17,7 +17,7 @@ import (
 	"halflife.dev/cluster/usage"
 )
 
-const misuse = "usage: build | up | down | e2e [scenario...] | chart | peer | node-up | node-down | e2e-node [scenario...]"
+const misuse = "usage: build [control-plane] | up | down | e2e [--again] [scenario...] | chart | peer | node-up | node-down | e2e-node [scenario...]"
 
 func main() {
 	if len(os.Args) < 2 {
@@ -26,15 +26,7 @@ func main() {
 	var err error
 	switch os.Args[1] {
 	case "build": // what e2e runs, ahead of it
-		if _, err = buildAll(); err == nil {
-			err = scenario.BuildPeer(root())
-		}
-		if err == nil {
-			err = buildKubelet()
-		}
-		if err == nil {
-			_, err = buildHelm()
-		}
+		err = build(os.Args[2:])
 	case "up":
 		err = up()
 	case "down":
@@ -114,6 +106,25 @@ func down() error {
 	if err == nil {
 		fmt.Fprintf(os.Stderr, "%d processes ended\n", count)
 	}
+	return err
+}
+
+// build builds what the scenarios of the gate need, or all of them.
+func build(what []string) error {
+	if len(what) > 0 && what[0] == "control-plane" {
+		_, err := programs.Build(module(), programs.ControlPlane, os.Stderr)
+		return err
+	}
+	if _, err := buildAll(); err != nil {
+		return err
+	}
+	if err := scenario.BuildPeer(root()); err != nil {
+		return err
+	}
+	if err := buildKubelet(); err != nil {
+		return err
+	}
+	_, err := buildHelm()
 	return err
 }
 

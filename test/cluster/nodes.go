@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -172,9 +173,6 @@ func e2eNode(names []string) error {
 			return w, both.Stop, nil
 		}
 		failed, err := scenario.All.RunOnNodes(names, begin, os.Stdout)
-		if err == nil && failed > 0 {
-			err = fmt.Errorf("%d scenarios failed", failed)
-		}
-		return err
+		return errors.Join(err, countFailed(len(failed)))
 	})
 }

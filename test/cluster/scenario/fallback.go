@@ -91,9 +91,9 @@ func fallback(t *stage.T) {
 		}
 		took := createPod(t, "alone")
 		if c.full {
-			t.Check(deployed(t, false, c.limit+promptly))
+			t.Check(deployed(t, false, c.limit+stage.Scaled(promptly)))
 		}
-		if took > c.limit+promptly {
+		if took > c.limit+stage.Scaled(promptly) {
 			t.Fatalf("%s: a pod was created after %s", c.how, took)
 		}
 		if s != nil {
@@ -125,9 +125,9 @@ func plain(t *stage.T) *stage.Stub {
 
 // createPod makes a bare pod, and tells how long that took; it must ask for what its owner wrote.
 func createPod(t *stage.T, name string) time.Duration {
-	began := time.Now()
+	began := stage.Begin()
 	made, err := t.Post(t.Path("pods", ""), stage.BarePod(t.Meta(name)))
-	took := time.Since(began)
+	took := began.Took()
 	t.Check(err)
 	t.CheckUnchanged("pod "+name, made.Object("spec"), made)
 	t.Check(t.Delete(t.Path("pods", name) + "?gracePeriodSeconds=0"))
@@ -140,11 +140,11 @@ func deployed(t *stage.T, halved bool, limit time.Duration) error {
 	want := map[bool]string{true: "1", false: "2"}[halved]
 	defer t.Ctl("-n", t.NS, "delete", "deployment", "--all", "--cascade=foreground")
 	for _, name := range []string{"at-pod", "at-workload"} {
-		began := time.Now()
+		began := stage.Begin()
 		if _, err := t.Post(t.Path("deployments", ""), t.NewDeployment(name, 1, stage.App())); err != nil {
 			return err
 		}
-		if took := time.Since(began); took > limit {
+		if took := began.Took(); took > limit {
 			return fmt.Errorf("deployment %s was created after %s", name, took)
 		}
 		if _, err := t.Merge(t.Path("deployments", name), M{"metadata": M{"labels": M{"touched": "yes"}}}); err != nil {

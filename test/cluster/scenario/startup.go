@@ -97,7 +97,7 @@ func servedFor(t *stage.T, mark int64) time.Duration {
 // again while it starts. Of 200 pods that start at once, each is at its target within two intervals of that.
 func startupInPlace(t *stage.T) {
 	const many, after = 200, 20 * time.Second
-	within := 2*stage.Interval + 5*time.Second // two intervals, and the time to look at all of them
+	within := stage.Scaled(2*stage.Interval + 5*time.Second) // two intervals, and the time to look at all of them
 	t.Namespace()
 	t.Profile(startupProfile("InPlace", "1h"))
 	t.Apply(t.NewDeployment("web", 2, stage.App()))

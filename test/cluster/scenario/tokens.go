@@ -154,7 +154,7 @@ func revoked(t *stage.T, token map[string]string) {
 		}
 		return nil
 	})
-	gone := time.Now()
+	gone := stage.Begin()
 	t.Ctl("-n", t.NS, "delete", "serviceaccount/leaver", "secret/bound", "rolebinding/viewer")
 	t.Ctl("-n", t.NS, "delete", "pod/bound", "--now")
 	type stop struct {
@@ -171,12 +171,12 @@ func revoked(t *stage.T, token map[string]string) {
 				for {
 					answer, err := t.Ask(h, token[who], "GET", path, "")
 					if err == nil && answer.Code == want {
-						stops <- stop{who, h.Command, time.Since(gone)}
+						stops <- stop{who, h.Command, gone.Took()}
 						return
 					}
-					if err != nil || answer.Code != 200 || time.Since(gone) > verdicts+apiserver+promptly {
+					if err != nil || answer.Code != 200 || gone.Took() > verdicts+apiserver+stage.Scaled(promptly) {
 						failures <- fmt.Sprintf("'%s' at %s: HTTP %d after %s, not %d: %v", who, h.Command, answer.Code,
-							time.Since(gone), want, err)
+							gone.Took(), want, err)
 						return
 					}
 					time.Sleep(250 * time.Millisecond)
@@ -191,7 +191,7 @@ func revoked(t *stage.T, token map[string]string) {
 		t.Fatalf("%s", text)
 	}
 	for s := range stops {
-		if s.who == "viewer" && s.after > verdicts+promptly { // the API server keeps no word on who may what
+		if s.who == "viewer" && s.after > verdicts+stage.Scaled(promptly) { // the API server keeps no word on who may what
 			t.Fatalf("a permission taken away counted %s at %s", s.after, s.where)
 		}
 		t.Notef("'%s' stopped working at %s after %.1f s", s.who, s.where, s.after.Seconds())

@@ -16,12 +16,13 @@ const (
 	onTheirs = 2  // control planes for those that want one to themselves, beside what the other two are when they are done
 )
 
-// Run runs the scenarios of those names (none: all). It prints a line for each as it ends, then the sum. Each world comes
-// from a control plane of its own, which begins only when it is needed.
-func (s Suite) Run(names []string, begin func(plane string) (*World, error), out io.Writer) (failed int, err error) {
+// Run runs the scenarios of those names (none: all) and returns those that failed. It prints a line for each as it ends,
+// then the sum. Each world comes from a control plane of its own, which begins only when it is needed.
+func (s Suite) Run(names []string, begin func(plane string) (*World, error), out io.Writer) (failed []Failure, err error) {
 	if err := s.known(names, NoHalflife, Learner, REST, Alone); err != nil {
-		return 0, err
+		return nil, err
 	}
+	Slowness()
 	r := &runner{suite: s, out: out, names: names, queue: s.pick(Alone, names), began: time.Now()}
 	type play struct {
 		plane string
@@ -116,12 +117,15 @@ type runner struct {
 	names []string
 	began time.Time
 
-	mu             sync.Mutex
-	queue          []Scenario // of alone
-	passed, failed int
-	took           []duration
-	failures       []string // why, by name
+	mu     sync.Mutex
+	queue  []Scenario // of alone
+	passed int
+	failed []Failure
+	took   []duration
 }
+
+// Failure is a scenario that failed: why, and what halflife said of it.
+type Failure struct{ Name, Why, Said string }
 
 type duration struct {
 	name string
@@ -157,8 +161,7 @@ func (r *runner) tell(t *T, err error, took time.Duration) {
 	verdict := "passed"
 	if err != nil {
 		verdict = "FAILED"
-		r.failed++
-		r.failures = append(r.failures, t.Name+": "+indented(err.Error(), "    "))
+		r.failed = append(r.failed, Failure{t.Name, indented(err.Error(), "    "), said(t)})
 	} else {
 		r.passed++
 	}
@@ -167,12 +170,18 @@ func (r *runner) tell(t *T, err error, took time.Duration) {
 		fmt.Fprintf(r.out, "    %s\n", note)
 	}
 	if err != nil {
-		fmt.Fprintf(r.out, "    %s\n", indented(err.Error(), "    "))
-		for _, h := range t.Halflives() {
-			said := h.Said(t.NS, 15)
-			fmt.Fprintf(r.out, "    halflife %s said of it:\n      %s\n", h.Command, indented(said, "      "))
-		}
+		f := r.failed[len(r.failed)-1]
+		fmt.Fprintf(r.out, "    %s\n%s", f.Why, f.Said)
 	}
+}
+
+// said returns the last that each halflife of a scenario logged of its namespace.
+func said(t *T) string {
+	var all strings.Builder
+	for _, h := range t.Halflives() {
+		fmt.Fprintf(&all, "    halflife %s said of it:\n      %s\n", h.Command, indented(h.Said(t.NS, 15), "      "))
+	}
+	return all.String()
 }
 
 // indented has what follows the first line stand under it.
@@ -186,8 +195,8 @@ func (r *runner) sum() {
 		fmt.Fprintf(r.out, " %s %.0f", d.name, d.Seconds())
 	}
 	fmt.Fprintln(r.out)
-	for _, why := range r.failures {
-		fmt.Fprintf(r.out, "FAILED: %s\n", why)
+	for _, f := range r.failed {
+		fmt.Fprintf(r.out, "FAILED: %s: %s\n", f.Name, f.Why)
 	}
-	fmt.Fprintf(r.out, "%d passed, %d failed\n", r.passed, r.failed)
+	fmt.Fprintf(r.out, "%d passed, %d failed\n", r.passed, len(r.failed))
 }

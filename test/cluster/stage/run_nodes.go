@@ -17,10 +17,11 @@ const nodeSpans = 2
 type BeginNode func(name string, set node.Settings) (*World, func(), error)
 
 // RunOnNodes is Run for the scenarios that need a real node.
-func (s Suite) RunOnNodes(names []string, begin BeginNode, out io.Writer) (failed int, err error) {
+func (s Suite) RunOnNodes(names []string, begin BeginNode, out io.Writer) (failed []Failure, err error) {
 	if err := s.known(names, OnNode, OwnNode); err != nil {
-		return 0, err
+		return nil, err
 	}
+	Slowness()
 	r := &runner{suite: s, out: out, names: names, queue: s.pick(OwnNode, names), began: time.Now()}
 	tracks := []func() error{}
 	if len(s.pick(OnNode, names)) > 0 {

@@ -42,8 +42,9 @@ func (t *T) Notef(format string, args ...any) {
 	t.notes = append(t.notes, fmt.Sprintf(format, args...))
 }
 
-// Eventually asks until there is no error, for limit at most. It asks less often what takes long.
+// Eventually asks until there is no error, for limit at most, scaled to this machine. It asks less often what takes long.
 func (t *T) Eventually(what string, limit time.Duration, ask func() error) {
+	limit = Scaled(limit)
 	deadline := time.Now().Add(limit)
 	for {
 		asked := time.Now()
