@@ -155,14 +155,17 @@ $(OUT)/burn: $(OUT)/test/node/burn.o
 	$(call say,LD,$@)
 	$(Q)$(CC) -static -pthread $(LDFLAGS) $^ -o $@
 
-# A clock of their own for programs that are compared: test/golden.
-$(OUT)/pace: $(OUT)/test/pace/pace.o
-$(OUT)/pace.so: $(OUT)/test/pace/preload.o
-$(OUT)/dump-database: $(OUT)/test/pace/dump.o
-$(OUT)/test/pace/preload.o: CFLAGS += -fPIC -U_FORTIFY_SOURCE
-$(OUT)/pace $(OUT)/pace.so $(OUT)/dump-database:
+# A clock of their own for tests that wait, and for programs that are compared (test/golden): the same in every mode, for
+# a library that is loaded before a sanitizer's cannot have one itself.
+PACE := build/pace
+PACE_CFLAGS := -std=gnu17 -D_GNU_SOURCE -O2 -g -pthread -U_FORTIFY_SOURCE $(filter-out -Wundef,$(WARN))
+$(PACE)/pace: test/pace/pace.c test/pace/pace.h
+$(PACE)/pace.so: test/pace/preload.c test/pace/pace.h
+$(PACE)/dump-database: test/pace/dump.c
+$(PACE)/pace $(PACE)/pace.so $(PACE)/dump-database:
 	$(call say,LD,$@)
-	$(Q)$(CC) $(if $(filter %.so,$@),-shared,$(OUR_LDFLAGS)) $(LDFLAGS) $^ $(LIB_LINK) -o $@
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(PACE_CFLAGS) $(if $(filter %.so,$@),-shared -fPIC) $< $(if $(filter %database,$@),-lsqlite3) -o $@
 
 $(BENCHES): $(OUT)/%: $(OUT)/%.o $(TEST_LIBS)
 	$(call say,LD,$@)
@@ -178,7 +181,7 @@ test: ## unit, scenario and fault tests (installs what is missing first)
 	@.ci/packages curl
 	@$(MAKE) --no-print-directory test-run MODE=$(if $(filter release,$(MODE)),debug,$(MODE))
 
-test-run: $(TESTS) $(FUZZERS) $(PROGRAM) $(FAKE)
+test-run: $(TESTS) $(FUZZERS) $(PROGRAM) $(FAKE) $(PACE)/pace $(PACE)/pace.so
 	@test/run $(OUT)
 
 check: check-core check-layers check-names check-counts check-crds check-alerts check-format ## everything that gates: purity, layers, counts, format, tests with both compilers' warnings as errors
@@ -283,7 +286,7 @@ golden-record: ## what halflife answers, into build/golden (or GOLDEN; ONLY=text
 golden: ## compare with what golden-record wrote
 	@.ci/packages curl
 	@$(MAKE) --no-print-directory golden-run MODE=debug GOLDEN_DO=compare
-golden-run: $(PROGRAM) $(FAKE) $(filter $(OUT)/test/scenario/%,$(TESTS)) $(OUT)/pace $(OUT)/pace.so $(OUT)/dump-database
+golden-run: $(PROGRAM) $(FAKE) $(filter $(OUT)/test/scenario/%,$(TESTS)) $(addprefix $(PACE)/,pace pace.so dump-database)
 	@OUT=$(OUT) ONLY=$(ONLY) test/golden $(GOLDEN_DO) $(GOLDEN)
 .PHONY: golden golden-record golden-run
 
@@ -296,6 +299,10 @@ tsan: ## the tests under the thread sanitizer (one a processor and one more: it 
 tsan-threads: ## the thread sanitizer where threads begin: unit tests that link them, and stories of the whole program
 	@JOBS=$$(($$(nproc) * 3)) LINKS=pthread_create THREADED_ONLY=1 $(MAKE) --no-print-directory test MODE=tsan
 
+freeze: ## the tests, each of which now and then stands still for 8 or 12 seconds, ROUNDS times (1)
+	@for i in $$(seq $(or $(ROUNDS),1)); do \
+		JOBS=$$(($$(nproc) * 15)) TEST_SECONDS=1800 UNDER=test/freeze $(MAKE) --no-print-directory test || exit 1; done
+
 gate: ## what decides whether a commit becomes part of halflife: .ci/run
 	@.ci/packages clang clang-format git curl
 	@test/steps gate
@@ -303,7 +310,7 @@ gate: ## what decides whether a commit becomes part of halflife: .ci/run
 verify: ## all that the gate leaves out, for hours, or some of it (STEPS="e2e node"); goes on where it was stopped
 	@.ci/packages clang git debootstrap ip jq
 	@test/steps verify $(STEPS)
-.PHONY: gate verify tsan-threads
+.PHONY: freeze gate verify tsan-threads
 
 docs: ## write the lists that pages, manual, the chart's schema and CRDs have from the program's tables and --help
 	@.ci/packages

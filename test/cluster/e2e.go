@@ -21,7 +21,9 @@ import (
 func e2e(names []string) error {
 	again := len(names) > 0 && names[0] == "--again"
 	if again {
-		names = names[1:]
+		if names = names[1:]; len(names) == 0 {
+			return errors.New("--again goes before names of scenarios")
+		}
 	}
 	if scenario.All.NeedArgo(names) { // now, not while others wait for their minutes
 		if _, err := buildAll(); err != nil {
@@ -45,6 +47,7 @@ func e2e(names []string) error {
 			fmt.Printf("flaky: %s: passed alone, and failed at first: %s\n%s", first.Name, first.Why, first.Said)
 		}
 	}
+	fmt.Printf("%d passed, %d failed\n", len(names)-red, red)
 	return countFailed(red)
 }
 

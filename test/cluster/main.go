@@ -17,7 +17,7 @@ import (
 	"halflife.dev/cluster/usage"
 )
 
-const misuse = "usage: build [control-plane] | up | down | e2e [--again] [scenario...] | chart | peer | node-up | node-down | e2e-node [scenario...]"
+const misuse = "usage: build [control-plane] | up | down | e2e [[--again] scenario...] | chart | peer | node-up | node-down | e2e-node [scenario...]"
 
 func main() {
 	if len(os.Args) < 2 {

@@ -26,7 +26,7 @@
 
 #include "pace.h"
 
-enum { A_SECOND = 1000000000, APART_NS = 1000000, THREADS = 4096, PROCESSORS = 2 };
+enum { A_SECOND = 1000000000, APART_NS = 250000, PAUSE_NS = 4000000, THREADS = 4096, PROCESSORS = 2 };
 static const int64_t began_mono_ns = 10000000ll * A_SECOND, began_wall_ns = 1772600767ll * A_SECOND;
 
 struct look {
@@ -38,12 +38,51 @@ struct look {
         bool asleep; /* all of them */
 };
 
-static size_t read_small(const char *path, char *ret, size_t room)
+/* A thread's files in /proc are kept open: to open one costs more than to read it. */
+struct watched {
+        int tid, status, children; /* tid 0: free */
+        bool seen;                 /* by this look */
+};
+static struct watched watched[THREADS];
+static int watched_count;
+
+static int open_of(int pid, int tid, const char *name)
 {
-        int fd = open(path, O_RDONLY | O_CLOEXEC);
-        ssize_t len = fd < 0 ? -1 : read(fd, ret, room - 1);
-        if (fd >= 0)
-                close(fd);
+        char path[64];
+        snprintf(path, sizeof path, "/proc/%d/task/%d/%s", pid, tid, name);
+        return open(path, O_RDONLY | O_CLOEXEC);
+}
+
+static void watched_close(struct watched *w)
+{
+        if (w->status >= 0)
+                close(w->status);
+        if (w->children >= 0)
+                close(w->children);
+        w->tid = 0;
+}
+
+static struct watched *watched_of(int pid, int tid)
+{
+        struct watched *w = NULL;
+        for (int i = 0; i < watched_count; i++) {
+                if (watched[i].tid == tid)
+                        return &watched[i];
+                if (!watched[i].tid)
+                        w = &watched[i];
+        }
+        if (!w && watched_count == THREADS)
+                return NULL;
+        if (!w)
+                w = &watched[watched_count++];
+        *w = (struct watched){
+                .tid = tid, .status = open_of(pid, tid, "status"), .children = open_of(pid, tid, "children")};
+        return w;
+}
+
+static size_t read_again(int fd, char *ret, size_t room)
+{
+        ssize_t len = fd < 0 ? -1 : pread(fd, ret, room - 1, 0);
         ret[len > 0 ? len : 0] = '\0';
         return len > 0 ? (size_t)len : 0;
 }
@@ -54,45 +93,56 @@ static unsigned long number_of(const char *text, const char *name)
         return at ? strtoul(at + strlen(name), NULL, 10) : 0;
 }
 
-static void look_at_thread(struct look *l, int pid, int tid)
+static void look_at_thread(struct look *l, int pid, struct watched *w)
 {
-        char path[64], text[4096];
-        snprintf(path, sizeof path, "/proc/%d/task/%d/status", pid, tid);
-        if (!read_small(path, text, sizeof text))
+        char text[4096];
+        if (!read_again(w->status, text, sizeof text)) { /* it has ended */
+                watched_close(w);
                 return;
+        }
         const char *state = strstr(text, "\nState:\t");
         char is = state ? state[8] : 'R';
         if (is == 'Z' || is == 'X' || l->count == THREADS)
                 return;
         l->asleep &= is == 'S';
         l->at[l->count].pid = pid;
-        l->at[l->count].tid = tid;
+        l->at[l->count].tid = w->tid;
         l->at[l->count++].switches =
                 number_of(text, "\nvoluntary_ctxt_switches:") + number_of(text, "\nnonvoluntary_ctxt_switches:");
+}
+
+static void look_at(struct look *l, int pid);
+
+static void look_at_children(struct look *l, const struct watched *w)
+{
+        char text[8192];
+        read_again(w->children, text, sizeof text);
+        for (char *at = text, *next; *at; at = next) {
+                int child = (int)strtol(at, &next, 10);
+                if (child <= 0)
+                        break;
+                look_at(l, child);
+                while (*next == ' ')
+                        next++;
+        }
 }
 
 /* A process, its threads and, by the file of each thread, its children. */
 static void look_at(struct look *l, int pid)
 {
-        char path[64], text[8192];
+        char path[64];
         snprintf(path, sizeof path, "/proc/%d/task", pid);
         DIR *d = opendir(path);
         for (struct dirent *e; d && (e = readdir(d));) {
                 int tid = atoi(e->d_name);
-                if (tid <= 0)
+                struct watched *w = tid > 0 ? watched_of(pid, tid) : NULL;
+                if (!w)
                         continue;
+                w->seen = true;
                 if (pid != getpid())
-                        look_at_thread(l, pid, tid);
-                snprintf(path, sizeof path, "/proc/%d/task/%d/children", pid, tid);
-                read_small(path, text, sizeof text);
-                for (char *at = text, *next; *at; at = next) {
-                        int child = (int)strtol(at, &next, 10);
-                        if (child <= 0)
-                                break;
-                        look_at(l, child);
-                        while (*next == ' ')
-                                next++;
-                }
+                        look_at_thread(l, pid, w);
+                if (w->tid)
+                        look_at_children(l, w);
         }
         if (d)
                 closedir(d);
@@ -102,7 +152,12 @@ static void look(struct look *l)
 {
         l->count = 0;
         l->asleep = true;
+        for (int i = 0; i < watched_count; i++)
+                watched[i].seen = false;
         look_at(l, getpid());
+        for (int i = 0; i < watched_count; i++)
+                if (watched[i].tid && !watched[i].seen)
+                        watched_close(&watched[i]);
 }
 
 static bool same(const struct look *a, const struct look *b)
@@ -192,6 +247,7 @@ static int drive(struct pace_page *page, pid_t child, long seconds)
 {
         static struct look before, now;
         struct timespec t;
+        long busy = APART_NS; /* those who work are looked at again after a while, which grows */
         clock_gettime(CLOCK_MONOTONIC, &t);
         for (time_t end = t.tv_sec + seconds; t.tv_sec < end; clock_gettime(CLOCK_MONOTONIC, &t)) {
                 int status;
@@ -201,9 +257,11 @@ static int drive(struct pace_page *page, pid_t child, long seconds)
                                 return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
                 look(&before);
                 if (!before.asleep) {
-                        pause_ns(500000);
+                        pause_ns(busy);
+                        busy = busy < PAUSE_NS ? 2 * busy : PAUSE_NS;
                         continue;
                 }
+                busy = APART_NS;
                 pause_ns(APART_NS);
                 machine_flush();
                 look(&now);

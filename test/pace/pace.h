@@ -4,8 +4,8 @@
  * one, and nobody waits for an hour that is only meant.
  *
  * pace.so (LD_PRELOAD) answers for clocks and timed waits inside each process; the program pace moves the clock. Both
- * share this page of memory, a file named by $PACE. Chance is taken away too: whoever asks the kernel for random bytes
- * gets the same ones whenever he asks, and each process others.
+ * share this page of memory, a file named by $PACE. With $PACE_NO_CHANCE set, chance is taken away too: the kernel's
+ * random bytes are the same ones whenever they are asked for, and others in each process.
  */
 #ifndef HALFLIFE_TEST_PACE_H
 #define HALFLIFE_TEST_PACE_H

@@ -5,13 +5,13 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 /* after its needs */
 #include <cmocka.h>
 
 #include "../support/live_defaults.h"
+#include "../support/stepped_clock.h"
 #include "../support/story.h"
 #include "../support/tmp.h"
 #include "control/parts.h"
@@ -22,16 +22,6 @@
 
 enum { LONG_MS = 30000 };
 static const int64_t year_s = 365 * (int64_t)86400;
-static _Thread_local int64_t stepped_s;
-
-/* In front of the C library's. */
-int clock_gettime(clockid_t id, struct timespec *ret)
-{
-        int rc = (int)syscall(SYS_clock_gettime, id, ret);
-        if (id == CLOCK_REALTIME)
-                ret->tv_sec += stepped_s;
-        return rc;
-}
 
 struct stage {
         struct fake *f;
@@ -128,17 +118,18 @@ static void test_steps(void **state)
         story_do(s.f, &s.story, &(struct step)DELETE("deployments/old"));
         cycles_learn(&s, 2);
 
-        stepped_s = -3600; /* waits go on, and nothing is lost */
+        stepped_clock_s = -3600; /* waits go on, and nothing is lost */
         cycles_learn(&s, 4);
         assert_true(clock_skew_is_apart(controller_parts(s.c)->skew));
         check(&s, REC, "status.state", "Ready");
         check(&s, REC, "status.conditions[Applied].reason", "Cooldown");
         changed_once(&s);
-        stepped_s = 0;
+        stepped_clock_s = 0;
         cycles_learn(&s, 2);
         assert_false(clock_skew_is_apart(controller_parts(s.c)->skew));
 
-        stepped_s = year_s; /* a sample of a year ago is none for the present: nothing is changed, nothing forgotten */
+        stepped_clock_s =
+                year_s; /* a sample of a year ago is none for the present: nothing is changed, nothing forgotten */
         await(&s, REC, "status.state", "Stale");
         cycles_learn(&s, 4);
         assert_true(clock_skew_is_apart(controller_parts(s.c)->skew));
@@ -148,7 +139,7 @@ static void test_steps(void **state)
                             ->histories);
         changed_once(&s);
 
-        stepped_s = 0;
+        stepped_clock_s = 0;
         await(&s, REC, "status.state", "Ready");
         cycles_learn(&s, 3);
         check(&s, REC, "status.conditions[Applied].reason", "Cooldown");

@@ -5,13 +5,13 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 /* after its needs */
 #include <cmocka.h>
 
 #include "../support/live_defaults.h"
+#include "../support/stepped_clock.h"
 #include "../support/store_image.h"
 #include "../support/story.h"
 #include "../support/tmp.h"
@@ -24,16 +24,6 @@
 /* Known before: workloads that were watched for ten minutes. Churned: those of one sample. */
 enum { LONG_MS = 60000, KNOWN = NAMESPACE_GONE_TARGETS - 50, CHURNED = 100 };
 enum { BEYOND = KNOWN + CHURNED + 1 - NAMESPACE_GONE_TARGETS };
-static _Thread_local int64_t stepped_s;
-
-/* In front of the C library's. */
-int clock_gettime(clockid_t id, struct timespec *ret)
-{
-        int rc = (int)syscall(SYS_clock_gettime, id, ret);
-        if (id == CLOCK_REALTIME)
-                ret->tv_sec += stepped_s;
-        return rc;
-}
 
 struct stage {
         struct fake *f;
@@ -130,7 +120,7 @@ static void cycles_pass(struct stage *s, int more)
 
 static void step_clocks(struct stage *s, int64_t ms)
 {
-        stepped_s += ms / SECOND_MS;
+        stepped_clock_s += ms / SECOND_MS;
         cycles_pass(s, 2);
 }
 

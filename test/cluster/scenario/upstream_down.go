@@ -156,7 +156,7 @@ func (s *deserted) otherwiseVouched(url string) {
 // Stale before, as one whose pods run on without samples does. (The learner writes no more, so nothing else changes.)
 func (s *deserted) hourPasses() {
 	t := s.t
-	sampled := map[string]string{}
+	first := map[string]string{} // each has one; the last sample of what is young is not told
 	for _, name := range []string{"ready", "stale", "held", "young"} {
 		rec, err := t.Rec("deployment-" + name)
 		t.Check(err)
@@ -169,14 +169,14 @@ func (s *deserted) hourPasses() {
 		}
 		_, err = t.Merge(t.Path("recommendations", "deployment-"+name)+"/status", M{"status": status})
 		t.Check(err)
-		sampled[name] = kube.Object(status).Text("lastSample")
+		first[name] = kube.Object(status).Text("firstSample")
 	}
 	t.Eventually("the replicas have seen it", stage.Soon, func() error {
 		for i := range s.replicas {
-			for name, want := range sampled {
+			for name, want := range first {
 				answer, err := s.to(i, "GET", s.path("/workloads/deploy/"+name), "")
-				if err == nil && answer.Object().Text("status", "lastSample") != want {
-					err = fmt.Errorf("HTTP %d, without a last sample of %s: %s", answer.Code, want, answer.Body)
+				if err == nil && answer.Object().Text("status", "firstSample") != want {
+					err = fmt.Errorf("HTTP %d, without a first sample of %s: %s", answer.Code, want, answer.Body)
 				}
 				if err != nil {
 					return err

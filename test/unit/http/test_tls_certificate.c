@@ -2,6 +2,7 @@
  * Certificates that change while the listener is open: files swapped as mounted Secrets are, halves written one after
  * the other, pairs that do not fit, and pairs handed over in memory; and none of it costs a request.
  */
+#include <poll.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -169,6 +170,7 @@ static void *press(void *arg)
                 curl_easy_getinfo(c, CURLINFO_RESPONSE_CODE, &status);
                 l->done++;
                 l->failed += rc != CURLE_OK || status != 200;
+                (void)poll(NULL, 0, 1); /* by the clock of test/pace time passes only while all wait */
         }
         curl_slist_free_all(headers);
         curl_easy_cleanup(c);
@@ -218,12 +220,12 @@ static void test_rotation_under_load(void **state)
         for (int i = 1; i <= 3; i++) {
                 mount_pair(100 + i, cert(i % 2), key(i % 2));
                 wanted_renewals = i;
-                assert_true(stand_until(&s, renewed, 10000));
+                assert_true(stand_until(&s, renewed, 120000));
                 assert_true(shown_by(&s, i % 2));
                 assert_false(shown_by(&s, (i + 1) % 2));
         }
         mount_pair(200, cert(0), key(1));
-        assert_true(stand_until(&s, in_trouble, 10000));
+        assert_true(stand_until(&s, in_trouble, 120000));
         assert_true(shown_by(&s, 1)); /* the old one */
         struct err err = {0};
         for (int i = 0; i < 100; i++)
@@ -292,7 +294,7 @@ static void test_half_a_handshake(void **state)
                 wire_say(fd[i], starts[i]);
         }
         for (int i = 0; i < N; i++) {
-                mem_free(wire_hear(fd[i], NULL, 10000, &ended));
+                mem_free(wire_hear(fd[i], NULL, 120000, &ended));
                 assert_true(ended);
                 close(fd[i]);
         }

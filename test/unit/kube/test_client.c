@@ -827,6 +827,7 @@ static void a_lookup_asks_while_it_has_to(void **state)
                         kind_lookup_heard(&l, row[i].does == FAIL ? ERR_NOTFOUND : 0);
                 while (l.asking)
                         loop_turn(w.loop, 1000);
+                loop_turn(w.loop, 1); /* the next asks later */
                 if (f.done - done != row[i].answers || w.peer->requests - before != row[i].requests ||
                     l.state != row[i].then)
                         fail_msg("row %zu: %d answers, %d requests, state %d", i, f.done - done,

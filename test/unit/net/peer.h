@@ -12,7 +12,6 @@
 #include <gnutls/x509.h>
 #include <poll.h>
 #include <pthread.h>
-#include <sched.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -259,7 +258,7 @@ static inline int peer_accept(const struct peer *p)
 {
         int fd;
         while ((fd = accept(p->listener, NULL, NULL)) < 0 && errno == EMFILE)
-                sched_yield();
+                (void)poll(NULL, 0, 1);
         return fd;
 }
 
