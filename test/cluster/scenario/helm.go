@@ -39,8 +39,7 @@ func helm(t *stage.T) {
 	install := []string{"install", "halflife", stage.Chart(t.Root), "-n", stage.OwnNamespace, "--create-namespace",
 		"--set", "admission.enabled=true,inPlace.enabled=true,persistence.enabled=false"}
 	t.CheckSays(t.Helm(install...), "It changes nothing until a Profile says so")
-	crds := []string{"clusterprofiles.halflife.dev", "profiles.halflife.dev", "recommendations.halflife.dev"}
-	t.Ctl(append([]string{"wait", "--for=condition=Established", "--timeout=300s", "crd"}, crds...)...)
+	t.Served(stage.OwnCRDs...)
 	before := lowerWeb(t)
 	rec := t.RecIn("deployment-web", "Ready", stage.Soon)
 

@@ -116,7 +116,7 @@ func managed(t *stage.T) {
 			"names": M{"plural": "databases", "singular": "database", "kind": "Database"},
 			"versions": L{M{"name": "v1", "served": true, "storage": true, "schema": M{"openAPIV3Schema": M{
 				"type": "object", "x-kubernetes-preserve-unknown-fields": true}}}}}})
-	t.Ctl("wait", "--for=condition=Established", "--timeout=300s", "crd/databases.example.com")
+	t.Served("databases.example.com")
 	defer func() { _, _ = t.Kubectl.Run("", "delete", "crd", "databases.example.com", "--wait=false") }()
 	var db kube.Object
 	t.Eventually("the operator's object", stage.Soon, func() (err error) {

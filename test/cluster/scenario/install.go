@@ -19,8 +19,7 @@ func install(t *stage.T) {
 			_, _ = t.Kubectl.Run("", "delete", "crd", plural+".monitoring.coreos.com", "--wait=false")
 		}
 	}()
-	t.Ctl("wait", "--for=condition=Established", "--timeout=300s", "crd", "servicemonitors.monitoring.coreos.com",
-		"prometheusrules.monitoring.coreos.com")
+	t.Served("servicemonitors.monitoring.coreos.com", "prometheusrules.monitoring.coreos.com")
 	for _, folder := range []string{"", "/overlays/admission", "/overlays/read-only", "/overlays/monitoring", "/overlays/in-place"} {
 		t.Ctl("apply", "--dry-run=server", "-k", t.Root+"/manifests"+folder)
 	}

@@ -88,7 +88,7 @@ func measurePeers(t *stage.T, sides []*side) {
 // startPeer installs the VPA's CRDs, a VPA that only recommends for each deployment of the fleet, and starts it.
 func startPeer(t *stage.T, recommender, source string) *plane.Process {
 	t.Ctl("apply", "--server-side", "-f", filepath.Join(source, "deploy", "vpa-v1-crd-gen.yaml"))
-	t.Ctl("wait", "--for=condition=Established", "--timeout=300s", "crd", "verticalpodautoscalers.autoscaling.k8s.io")
+	t.Served("verticalpodautoscalers.autoscaling.k8s.io")
 	t.Ctl("create", "namespace", "peer")
 	t.Ctl("-n", "peer", "create", "serviceaccount", "peer")
 	t.Ctl("create", "clusterrolebinding", "peer", "--clusterrole=cluster-admin", "--serviceaccount=peer:peer")

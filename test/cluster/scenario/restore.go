@@ -319,8 +319,7 @@ func reinstall(t *stage.T) {
 	_, _ = t.Kubectl.Run("", "apply", "-k", t.Root+"/manifests")
 	_, _ = t.Kubectl.Run("", "apply", "-f", t.Root+"/manifests/components/in-place/rbac.yaml")
 	_, _ = t.Kubectl.Run("", "-n", stage.OwnNamespace, "scale", "deployment", "--all", "--replicas=0")
-	_, _ = t.Kubectl.Run("", "wait", "--for=condition=Established", "--timeout=300s", "crd",
-		"clusterprofiles.halflife.dev", "profiles.halflife.dev", "recommendations.halflife.dev")
+	t.Served(stage.OwnCRDs...)
 }
 
 // A Deployment goes and comes back under another name: what was learned goes on there, told by who asks, and by its own

@@ -11,7 +11,7 @@ import (
 )
 
 // beforeRotate is the last commit whose replicas made the certificate themselves.
-const beforeRotate = "a1193ce3391b9781f541bdfa009ee3664e50797c"
+const beforeRotate = "ce796b3da49450129448b9e2cbcd4a7d26eeec7b"
 
 // formerRights let a replica of the version before do what its manifests let it do.
 const formerRights = `

@@ -27,7 +27,7 @@ func (t *T) StartArgo() {
 	for _, file := range crds {
 		t.Ctl("apply", "--server-side", "-f", file)
 	}
-	t.waitEstablished("rollouts.argoproj.io", "analysisruns.argoproj.io", "analysistemplates.argoproj.io",
+	t.Served("rollouts.argoproj.io", "analysisruns.argoproj.io", "analysistemplates.argoproj.io",
 		"clusteranalysistemplates.argoproj.io", "experiments.argoproj.io")
 	t.Check(t.Plane.StartBeside("argo-rollouts", t.Plane.Set.Path("rollouts-controller"), 2, func(port []int) []string {
 		return []string{"--kubeconfig=" + t.Plane.Kubeconfig, "--leader-elect=false", "--loglevel=warn", "--qps=200",

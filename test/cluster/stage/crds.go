@@ -2,7 +2,9 @@ package stage
 
 import (
 	_ "embed"
+	"fmt"
 	"strings"
+	"time"
 )
 
 // KruiseKinds are the kinds of OpenKruise that InstallKruise installs.
@@ -30,14 +32,14 @@ func (t *T) InstallKruise() {
 		text := strings.NewReplacer("CloneSet", c.Kind, "clonesets", c.Plural, "cloneset", single, "[clone]", "[kruise-"+single+"]").
 			Replace(kruiseCRD)
 		t.CtlIn(text, "apply", "-f", "-")
-		t.waitEstablished(c.Resource())
+		t.Served(c.Resource())
 	}
 }
 
 // InstallKEDA installs the CustomResourceDefinition of KEDA.
 func (t *T) InstallKEDA() {
 	t.CtlIn(kedaCRD, "apply", "-f", "-")
-	t.Ctl("wait", "--for=condition=Established", "--timeout=300s", "crd", "scaledobjects.keda.sh")
+	t.Served("scaledobjects.keda.sh")
 }
 
 // InstallVPA installs the CustomResourceDefinitions of the Vertical Pod Autoscaler.
@@ -46,7 +48,7 @@ func (t *T) InstallVPA() {
 		_, err := t.Kubectl.Run(vpaCRD, "apply", "-f", "-")
 		return err
 	})
-	t.Ctl("wait", "--for=condition=Established", "--timeout=300s", "crd", vpaPlural+".autoscaling.k8s.io")
+	t.Served(vpaPlural + ".autoscaling.k8s.io")
 }
 
 // NewVPA makes a VerticalPodAutoscaler in that mode for the Deployment of.
@@ -54,4 +56,28 @@ func (t *T) NewVPA(name, of, mode string) M {
 	return M{"apiVersion": "autoscaling.k8s.io/v1", "kind": "VerticalPodAutoscaler", "metadata": t.Meta(name), "spec": M{
 		"targetRef":    M{"apiVersion": "apps/v1", "kind": "Deployment", "name": of},
 		"updatePolicy": M{"updateMode": mode}}}
+}
+
+// OwnCRDs names halflife's own definitions.
+var OwnCRDs = []string{"clusterprofiles.halflife.dev", "profiles.halflife.dev", "recommendations.halflife.dev"}
+
+// Served waits until the API server serves these definitions.
+func (t *T) Served(crds ...string) { t.Check(t.World.served(crds...)) }
+
+// served asks by itself: kubectl does not wait for a definition that was just made.
+func (w *World) served(crds ...string) error {
+	deadline := time.Now().Add(Scaled(Soon))
+	for _, name := range crds {
+		for {
+			crd, err := w.Get("/apis/apiextensions.k8s.io/v1/customresourcedefinitions/" + name)
+			if err == nil && crd.Condition("Established").Text("status") == "True" {
+				break
+			}
+			if w.stopped() || time.Now().After(deadline) {
+				return fmt.Errorf("the API server does not serve %s: %w", name, err)
+			}
+			time.Sleep(200 * time.Millisecond)
+		}
+	}
+	return nil
 }

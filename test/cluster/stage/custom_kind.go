@@ -1,7 +1,6 @@
 package stage
 
 import (
-	"errors"
 	"strings"
 
 	"halflife.dev/cluster/kube"
@@ -36,7 +35,7 @@ func (c CustomKind) Install(t *T) {
 		_, err := t.Kubectl.Run(crd.String(), "apply", "-f", "-")
 		return err
 	})
-	t.waitEstablished(c.Resource())
+	t.Served(c.Resource())
 }
 
 // NewObject makes an object of the kind, with two replicas of the usual container.
@@ -44,17 +43,4 @@ func (c CustomKind) NewObject(t *T, name string) M {
 	o := t.NewDeployment(name, 2, App())
 	o["apiVersion"], o["kind"] = c.APIVersion(), c.Kind
 	return o
-}
-
-// waitEstablished waits until the API server serves the definitions. Just made, kubectl would not wait for them.
-func (t *T) waitEstablished(crds ...string) {
-	for _, name := range crds {
-		t.Eventually(name+" is served", Soon, func() error {
-			crd, err := t.Get("/apis/apiextensions.k8s.io/v1/customresourcedefinitions/" + name)
-			if err == nil && crd.Condition("Established").Text("status") != "True" {
-				err = errors.New("it is not established")
-			}
-			return err
-		})
-	}
 }

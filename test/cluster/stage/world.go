@@ -58,9 +58,7 @@ func NewWorld(ctx context.Context, pl *plane.Plane, root string) (*World, error)
 	if _, err := w.Kubectl.Run("", "-n", OwnNamespace, "scale", "deployment", "--all", "--replicas=0"); err != nil {
 		return nil, err
 	}
-	_, err = w.Kubectl.Run("", "wait", "--for=condition=Established", "--timeout=300s", "crd",
-		"clusterprofiles.halflife.dev", "profiles.halflife.dev", "recommendations.halflife.dev")
-	return w, err
+	return w, w.served(OwnCRDs...)
 }
 
 func (w *World) stopped() bool { return w.Context.Err() != nil }
