@@ -52,9 +52,9 @@ struct ns {
         bool known; /* the API server has the namespace; else only objects in it were seen */
         bool used;  /* the cache has objects in it: as of the last namespaces_sweep */
         bool going; /* the namespace is being deleted */
-        /* exempt: its own, or in the setting exempt-namespaces; apply_never: exempt, or its annotation forbids changes
-         */
-        bool exempt, apply_never;
+        /* exempt: its own, or in the setting exempt-namespaces; apply_never: exempt, its annotation forbids changes,
+         * or labels_cut: it has more labels than are kept, so a selector could choose a wrong profile */
+        bool exempt, apply_never, labels_cut;
         bool retunes; /* autoscaler targets follow the requests of its pods: as of the last cache_relink */
         struct backfill_refusal {
                 struct mono until; /* no back-fill is asked for until then */

@@ -62,6 +62,10 @@ struct workload_more {
         enum rollout_phase phase;          /* status.phase, for kinds that have one */
 };
 
+/* Why nothing of a workload is applied. CUT: it or its template has more labels than are kept, so a selector could
+ * choose a wrong profile. */
+enum never { NEVER_UNSET, NEVER_BY_ANNOTATION, NEVER_BY_CUT };
+
 struct workload {
         struct watched_kind *kind;
         char *key; /* "ns/group/Kind/name"; name points into it */
@@ -86,7 +90,8 @@ struct workload {
         struct record_set original, applied;
         int64_t replicas;
         bool gone; /* deleted, but kept while pods or workloads still point to it */
-        bool apply_never, paused, on_delete, recreate, deadline_exceeded, in_place_only, needs_person;
+        enum never apply_never;
+        bool paused, on_delete, recreate, deadline_exceeded, in_place_only, needs_person;
         int64_t partition, observed_generation, updated, available, status_replicas;
         struct autoscaler *autoscaler;                   /* the autoscalers that scale it; the first by name */
         const struct other_autoscaler *other_autoscaler; /* the first, by name, that sets requests of the workload or of

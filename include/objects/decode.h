@@ -33,9 +33,9 @@
 enum {
         VIEW_NAME = 253 /* bytes */,
         VIEW_CONTAINERS = 64,
-        VIEW_LABELS = 128,
+        VIEW_LABELS = 256,
         VIEW_METRICS = 32,
-        VIEW_OWNERS = 64,
+        VIEW_OWNERS = 256,
         UID_BYTES = 16
 };
 
@@ -59,8 +59,9 @@ struct object_view {
         struct wall created, deleted; /* deleted.ms 0: not being deleted */
         struct owner_ref owner;       /* the owner that is the controller */
         struct our_annotations annotation;
-        struct label *label; /* in the arena */
+        struct label *label; /* in the arena; the first VIEW_LABELS, in the order of the object */
         int labels;
+        bool labels_cut; /* the object has more: no selector may be judged by label */
 };
 
 struct container_view {
@@ -134,7 +135,7 @@ struct share {
 };
 
 struct workload_view {
-        struct object_view meta;
+        struct object_view meta; /* labels_cut: of the labels here, or of template_label */
         struct our_annotations template_annotation;
         struct label *template_label;
         int template_labels;
@@ -177,9 +178,9 @@ struct metric_view {
 };
 struct autoscaler_view {
         struct object_view meta;
-        struct owner_ref target;                 /* without a UID */
-        struct metric_view metric[VIEW_METRICS]; /* in the order of the object's list */
-        int metrics;
+        struct owner_ref target;                     /* without a UID */
+        struct metric_view metric[VIEW_METRICS + 1]; /* in the order of the object's list */
+        int metrics; /* VIEW_METRICS + 1: the object has more; the last one is METRIC_UNKNOWN and stands for the rest */
         struct text applier; /* manager other than halflife that owns the list by server-side apply; "": none */
         struct text
                 writer; /* manager other than halflife that owns the list in any way, the last one listed; "": none */
@@ -212,7 +213,8 @@ struct resource_quota_view {
         struct amount hard[QUOTA_COUNTS], used[QUOTA_COUNTS];
         unsigned scopes;                 /* enum quota_scope, or-ed; 0: every pod */
         enum quota_classes classes;      /* for QUOTA_PRIORITY: how a pod's class must relate to class */
-        struct text class[VIEW_METRICS]; /* names of priority classes */
+        struct text class[VIEW_METRICS]; /* names of priority classes; where there are more, QUOTA_UNSURE_SCOPE is set
+                                          */
         int class_count;
 };
 
@@ -236,7 +238,9 @@ struct pod_metrics_view {
 };
 
 /* Each decode_ function reads one object. It returns 0, ERR_INVALID (malformed) or ERR_TOOBIG (over a VIEW_ bound),
- * with the reason in err. After a failure the view must not be used. Unknown members are skipped. */
+ * with the reason in err. After a failure the view must not be used. Unknown members are skipped. What no decision
+ * needs whole is cut at its bound. ERR_TOOBIG is left for what a cut would decide wrongly: the containers of a spec,
+ * the labels of a pod, and who owns requests. */
 int decode_object(struct text json, struct arena *a, struct object_view *ret, struct err *err); /* metadata only */
 int decode_pod(struct text json, struct arena *a, struct pod_view *ret, struct err *err);
 /* template_path: JSON pointer of the pod template ("/spec/template"). */

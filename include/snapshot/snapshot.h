@@ -146,7 +146,7 @@ const struct snapshot_ns *snapshot_find_ns(const struct snapshot *v, struct text
 /* The index of the first target after the key (ns, recommendation), to continue a list. Both "": the first target. */
 size_t snapshot_after(const struct snapshot *v, struct text ns, struct text recommendation);
 /* Unpack at most max labels; their texts point into the snapshot. Returns how many. */
-enum { VIEW_LABELS_MAX = 256 };
+enum { VIEW_LABELS_MAX = 512 };
 size_t snapshot_unpack_labels(const char *labels, uint32_t size, struct label_pair *ret, size_t max);
 /* The Profiles of a namespace, or with ns {NULL, 0} the ClusterProfiles. Returns how many of v->profile they are, from
  * *ret_first on. */

@@ -46,7 +46,8 @@ int ns_upsert(struct cache *w, struct text json, uint32_t epoch, struct err *err
                 for (int i = 0; i < view.labels; i++)
                         pair[i] = (struct label_pair){view.label[i].key, view.label[i].value};
                 labels_set(&ns->labels, pair, (size_t)view.labels);
-                ns->apply_never = ns->exempt || view.annotation.apply.len > 0;
+                ns->labels_cut = view.labels_cut;
+                ns->apply_never = ns->exempt || ns->labels_cut || view.annotation.apply.len > 0;
                 ns->going = view.deleted.ms != 0;
                 ns->known = true;
                 ns->epoch = epoch;
@@ -60,7 +61,7 @@ int ns_upsert(struct cache *w, struct text json, uint32_t epoch, struct err *err
 static void ns_forget(struct cache *w, struct ns *ns)
 {
         labels_release(&ns->labels);
-        ns->known = ns->apply_never = ns->going = false;
+        ns->known = ns->apply_never = ns->labels_cut = ns->going = false;
         w->changed = true;
         w->ns_gone = true;
 }

@@ -58,6 +58,15 @@ static void autoscaler_read_source(struct decoder *d, void *to)
         decoder_fields(d, table, to);
 }
 
+/* Metrics beyond the bound count as one that halflife does not know: any of them may scale on CPU or memory, so both
+ * are held. */
+static void autoscaler_cut(struct autoscaler_view *s)
+{
+        if (s->metrics > VIEW_METRICS)
+                s->metric[VIEW_METRICS] = (struct metric_view){
+                        .source = METRIC_UNKNOWN, .resource = RESOURCES, .container = {"", 0}, .name = {"", 0}};
+}
+
 static void autoscaler_read_metrics(struct decoder *d, void *to)
 {
         static const struct decoder_field table[] = {
@@ -69,12 +78,13 @@ static void autoscaler_read_metrics(struct decoder *d, void *to)
         };
         struct autoscaler_view *s = to;
         if (json_enter(&d->j, '['))
-                while (decoder_item(d, "metrics", s->metrics, VIEW_METRICS)) {
+                while (decoder_item_cut(d, "metrics", s->metrics, VIEW_METRICS + 1)) {
                         struct metric_view *m = &s->metric[s->metrics++];
                         *m = (struct metric_view){
                                 .source = METRIC_UNKNOWN, .resource = RESOURCES, .container = {"", 0}, .name = {"", 0}};
                         decoder_fields(d, table, m);
                 }
+        autoscaler_cut(s);
 }
 
 /* --- who owns the list --- */
@@ -192,8 +202,9 @@ static void read_triggers(struct decoder *d, void *to)
 {
         struct autoscaler_view *s = to;
         if (json_enter(&d->j, '['))
-                while (decoder_item(d, "triggers", s->metrics, VIEW_METRICS))
+                while (decoder_item_cut(d, "triggers", s->metrics, VIEW_METRICS + 1))
                         read_trigger(d, &s->metric[s->metrics++]);
+        autoscaler_cut(s);
 }
 
 static void read_scaled_object_spec(struct decoder *d, void *to)

@@ -1,6 +1,8 @@
 /*
  * Objects of a namespace that bound requests: LimitRanges and ResourceQuotas.
  */
+#include <limits.h>
+
 #include "core/quantity.h"
 #include "decoder.h"
 
@@ -73,7 +75,7 @@ static void read_limits(struct decoder *d, void *to)
                 {0},
         };
         if (json_enter(&d->j, '['))
-                for (int count = 0; decoder_item(d, "limits", count, VIEW_METRICS); count++) {
+                for (int count = 0; decoder_item(d, "limits", count, INT_MAX); count++) { /* none is kept */
                         struct limit_item item = {.type = {"", 0}};
                         decoder_fields(d, table, &item);
                         limit_range_add(to, &item);
@@ -159,8 +161,14 @@ static void read_scope_values(struct decoder *d, void *to)
 {
         struct resource_quota_view *q = ((struct scope_expression *)to)->quota;
         if (json_enter(&d->j, '['))
-                while (decoder_item(d, "values", q->class_count, VIEW_METRICS))
-                        q->class[q->class_count++] = json_text(&d->j, d->arena);
+                while (json_item(&d->j)) {
+                        if (q->class_count < VIEW_METRICS) {
+                                q->class[q->class_count++] = json_text(&d->j, d->arena);
+                                continue;
+                        }
+                        q->scopes |= QUOTA_UNSURE_SCOPE;
+                        json_skip(&d->j);
+                }
 }
 
 static void quota_add_scope(struct resource_quota_view *q, const struct scope_expression *e)

@@ -25,6 +25,12 @@ static void claim_add(struct decoder *d, const struct claim *c, struct text cont
         struct workload_view *w = c->view;
         if (!of[CPU] && !of[MEMORY])
                 return;
+        for (int i = 0; i < w->owners; i++) /* a manager may have several entries, such as one per API version */
+                if (text_equal(w->owner[i].container, container) && text_equal(w->owner[i].manager, c->manager)) {
+                        w->owner[i].of[CPU] |= of[CPU];
+                        w->owner[i].of[MEMORY] |= of[MEMORY];
+                        return;
+                }
         if (w->owners == VIEW_OWNERS) {
                 decoder_refuse(d, ERR_TOOBIG, "more than %d requests owned by server-side apply", VIEW_OWNERS);
                 return;

@@ -61,7 +61,7 @@ int decode_pod_metrics(struct text json, struct arena *a, struct pod_metrics_vie
                 else if (ret->containers > 0)
                         decoder_refuse(&d, ERR_INVALID, "containers occurs twice");
                 else if (json_enter(&d.j, '['))
-                        while (decoder_item(&d, "containers", ret->containers, VIEW_CONTAINERS))
+                        while (decoder_item_cut(&d, "containers", ret->containers, VIEW_CONTAINERS))
                                 metrics_read_container(&d, &ret->container[ret->containers++]);
         if (ret->at.ms == 0)
                 decoder_refuse(&d, ERR_INVALID, "timestamp is missing");

@@ -174,7 +174,7 @@ static void pod_read_condition(struct decoder *d, struct pod_view *pod)
 static void read_statuses(struct decoder *d, const char *list, struct pod_view *pod)
 {
         if (json_enter(&d->j, '['))
-                while (decoder_item(d, list, pod->statuses, VIEW_CONTAINERS))
+                while (decoder_item_cut(d, list, pod->statuses, VIEW_CONTAINERS))
                         read_container_status(d, &pod->status[pod->statuses++]);
 }
 
@@ -255,5 +255,6 @@ int decode_pod(struct text json, struct arena *a, struct pod_view *ret, struct e
                         json_skip(&d.j);
         ret->node = place.node;
         judge_resize(ret, observed);
+        decoder_whole_labels(&d, &ret->meta);
         return decoder_end(&d, "pod", &ret->meta, err);
 }

@@ -65,6 +65,25 @@ bool decoder_item(struct decoder *d, const char *list, int count, int max)
         return false;
 }
 
+bool decoder_item_cut(struct decoder *d, const char *list, int count, int max)
+{
+        d->list = list;
+        d->index = count;
+        while (json_item(&d->j)) {
+                if (count < max)
+                        return true;
+                json_skip(&d->j);
+        }
+        d->list = NULL;
+        return false;
+}
+
+void decoder_whole_labels(struct decoder *d, const struct object_view *meta)
+{
+        if (meta->labels_cut)
+                decoder_refuse(d, ERR_TOOBIG, "more than %d labels", VIEW_LABELS);
+}
+
 struct wall decoder_time(struct decoder *d, const char *field)
 {
         struct text t = json_text(&d->j, d->arena);
@@ -160,7 +179,7 @@ struct text decoder_find(struct text from, const char *pointer, const char *pref
 
 /* --- metadata --- */
 
-static int decoder_labels(struct decoder *d, struct label **ret)
+static int decoder_labels(struct decoder *d, struct label **ret, bool *ret_cut)
 {
         struct label seen[VIEW_LABELS];
         int count = 0;
@@ -169,8 +188,9 @@ static int decoder_labels(struct decoder *d, struct label **ret)
                 return 0;
         while (json_key(&d->j, &key)) {
                 if (count == VIEW_LABELS) {
-                        decoder_refuse(d, ERR_TOOBIG, "more than %d labels", VIEW_LABELS);
-                        return 0;
+                        *ret_cut = true;
+                        json_skip(&d->j);
+                        continue;
                 }
                 struct text value = json_text(&d->j, d->arena);
                 seen[count++] = (struct label){key, value};
@@ -261,7 +281,7 @@ static void decoder_meta_member(struct decoder *d, struct text key, struct objec
         else if (text_is(key, "deletionTimestamp"))
                 m->deleted = decoder_time(d, "deletionTimestamp");
         else if (text_is(key, "labels"))
-                m->labels = decoder_labels(d, &m->label);
+                m->labels = decoder_labels(d, &m->label, &m->labels_cut);
         else if (text_is(key, "annotations"))
                 decoder_annotations(d, &m->annotation);
         else if (text_is(key, "managedFields"))

@@ -377,6 +377,9 @@ static int say_hold(const struct plan_autoscaler *s, enum resource r, char *ret,
                 return snprintf(ret, size, "%s '%.100s': '%.60s' owns its metrics by server-side apply", of->kind->word,
                                 of->name, of->applier);
         case AUTOSCALER_UNKNOWN:
+                if (of->metrics > VIEW_METRICS)
+                        return snprintf(ret, size, "%s '%.100s' has more than the %d metrics that halflife reads",
+                                        of->kind->word, of->name, VIEW_METRICS);
                 return snprintf(ret, size, "%s '%.100s' has a metric that halflife does not understand", of->kind->word,
                                 of->name);
         case AUTOSCALER_UNREADABLE:

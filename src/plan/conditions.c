@@ -249,7 +249,7 @@ static void in_place_condition(struct plan *plan)
 
 static void opted_out_condition(struct plan *plan)
 {
-        if (!plan->target->workload->apply_never)
+        if (plan->target->workload->apply_never != NEVER_BY_ANNOTATION)
                 return;
         struct plan_condition *c = plan_say(plan, "OptedOut", true, "ByAnnotation");
         snprintf(c->message, sizeof c->message, "%s: Never", ANNOTATION_APPLY);

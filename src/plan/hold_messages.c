@@ -79,6 +79,17 @@ const char *plan_reader(const struct plan *p, const struct plan_container *c, en
         return request_readers_find(&workload_more(t->workload)->readers, c->name, r)->text;
 }
 
+const char *opted_out_word(const struct workload *wl, const struct ns *ns, bool apply_never)
+{
+        return ns->exempt                        ? "the controller's own setting exempt-namespaces"
+               : apply_never                     ? "the controller's own setting apply: never"
+               : wl->apply_never == NEVER_BY_CUT ? "more labels than halflife reads: a selector could err"
+               : wl->apply_never                 ? "the workload's annotation " ANNOTATION_APPLY
+               : ns->labels_cut  ? "more labels of its namespace than halflife reads: a selector could err"
+               : ns->apply_never ? "its namespace's annotation " ANNOTATION_APPLY
+                                 : NULL;
+}
+
 const char *pod_asks_word(const struct workload *wl)
 {
         const struct amount *asks = workload_more(wl)->pod_asks;

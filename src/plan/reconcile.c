@@ -404,11 +404,7 @@ static void reconcile_judge(const struct cache *w, struct plan *plan, const stru
         struct apply_policy apply = t->profile ? t->profile->spec->apply : none;
         const struct ns *ns = ns_find(w, t->ns);
         apply.mode = plan_mode_of(t);
-        plan->opted_out = ns->exempt        ? "the controller's own setting exempt-namespaces"
-                          : f->apply_never  ? "the controller's own setting apply: never"
-                          : wl->apply_never ? "the workload's annotation " ANNOTATION_APPLY
-                          : ns->apply_never ? "its namespace's annotation " ANNOTATION_APPLY
-                                            : NULL;
+        plan->opted_out = opted_out_word(wl, ns, f->apply_never);
         struct decide_facts facts = {
                 .workload =
                         {

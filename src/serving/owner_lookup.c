@@ -218,7 +218,8 @@ static void owner_take(struct owner_search *q, const struct object_view *meta, c
                                                              .name = text_of(q->name),
                                                              .label = label,
                                                              .labels = (size_t)meta->labels,
-                                                             .apply_never = meta->annotation.apply.len > 0}));
+                                                             .apply_never = meta->labels_cut ||
+                                                                            meta->annotation.apply.len > 0}));
         arena_release(&arena);
         if (up->kind.len && is_ours(q->lookup->cache, group, up->kind))
                 owner_step_up(q, up, group);

@@ -59,10 +59,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         struct err err = {0};
         int rc = decode_hpa(in, "halflife", &a, &hpa, &err);
         check_code(rc, &err);
-        MUST(rc < 0 || (hpa.metrics >= 0 && hpa.metrics <= VIEW_METRICS));
+        MUST(rc < 0 || (hpa.metrics >= 0 && hpa.metrics <= VIEW_METRICS + 1));
         rc = decode_scaled_object(in, "halflife", &a, &hpa, &err);
         check_code(rc, &err);
-        MUST(rc < 0 || (hpa.metrics >= 0 && hpa.metrics <= VIEW_METRICS));
+        MUST(rc < 0 || (hpa.metrics >= 0 && hpa.metrics <= VIEW_METRICS + 1));
         rc = decode_limit_range(in, &a, &range, &err);
         check_code(rc, &err);
         if (rc == 0) {

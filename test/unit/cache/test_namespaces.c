@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include "base/buf.h"
 #include "cache/cache.h"
 
 static void test_exempt_namespaces(void **state)
@@ -50,9 +51,34 @@ static void test_exempt_without_annotation(void **state)
         cache_release(&w);
 }
 
+/* A selector judged by a cut list could choose a wrong profile, so nothing is applied while the list is cut. */
+static void test_more_labels_than_are_kept_hold(void **state)
+{
+        (void)state;
+        struct cache w;
+        struct err err = {0};
+        struct buf in;
+        buf_init(&in, 1 << 16);
+        cache_init(&w, "halflife", NULL);
+        for (int more = 1; more >= 0; more--) {
+                buf_reset(&in);
+                buf_add_text(&in, "{\"metadata\":{\"name\":\"web\",\"uid\":\"u\",\"labels\":{\"l\":\"\"");
+                for (int i = 1; i < VIEW_LABELS + more; i++)
+                        buf_printf(&in, ",\"l%d\":\"\"", i);
+                buf_add_text(&in, "}}}");
+                if (ns_upsert(&w, buf_text(&in), 1, &err) < 0)
+                        fail_msg("%s", err.text);
+                assert_int_equal(ns_find(&w, "web")->apply_never, more);
+                assert_int_equal(ns_find(&w, "web")->labels.count, VIEW_LABELS);
+        }
+        cache_release(&w);
+        buf_release(&in);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {cmocka_unit_test(test_exempt_namespaces),
-                                           cmocka_unit_test(test_exempt_without_annotation)};
+                                           cmocka_unit_test(test_exempt_without_annotation),
+                                           cmocka_unit_test(test_more_labels_than_are_kept_hold)};
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

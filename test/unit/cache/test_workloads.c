@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "base/buf.h"
 #include "cache/cache.h"
 
 static const struct now start = {{1000000000}, {1700000000000}};
@@ -234,6 +235,33 @@ static void test_what_runs_or_is_run_goes(void **state)
         cache_release(&w);
 }
 
+/* A selector judged by a cut list could choose a wrong profile, so nothing of the workload is applied. */
+static void test_more_labels_than_are_kept_hold(void **state)
+{
+        (void)state;
+        struct cache w;
+        struct err err = {0};
+        struct buf in;
+        buf_init(&in, 1 << 16);
+        cache_init(&w, "halflife", "halflife");
+        struct watched_kind *k = kind_watched(&w, TEXT("apps"), TEXT("Deployment"));
+        for (int more = 1; more >= 0; more--) {
+                buf_reset(&in);
+                buf_add_text(
+                        &in,
+                        "{\"metadata\":{\"namespace\":\"web\",\"name\":\"a\",\"uid\":\"u\",\"labels\":{\"l\":\"\"");
+                for (int i = 1; i < VIEW_LABELS + more; i++)
+                        buf_printf(&in, ",\"l%d\":\"\"", i);
+                buf_add_text(&in, "}}}");
+                if (workload_upsert(&w, k, buf_text(&in), 1, &err) < 0)
+                        fail_msg("%s", err.text);
+                assert_int_equal(workload_find(&w, "apps", "Deployment", "web", "a")->apply_never,
+                                 more ? NEVER_BY_CUT : NEVER_UNSET);
+        }
+        cache_release(&w);
+        buf_release(&in);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -244,6 +272,7 @@ int main(void)
                 cmocka_unit_test(test_its_uid_is_told_as_it_came),
                 cmocka_unit_test(test_runs_the_template_of_another),
                 cmocka_unit_test(test_what_runs_or_is_run_goes),
+                cmocka_unit_test(test_more_labels_than_are_kept_hold),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

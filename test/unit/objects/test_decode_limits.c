@@ -128,8 +128,56 @@ static void policies_are_read_as_the_table_says(void **state)
         arena_release(&a);
 }
 
+/* Each item is merged as it is read, so the last of many bounds as the first does. */
+static void every_item_of_a_long_limit_range_counts(void **state)
+{
+        (void)state;
+        struct arena a = {0};
+        struct limit_range_view l;
+        struct err err = {0};
+        struct buf in;
+        buf_init(&in, 1 << 16);
+        say(&in, "{\"metadata\":{\"name\":\"l\",\"namespace\":\"n\"},\"spec\":{\"limits\":[");
+        for (int i = 0; i < 3 * VIEW_METRICS; i++)
+                say(&in, "{\"type\":\"Container\",\"min\":{\"cpu\":\"10m\"}},");
+        say(&in, "{\"type\":\"Container\",\"min\":{\"cpu\":\"70m\"}}]}}");
+        if (decode_limit_range(buf_text(&in), &a, &l, &err) < 0)
+                fail_msg("%s", err.text);
+        assert_int_equal(l.min[CPU].value, 70);
+        buf_release(&in);
+        arena_release(&a);
+}
+
+/* A quota of more priority classes than are kept may concern any pod. */
+static void a_quota_with_many_classes_may_match_any_pod(void **state)
+{
+        (void)state;
+        for (int more = 0; more < 2; more++) {
+                struct arena a = {0};
+                struct resource_quota_view q;
+                struct err err = {0};
+                struct buf in;
+                buf_init(&in, 1 << 16);
+                say(&in, "{\"metadata\":{\"name\":\"q\",\"namespace\":\"n\"},\"spec\":{\"scopeSelector\":{"
+                         "\"matchExpressions\":[{\"scopeName\":\"PriorityClass\",\"operator\":\"In\",\"values\":[");
+                for (int i = 0; i < VIEW_METRICS + more; i++)
+                        say(&in, "%s\"c%d\"", i ? "," : "", i);
+                say(&in, "]}]}}}");
+                if (decode_resource_quota(buf_text(&in), &a, &q, &err) < 0)
+                        fail_msg("%s", err.text);
+                assert_int_equal(q.class_count, VIEW_METRICS);
+                assert_int_equal(q.scopes, QUOTA_PRIORITY | (more ? QUOTA_UNSURE_SCOPE : 0));
+                buf_release(&in);
+                arena_release(&a);
+        }
+}
+
 int main(void)
 {
-        const struct CMUnitTest tests[] = {cmocka_unit_test(policies_are_read_as_the_table_says)};
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(policies_are_read_as_the_table_says),
+                cmocka_unit_test(every_item_of_a_long_limit_range_counts),
+                cmocka_unit_test(a_quota_with_many_classes_may_match_any_pod),
+        };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -60,8 +60,31 @@ static void usage_is_read_as_the_table_says(void **state)
         arena_release(&a);
 }
 
+/* Usage of the first containers counts, however many there are. */
+static void containers_past_the_bound_are_left_out(void **state)
+{
+        (void)state;
+        struct arena a = {0};
+        static struct pod_metrics_view m;
+        struct err err = {0};
+        struct buf in;
+        buf_init(&in, 1 << 16);
+        say(&in, "{\"metadata\":{\"name\":\"p\"}," AT ",\"containers\":[{\"name\":\"c\"}");
+        for (int i = 0; i < VIEW_CONTAINERS; i++)
+                say(&in, ",{\"name\":\"c%d\"}", i);
+        say(&in, "]}");
+        if (decode_pod_metrics(buf_text(&in), &a, &m, &err) < 0)
+                fail_msg("%s", err.text);
+        assert_int_equal(m.containers, VIEW_CONTAINERS);
+        buf_release(&in);
+        arena_release(&a);
+}
+
 int main(void)
 {
-        const struct CMUnitTest tests[] = {cmocka_unit_test(usage_is_read_as_the_table_says)};
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(usage_is_read_as_the_table_says),
+                cmocka_unit_test(containers_past_the_bound_are_left_out),
+        };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -41,8 +41,35 @@ static void nodes_are_read_as_the_table_says(void **state)
         arena_release(&a);
 }
 
+/* Nobody selects nodes by label here, so a node with many is as readable as one with none. */
+static void a_node_with_many_labels_is_read(void **state)
+{
+        (void)state;
+        static const int count[] = {151, VIEW_LABELS, VIEW_LABELS + 1};
+        for (size_t i = 0; i < sizeof count / sizeof *count; i++) {
+                struct arena a = {0};
+                struct node_view n;
+                struct err err = {0};
+                struct buf in;
+                buf_init(&in, 1 << 16);
+                say(&in, "{\"metadata\":{\"name\":\"n-1\",\"labels\":{\"l\":\"\"");
+                for (int k = 1; k < count[i]; k++)
+                        say(&in, ",\"l%d\":\"v\"", k);
+                say(&in, "}},\"status\":{" READY("True") "}}");
+                if (decode_node(buf_text(&in), &a, &n, &err) < 0)
+                        fail_msg("%d labels: %s", count[i], err.text);
+                assert_true(n.ready);
+                assert_int_equal(n.meta.labels_cut, count[i] > VIEW_LABELS);
+                buf_release(&in);
+                arena_release(&a);
+        }
+}
+
 int main(void)
 {
-        const struct CMUnitTest tests[] = {cmocka_unit_test(nodes_are_read_as_the_table_says)};
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(nodes_are_read_as_the_table_says),
+                cmocka_unit_test(a_node_with_many_labels_is_read),
+        };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -250,13 +250,40 @@ static void too_many_owners_are_too_big(void **state)
                 buf_reset(&in);
                 say(&in, "{\"metadata\":{\"name\":\"w\",\"managedFields\":[");
                 for (int i = 0; i < count; i++)
-                        say(&in, "%s" ENTRY("argo", "Apply", APP(REQUESTS("\"f:cpu\":{}"))), i ? "," : "");
+                        say(&in, "%s" ENTRY("argo-%d", "Apply", APP(REQUESTS("\"f:cpu\":{}"))), i ? "," : "", i);
                 say(&in, "]}}");
                 assert_int_equal(decode_workload(buf_text(&in), "/spec/template", "halflife", &a, &w, &err),
                                  count > VIEW_OWNERS ? ERR_TOOBIG : 0);
         }
         buf_release(&in);
         arena_release(&a);
+}
+
+/* Of too many labels the first are kept, and the view says so, whichever list was cut. */
+static void a_workload_with_many_labels_is_cut(void **state)
+{
+        (void)state;
+        for (int own = 0; own < 2; own++)
+                for (int count = 151; count <= VIEW_LABELS + 1; count += VIEW_LABELS + 1 - 151) {
+                        struct arena a = {0};
+                        struct workload_view w;
+                        struct err err = {0};
+                        struct buf in;
+                        buf_init(&in, 1 << 17);
+                        say(&in, "{\"metadata\":{\"name\":\"w\"%s",
+                            own ? "" : "},\"spec\":{\"template\":{\"metadata\":{\"a\":1");
+                        say(&in, ",\"labels\":{\"l\":\"\"");
+                        for (int i = 1; i < count; i++)
+                                say(&in, ",\"l%d\":\"\"", i);
+                        say(&in, own ? "}}}" : "}}}}}");
+                        if (decode_workload(buf_text(&in), "/spec/template", "halflife", &a, &w, &err) < 0)
+                                fail_msg("%d labels: %s", count, err.text);
+                        assert_int_equal(w.meta.labels_cut, count > VIEW_LABELS);
+                        assert_int_equal(own ? w.meta.labels : w.template_labels,
+                                         count > VIEW_LABELS ? VIEW_LABELS : count);
+                        buf_release(&in);
+                        arena_release(&a);
+                }
 }
 
 static void every_prefix_is_refused(void **state)
@@ -279,6 +306,7 @@ int main(void)
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(workloads_are_read_as_the_table_says),
                 cmocka_unit_test(too_many_owners_are_too_big),
+                cmocka_unit_test(a_workload_with_many_labels_is_cut),
                 cmocka_unit_test(every_prefix_is_refused),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
