@@ -179,12 +179,24 @@ static void values_have_what_the_schema_describes(void **state)
         compare_values("", values, schema);
 }
 
+/* The chart's own folder holds links, so that an object is written once; a copy that follows none has files in their
+ * place, and installs nothing. */
+static void the_chart_reaches_the_manifests(void **state)
+{
+        (void)state;
+        AUTO(mem_free) char *crd = page_read("charts/halflife/files/crds/profiles.halflife.dev.yaml");
+        AUTO(mem_free) char *policy = page_read("charts/halflife/files/manifests/base/policy.yaml");
+        assert_non_null(strstr(crd, "kind: CustomResourceDefinition"));
+        assert_true(strlen(policy) > 0);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(the_schema_knows_each_setting),
                 cmocka_unit_test(decided_settings_are_settings),
                 cmocka_unit_test(values_have_what_the_schema_describes),
+                cmocka_unit_test(the_chart_reaches_the_manifests),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }
