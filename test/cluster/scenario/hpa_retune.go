@@ -294,8 +294,7 @@ func hpaRetuneDeploy(t *stage.T, at string) {
 	comes := func(cpu string, target int64) {
 		t.Eventually(fmt.Sprintf("pods come with %s, and the target is %d", cpu, target), stage.Soon, func() error {
 			if err := t.PodsAsk("web", "app", "cpu", cpu, 2); err != nil {
-				t.Ctl("-n", t.NS, "rollout", "restart", "deployment/web")
-				t.Ctl("-n", t.NS, "rollout", "status", "deployment/web", "--timeout=300s")
+				t.Redeploy("web")
 				return err
 			}
 			if got := utilizationTarget(t.Workload("horizontalpodautoscalers", "web")); got != target {

@@ -3,7 +3,6 @@ package scenario
 import (
 	"fmt"
 	"strings"
-	"time"
 
 	"halflife.dev/cluster/kube"
 	"halflife.dev/cluster/stage"
@@ -223,10 +222,8 @@ func restoreAdmitted(t *stage.T) {
 		t.RecIn("deployment-"+name, "Ready", stage.Soon)
 		t.Eventually(name+" is lowered at its next deploy", stage.Soon, func() error {
 			err := t.PodsAsk(name, "app", "cpu", cpu, 2)
-			if err != nil && t.PodsAsk(name, "app", "cpu", "2", 2) == nil {
-				t.Ctl("-n", t.NS, "set", "env", "deployment/"+name, fmt.Sprintf("TRY=%d", time.Now().UnixNano()))
-			} else if err != nil {
-				t.Remake(name, cpu)
+			if err != nil {
+				t.Redeploy(name)
 			}
 			return err
 		})

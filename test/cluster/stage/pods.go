@@ -103,3 +103,10 @@ func (t *T) CheckUnchanged(what string, podSpec, object kube.Object) {
 		t.Fatalf("%s asks for %s, annotated %s", what, got, notes)
 	}
 }
+
+// Redeploy rolls a Deployment's pods as its owner would, and waits until the rollout has ended. Pods are let in one by one:
+// some of a rollout may come before halflife has something to give.
+func (t *T) Redeploy(name string) {
+	t.Ctl("-n", t.NS, "rollout", "restart", "deployment/"+name)
+	t.Ctl("-n", t.NS, "rollout", "status", "deployment/"+name, "--timeout=300s")
+}

@@ -194,7 +194,7 @@ func (r *runner) sum() {
 	for _, d := range r.took[:min(10, len(r.took))] {
 		fmt.Fprintf(r.out, " %s %.0f", d.name, d.Seconds())
 	}
-	fmt.Fprintln(r.out)
+	fmt.Fprintf(r.out, "\nthe wait nearest to its limit: %.0f s of %.0f s, %s\n", longestWait.took.Seconds(), longestWait.limit.Seconds(), longestWait.what)
 	for _, f := range r.failed {
 		fmt.Fprintf(r.out, "FAILED: %s: %s\n", f.Name, f.Why)
 	}

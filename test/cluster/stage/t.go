@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"runtime/debug"
 	"slices"
+	"sync"
 	"time"
 )
 
@@ -45,11 +46,13 @@ func (t *T) Notef(format string, args ...any) {
 // Eventually asks until there is no error, for limit at most, scaled to this machine. It asks less often what takes long.
 func (t *T) Eventually(what string, limit time.Duration, ask func() error) {
 	limit = Scaled(limit)
-	deadline := time.Now().Add(limit)
+	began := time.Now()
+	deadline := began.Add(limit)
 	for {
 		asked := time.Now()
 		err := ask()
 		if err == nil {
+			longestWait.note(t.Name+": "+what, asked.Sub(began), limit)
 			return
 		}
 		took := time.Since(asked)
@@ -60,6 +63,23 @@ func (t *T) Eventually(what string, limit time.Duration, ask func() error) {
 			t.Fatalf("%s: not within %s: %v", what, limit, err)
 		}
 		time.Sleep(max(500*time.Millisecond, 3*took))
+	}
+}
+
+// longestWait is the wait, of all scenarios, that came nearest to its limit.
+var longestWait nearest
+
+type nearest struct {
+	mu          sync.Mutex
+	what        string
+	took, limit time.Duration
+}
+
+func (n *nearest) note(what string, took, limit time.Duration) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.limit == 0 || took.Seconds()/limit.Seconds() > n.took.Seconds()/n.limit.Seconds() {
+		n.what, n.took, n.limit = what, took, limit
 	}
 }
 
