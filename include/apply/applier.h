@@ -23,6 +23,7 @@ struct applier_options { /* everything belongs to the caller and must stay valid
         struct leadership *leadership;
         struct report *report;
         struct safety *safety;
+        const char *ownership_labels; /* further keys of core/ownership_label.h; NULL: none */
         /* Why nothing may be applied: the error or name of a needed watch that cannot be read; NULL: all are read. */
         const char *(*blind)(void *arg);
         void *arg;

@@ -78,6 +78,9 @@ struct target {
         int64_t pod_count;
         struct history *histories;
         struct published *published; /* NULL: no Recommendation exists */
+        /* A person's reason for a hold, as the Recommendation has it, or had it before somebody deleted it. Stored with
+         * the apply state, and given back with the Recommendation. NULL: no hold. */
+        char *hold;
         struct apply_state apply_state;
         struct loaded_kill *killed;
         int kills;

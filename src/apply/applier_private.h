@@ -51,10 +51,11 @@ void profile_turns_release(struct profile_turns *turns);
 
 /* recommendation_head.c */
 /* Build the Recommendation without status: its spec and the workload's labels. The caller owns the reference. */
-json_t *publish_build_head(const struct target *t);
-uint64_t publish_labels_digest(struct labels own); /* digest of the labels that halflife sets */
+json_t *publish_build_head(const struct applier *applier, const struct target *t);
+/* Digest of the labels that halflife sets. */
+uint64_t publish_labels_digest(const struct applier *applier, const struct workload *wl);
 /* Whether the published head is up to date. Labels that others set on the object are ignored. */
-bool publish_head_stands(const struct target *t);
+bool publish_head_stands(const struct applier *applier, const struct target *t);
 
 /* recommendation_write.c */
 enum publish_need { PUBLISH_NOTHING, PUBLISH_STATUS, PUBLISH_HEAD };

@@ -1,16 +1,25 @@
 /*
- * The head of a Recommendation: its target, its profile, and the workload's labels.
+ * The head of a Recommendation: its target, its profile, and the workload's labels. Labels by which a deployment tool
+ * finds what it manages are not copied: it would delete the Recommendation as an object that it did not deploy.
  */
 #include <string.h>
 
 #include "applier_private.h"
 #include "base/yaml.h"
+#include "core/ownership_label.h"
 
-json_t *publish_build_head(const struct target *t)
+static bool label_is_copied(const struct applier *applier, struct text key)
+{
+        return !ownership_label(key, applier->options.ownership_labels);
+}
+
+json_t *publish_build_head(const struct applier *applier, const struct target *t)
 {
         json_t *labels = json_object();
         struct labels own = workload_own_labels(t->workload);
         for (size_t i = 0; i < own.count; i++) {
+                if (!label_is_copied(applier, own.pair[i].key))
+                        continue;
                 char *key = mem_string_n(own.pair[i].key.p, own.pair[i].key.len);
                 json_object_set_new(labels, key, json_stringn(own.pair[i].value.p, own.pair[i].value.len));
                 mem_free(key);
@@ -40,16 +49,27 @@ static bool label_stands(const struct labels *there, struct label_pair want)
         return false;
 }
 
-uint64_t publish_labels_digest(struct labels own)
+uint64_t publish_labels_digest(const struct applier *applier, const struct workload *wl)
 {
+        struct labels own = workload_own_labels(wl);
         uint64_t sum = 1;
         for (size_t i = 0; i < own.count; i++)
-                sum += digest_bytes(digest_bytes(0, own.pair[i].key.p, own.pair[i].key.len), own.pair[i].value.p,
-                                    own.pair[i].value.len);
+                if (label_is_copied(applier, own.pair[i].key))
+                        sum += digest_bytes(digest_bytes(0, own.pair[i].key.p, own.pair[i].key.len),
+                                            own.pair[i].value.p, own.pair[i].value.len);
         return sum;
 }
 
-bool publish_head_stands(const struct target *t)
+/* Whether the object still has an ownership label that a former version copied, or that was not in the setting then. */
+static bool label_is_left(const struct applier *applier, const struct published *p, struct labels own)
+{
+        for (size_t i = 0; i < own.count; i++)
+                if (!label_is_copied(applier, own.pair[i].key) && label_stands(&p->labels, own.pair[i]))
+                        return true;
+        return false;
+}
+
+bool publish_head_stands(const struct applier *applier, const struct target *t)
 {
         const struct published *p = t->published;
         struct labels own = workload_own_labels(t->workload);
@@ -57,10 +77,11 @@ bool publish_head_stands(const struct target *t)
                 return false;
         if (t->profile && (strcmp(p->profile_name, t->profile->name) != 0 || p->of_profile != (t->profile->ns != NULL)))
                 return false;
-        if (p->labels_written && p->labels_written != publish_labels_digest(own))
+        if (p->labels_written ? p->labels_written != publish_labels_digest(applier, t->workload)
+                              : label_is_left(applier, p, own))
                 return false;
         for (size_t i = 0; i < own.count; i++)
-                if (!label_stands(&p->labels, own.pair[i]))
+                if (label_is_copied(applier, own.pair[i].key) && !label_stands(&p->labels, own.pair[i]))
                         return false;
         return true;
 }

@@ -3,6 +3,7 @@
  * the object is halflife's own.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "applier_private.h"
@@ -61,7 +62,7 @@ enum publish_need publish_needs(struct applier *applier, const struct plan *p)
 {
         const struct target *t = p->target;
         struct recommendation_status status;
-        if (!publish_head_stands(t))
+        if (!publish_head_stands(applier, t))
                 return PUBLISH_HEAD;
         plan_status(p, &applier->plans, &status);
         if (t->published->digest != recommendation_status_digest(&status))
@@ -152,12 +153,49 @@ static void head_written(void *arg, const struct client_answer *a)
 
 static void send_head(struct publishing *p)
 {
-        json_t *body = publish_build_head(p->target);
+        json_t *body = publish_build_head(p->applier, p->target);
         char *path = path_of_recommendation(p->target, NULL);
-        p->labels = publish_labels_digest(workload_own_labels(p->target->workload));
+        p->labels = publish_labels_digest(p->applier, p->target->workload);
         apply_send(p->applier->client, path, body, head_written, p);
         json_decref(body);
         mem_free(path);
+}
+
+/*
+ * Make a Recommendation again that somebody deleted while a person's hold was on it. The hold comes with it, so that
+ * nobody finds the object without. The annotation is then not of halflife's own field manager, whose next apply of the
+ * head would remove it.
+ */
+static void held_made(void *arg, const struct client_answer *a)
+{
+        struct publishing *p = arg;
+        if (a->err.code != 0 && a->err.code != ERR_CONFLICT) { /* ERR_CONFLICT: somebody else made it again */
+                publishing_end(p, a);
+                return;
+        }
+        if (a->err.code == 0) {
+                AUTO(mem_free)
+                char *note = mem_printf("the Recommendation was deleted and made again with its hold: %s",
+                                        p->target->hold ? p->target->hold : "");
+                report_event(p->applier->report, p->target, false, "HoldKept", note);
+        }
+        send_head(p);
+}
+
+static void send_held(struct publishing *p)
+{
+        json_t *body = publish_build_head(p->applier, p->target);
+        json_t *meta = json_object_get(body, "metadata");
+        json_object_del(meta, "labels");
+        json_object_set_new(meta, "annotations", json_pack("{s:s}", ANNOTATION_HOLD, p->target->hold));
+        AUTO(mem_free)
+        char *path = known_resource_path(KNOWN_RECOMMENDATIONS, p->target->ns, NULL, NULL);
+        char *text = json_dumps(body, JSON_COMPACT);
+        struct call call = {
+                .method = HTTP_POST, .path = path, .query = "fieldManager=halflife-hold", .body = text_of(text)};
+        client_start(p->applier->client, &call, held_made, p);
+        free(text); /* jansson's */
+        json_decref(body);
 }
 
 /* --- the Event about a held change --- */
@@ -187,8 +225,10 @@ void publish_status(struct applier *applier, const struct plan *plan)
         publish_tell_hold(applier, plan->target, plan);
         plan_status(plan, &applier->plans, &status);
         body_begin(p, &status);
-        if (publish_head_stands(plan->target))
+        if (publish_head_stands(applier, plan->target))
                 send_status(p);
+        else if (plan->target->hold && !(plan->target->published && plan->target->published->known))
+                send_held(p);
         else
                 send_head(p);
 }

@@ -65,6 +65,8 @@ char *apply_state_print(const struct target *t, bool starts)
                 json_object_set_new(o, "admitted", json_string(d->admitted));
         if (t->imported)
                 json_object_set_new(o, "imported", imported_print(t));
+        if (t->hold)
+                json_object_set_new(o, "hold", json_string(t->hold));
         if (d->guard)
                 json_object_set_new(o, "guard", guard_state_print(d->guard));
         json_t *all = starts ? starts_of_all(t) : NULL;
@@ -96,6 +98,8 @@ void apply_state_read(struct cache *w, struct target *t, struct text record)
                 pod_canary_begin(w, t, mem_string(rest));
         d->contest = mem_string(json_string_value(json_object_get(o, "contest")));
         target_set_admitted(w, t, json_string_value(json_object_get(o, "admitted")));
+        mem_free(t->hold);
+        t->hold = mem_string(json_string_value(json_object_get(o, "hold")));
         guard_state_read(t, json_object_get(o, "guard"));
         t->kill_ms = time_kept(o, "killed");
         limit_harms_read(w, t, o);

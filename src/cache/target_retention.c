@@ -69,7 +69,7 @@ static int64_t target_watched_ms(const struct target *t)
  * holds it; or pods that outlive the workload may have requests that halflife set on them. */
 static bool target_is_kept_longest(const struct target *t)
 {
-        return t->workload || (t->published && t->published->hold) ||
+        return t->workload || t->hold ||
                (t->apply_state.in_place && t->apply_state.containers && t->dimension == DIMENSION_WORKLOAD);
 }
 

@@ -46,9 +46,21 @@ static void remember_from(struct cache *w, struct target *t, const struct recomm
         t->apply_state_dirty = true;
 }
 
+/* Take over the hold that its Recommendation has by now. */
+static void target_hold_seen(struct target *t)
+{
+        const char *hold = t->published->hold;
+        if (hold == t->hold || (hold && t->hold && strcmp(hold, t->hold) == 0))
+                return;
+        mem_free(t->hold);
+        t->hold = mem_string(hold);
+        t->apply_state_dirty = true;
+}
+
 static void target_link_published(struct cache *w, struct target *t)
 {
         if (t->published) {
+                target_hold_seen(t);
                 remember_from(w, t, &t->published->status);
                 return;
         }
@@ -60,6 +72,7 @@ static void target_link_published(struct cache *w, struct target *t)
         if (p && !p->target) {
                 p->target = t;
                 t->published = p;
+                target_hold_seen(t);
                 remember_from(w, t, &p->status);
         }
 }
@@ -187,6 +200,7 @@ void target_free(struct cache *w, struct target *t)
                 t->published->target = NULL;
         apply_state_release(w, t);
         mem_free(t->denied);
+        mem_free(t->hold);
         imported_forget(w, t);
         limit_harms_forget(w, t);
         map_drop(&w->targets, text_of(t->key));

@@ -135,6 +135,9 @@ const struct setting setting_table[] = {
          "kube-system,kube-public,kube-node-lease"),
          .help = "namespaces, separated by commas, in which halflife changes nothing, whatever the profiles allow; its "
                  "own is always one. The list in manifests/base/policy.yaml must be the same"},
+        {.name = "ownership-labels", TEXT_IN(controller.ownership_labels, "KEYS", ""), .only = FOR_RUN,
+         .help = "keys of labels by which your deployment tools find what they manage, separated by commas, a last * for "
+                 "the rest of a key; Recommendations copy none of them, nor those of tools that halflife knows"},
         {.name = "budget-workloads", COUNT_IN(controller.live.budget_workloads, "0", "0", "100000"), .live = true,
          .only = FOR_RUN,
          .help = "most workloads changed at the same time in the whole cluster, half of them in one namespace; 0: no limit"},

@@ -342,6 +342,7 @@ static void controller_make_parts(struct controller *c)
                 .leadership = p->leadership,
                 .report = p->report,
                 .safety = p->safety,
+                .ownership_labels = o->ownership_labels,
                 .blind = controller_blind,
                 .arg = c,
         });

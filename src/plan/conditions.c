@@ -163,7 +163,7 @@ static void held_condition(struct plan *plan)
         if (!plan->held)
                 return;
         struct plan_condition *c = plan_say(plan, "Held", true, "ByAnnotation");
-        snprintf(c->message, sizeof c->message, "%s: %s", ANNOTATION_HOLD, plan->target->published->hold);
+        snprintf(c->message, sizeof c->message, "%s: %s", ANNOTATION_HOLD, plan->target->hold);
 }
 
 static void kill_condition(struct plan *plan)

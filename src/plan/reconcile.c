@@ -474,7 +474,7 @@ void plan_judge(const struct cache *w, struct target *t, const struct plan_facts
         contest_facts(ret);
         ret->managed = is_managed(t, ret);
         ret->unrecorded = t->workload->original.broken || t->workload->applied.broken;
-        ret->held = ret->unrecorded || (t->published && t->published->hold);
+        ret->held = ret->unrecorded || t->hold;
         ret->carries |= plan_mode_of(t) == APPLY_RECOMMEND && resize_stands(t);
         ret->orphaned = plan_mode_of(t) == APPLY_RECOMMEND && ret->carries;
         ret->guarded = guard_holds(t, f->now.wall);

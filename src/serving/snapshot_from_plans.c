@@ -22,8 +22,8 @@ static struct snapshot_target *snapshot_row_of(struct snapshot *v, const struct 
 {
         struct snapshot_target *to = snapshot_row_new(
                 v, &(struct snapshot_row_name){t->ns, t->group, t->version, t->kind, t->name, t->recommendation});
-        if (t->published && t->published->hold)
-                to->hold = arena_text(&v->arena, text_of(t->published->hold));
+        if (t->hold)
+                to->hold = arena_text(&v->arena, text_of(t->hold));
         return to;
 }
 
@@ -36,8 +36,9 @@ void snapshot_show_target(struct snapshot_writer *w, const struct plan *p)
         if (!v)
                 return;
         struct snapshot_target *to = snapshot_row_of(v, t);
-        struct labels own = workload_own_labels(wl);
-        to->labels = snapshot_labels(v, own.pair, own.count, &to->labels_size);
+        /* Those of its Recommendation, once there is one: as a replica, which sees no workload, answers. */
+        struct labels labels = t->published ? t->published->labels : workload_own_labels(wl);
+        to->labels = snapshot_labels(v, labels.pair, labels.count, &to->labels_size);
         to->profile = t->profile ? t->profile->shown : NULL;
         plan_status(p, &w->cache->scratch, &status);
         snapshot_row_fill(v, &status, false, to);

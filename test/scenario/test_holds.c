@@ -57,6 +57,18 @@ static struct story stories[] = {
               CHECK("deployments/web", "metadata.generation", "1"),
               MERGE(REC, "{metadata: {annotations: {halflife.dev/hold: null}}}"), LOWERED,
               EXPECT(REC, "status.state", "Ready")),
+        /* A sync with prune deletes the Recommendation: the hold comes back with it, until a person lifts it. */
+        STORY("hold-outlives-a-prune", AT_ONCE(""), MERGE("profiles/team", "{spec: {paused: true}}"), WEB(LIMITED),
+              EXPECT(REC, "status.state", "Ready"),
+              MERGE(REC, "{metadata: {annotations: {halflife.dev/hold: 'black friday'}}}"),
+              EXPECT(REC, "status.state", "Held"), MERGE("profiles/team", "{spec: {paused: false}}"), DELETE(REC),
+              EXPECT(REC, "metadata.annotations.<halflife.dev/hold>", "black friday"),
+              EXPECT(REC, "status.state", "Held"), CYCLES(3),
+              CHECK(REC, "metadata.annotations.<halflife.dev/hold>", "black friday"),
+              CHECK("deployments/web", "metadata.generation", "1"),
+              MERGE(REC, "{metadata: {annotations: {halflife.dev/hold: null}}}"), LOWERED,
+              EXPECT(REC, "status.state", "Ready"), DELETE(REC), EXPECT(REC, "status.state", "Ready"),
+              CHECK(REC, "metadata.annotations.<halflife.dev/hold>", "-")),
         STORY("managed", AT_ONCE(""), WEB(LIMITED),
               MERGE("deployments/web", "{metadata: {ownerReferences: [{apiVersion: db.example.org/v1, kind: Database, "
                                        "name: main, uid: 11111111-2222-4333-8444-555555555555, controller: true}]}}"),

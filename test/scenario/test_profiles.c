@@ -96,6 +96,14 @@ static struct story stories[] = {
               MERGE("deployments/web", "{metadata: {labels: {cost: a}}}"), EXPECT(REC, "metadata.labels.cost", "a"),
               MERGE("deployments/web", "{metadata: {labels: {cost: null}}}"), EXPECT(REC, "metadata.labels.cost", "-"),
               CHECK(REC, "metadata.labels.app", "web")),
+        /* By these, tools find what to delete. An old one, of the version before, goes at the next start. */
+        STORY("labels-of-tools", TEAM("{apply: {minHistory: 2s}}"), WEB(LIMITED),
+              MERGE("deployments/web", "{metadata: {labels: {app.kubernetes.io/instance: shop, cost: a, "
+                                       "argocd.argoproj.io/instance: shop, kapp.k14s.io/app: '17'}}}"),
+              EXPECT(REC, "metadata.labels.cost", "a"), CYCLES(1),
+              CHECK(REC, "metadata.labels.<app.kubernetes.io/instance>", "-"),
+              CHECK(REC, "metadata.labels.<argocd.argoproj.io/instance>", "-"),
+              CHECK(REC, "metadata.labels.<kapp.k14s.io/app>", "-"), CHECK(REC, "metadata.labels.app", "web")),
         STORY("recommendation-deleted", TEAM("{apply: {minHistory: 2s}}"), WEB(LIMITED),
               EXPECT(REC, "status.state", "Ready"), DELETE(REC), EXPECT(REC, "status.state", "Ready")),
         STORY("scaled", TEAM("{apply: {minHistory: 2s}}"), WEB(LIMITED), EXPECT(REC, "status.saving.cpu", "1430m"),

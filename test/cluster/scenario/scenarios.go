@@ -167,6 +167,7 @@ var scenarios = []stage.Scenario{
 	{Name: "fallback", Needs: stage.Alone, Run: fallback},
 	{Name: "fleet", Needs: stage.Alone, Run: fleet},
 	{Name: "fuse", Needs: stage.Alone, Run: fuse},
+	{Name: "prune", Needs: stage.Alone, Run: pruned},
 	{Name: "helm", Needs: stage.Alone, Run: helm},
 	{Name: "tenant-fuse", Needs: stage.Alone, Run: tenantFuse},
 	{Name: "in-place-restart", Needs: stage.Alone, Run: inPlaceRestart},

@@ -131,8 +131,10 @@ static void test_a_record(void **state)
         struct target *t = target_named("stored"), *back = target_named("loaded"), *again = target_named("again");
         kill_at(t, "app", 1700000000000, 5e8);
         kill_at(t, "a \"name\"", 1700000001000, 1e8);
+        t->hold = mem_string("black friday");
         char *record = apply_state_print(t, false);
         apply_state_read(&w, back, text_of(record));
+        assert_string_equal(back->hold, "black friday");
         assert_row(back, "app", 1700000000000, 500000000);
         assert_row(back, "a \"name\"", 1700000001000, 100000000);
         assert_int_equal(back->limit_harms->rows, 2);
@@ -140,6 +142,7 @@ static void test_a_record(void **state)
         assert_string_equal(second, record);
         apply_state_read(&w, again, TEXT("{}"));
         assert_null(again->limit_harms);
+        assert_null(again->hold);
         free(record);
         free(second);
 }

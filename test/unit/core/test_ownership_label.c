@@ -1,0 +1,59 @@
+/* Which labels mark whose an object is. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "core/ownership_label.h"
+
+static void test_ownership_label(void **state)
+{
+        (void)state;
+        static const struct row {
+                const char *key, *more;
+                bool marks;
+        } rows[] = {
+                {"app.kubernetes.io/instance", NULL, true},
+                {"app.kubernetes.io/managed-by", NULL, true},
+                {"argocd.argoproj.io/instance", NULL, true},
+                {"applyset.kubernetes.io/part-of", NULL, true},
+                {"kapp.k14s.io/app", NULL, true},
+                {"kapp.k14s.io/association", NULL, true},
+                {"kustomize.toolkit.fluxcd.io/name", NULL, true},
+                {"helm.toolkit.fluxcd.io/namespace", NULL, true},
+                {"objectset.rio.cattle.io/hash", NULL, true},
+                {"olm.owner", NULL, true},
+                {"olm.owner.kind", NULL, true},
+                {"operators.coreos.com/", NULL, true}, /* the last of the list, and nothing behind its slash */
+                /* what people select by stays */
+                {"app", NULL, false},
+                {"app.kubernetes.io/name", NULL, false},
+                {"app.kubernetes.io/part-of", NULL, false},
+                {"app.kubernetes.io/instances", NULL, false},
+                {"app.kubernetes.io/instanc", NULL, false},
+                {"argocd.argoproj.io", NULL, false},
+                {"helm.sh/chart", NULL, false},
+                {"", NULL, false},
+                /* a house's own */
+                {"deploy.example.com/app", "deploy.example.com/app", true},
+                {"deploy.example.com/app", "team,deploy.example.com/*", true},
+                {"team", "team,deploy.example.com/*", true},
+                {"teams", "team,deploy.example.com/*", false},
+                {"app", "", false},
+                {"", "team,,x", false},
+                {"app", ",", false},
+                {"app", "*", true},
+        };
+        for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+                if (ownership_label(text_of(rows[i].key), rows[i].more) != rows[i].marks)
+                        fail_msg("'%s' with '%s': not %d", rows[i].key, rows[i].more ? rows[i].more : "",
+                                 rows[i].marks);
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {cmocka_unit_test(test_ownership_label)};
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
