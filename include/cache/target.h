@@ -14,6 +14,7 @@
 #include "cache/profile.h"
 #include "cache/recommendation.h"
 #include "cache/record_set.h"
+#include "cache/sample_refusals.h"
 #include "cache/workload.h"
 #include "core/usage.h"
 #include "store/store.h"
@@ -84,27 +85,28 @@ struct target {
         struct apply_state apply_state;
         struct loaded_kill *killed;
         int kills;
-        int failures;                    /* failed writes in a row; the next waits for its back-off */
-        int64_t gone_ms;                 /* when it lost its workload or its profile; 0: it has both */
-        int64_t kill_ms;                 /* the newest kill, or eviction for memory */
-        struct limit_harms *limit_harms; /* limit_harms.h; NULL: no limit did harm */
-        int64_t status_ms;               /* when the status of its Recommendation was last written */
-        int64_t apply_state_generation;  /* generation of the workload last compared with the apply state */
-        uint8_t dimension;               /* enum dimension, by its kind */
-        bool apply_state_dirty;          /* the apply state is to be stored */
-        bool backfilled;                 /* the back-fill from Prometheus is done */
-        bool starts_dropped;             /* what starts need did not fit its record when that was written last */
-        bool busy;                       /* a write about it is under way */
-        bool rolling;                    /* a rollout by halflife is not yet done */
-        bool resizing;                   /* some pod is yet to be resized */
-        bool canary;                     /* it is changed before others of its profile: as of the last canary_settle */
-        bool waits;                      /* it waits for the canaries of its profile */
-        bool due;                        /* a canary that is to be lowered: as of the last decision */
-        bool retuned;                    /* an autoscaler without its workload has targets that halflife changed */
-        bool surplus;                    /* its namespace keeps too many that are gone: as of the last cycle */
-        uint64_t admitted_digest;        /* digest of the admitted requests in the last Event; 0: no Event */
-        char *denied;                    /* why the API server refused a write to the workload; NULL: it did not */
-        struct imported *imported;       /* the imported histories; NULL: none */
+        int failures;                     /* failed writes in a row; the next waits for its back-off */
+        int64_t gone_ms;                  /* when it lost its workload or its profile; 0: it has both */
+        int64_t kill_ms;                  /* the newest kill, or eviction for memory */
+        struct limit_harms *limit_harms;  /* limit_harms.h; NULL: no limit did harm */
+        struct sample_refusals *refusals; /* sample_refusals.h; NULL: none was counted */
+        int64_t status_ms;                /* when the status of its Recommendation was last written */
+        int64_t apply_state_generation;   /* generation of the workload last compared with the apply state */
+        uint8_t dimension;                /* enum dimension, by its kind */
+        bool apply_state_dirty;           /* the apply state is to be stored */
+        bool backfilled;                  /* the back-fill from Prometheus is done */
+        bool starts_dropped;              /* what starts need did not fit its record when that was written last */
+        bool busy;                        /* a write about it is under way */
+        bool rolling;                     /* a rollout by halflife is not yet done */
+        bool resizing;                    /* some pod is yet to be resized */
+        bool canary;                      /* it is changed before others of its profile: as of the last canary_settle */
+        bool waits;                       /* it waits for the canaries of its profile */
+        bool due;                         /* a canary that is to be lowered: as of the last decision */
+        bool retuned;                     /* an autoscaler without its workload has targets that halflife changed */
+        bool surplus;                     /* its namespace keeps too many that are gone: as of the last cycle */
+        uint64_t admitted_digest;         /* digest of the admitted requests in the last Event; 0: no Event */
+        char *denied;                     /* why the API server refused a write to the workload; NULL: it did not */
+        struct imported *imported;        /* the imported histories; NULL: none */
         char key[]; /* "ns/group/Kind/name", as for its workload; name and recommendation point behind it */
 };
 

@@ -12,6 +12,8 @@
 #include "core/histogram.h"
 #include "core/usage_starts.h"
 
+enum { USAGE_FUTURE_MS = 300000 }; /* a sample may be that far ahead of the later of both clocks */
+
 enum sample_verdict {
         SAMPLE_ACCEPTED,
         SAMPLE_DUPLICATE, /* the same timestamp as the sample accepted last; no error */

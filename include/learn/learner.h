@@ -64,7 +64,8 @@ void learner_throttling(struct learner *learner);
 int import_sources(const struct history *h, uint64_t ret[static TRANSFER_SOURCES]);
 
 struct learner_counts { /* since the start */
-        uint64_t samples[SAMPLE_VERDICTS], unknown_pods, unread_items, polls_failed, kills, kills_not_believed;
+        uint64_t samples[SAMPLE_VERDICTS], unknown_pods, unread_items, odd_containers, polls_failed, kills,
+                kills_not_believed;
 };
 const struct learner_counts *learner_counts(const struct learner *learner);
 const struct backfill *learner_backfills(const struct learner *learner); /* NULL: there is no back-fill */

@@ -235,6 +235,8 @@ struct pod_metrics_view {
         struct wall at;
         struct pod_metrics_container_view container[VIEW_CONTAINERS];
         int containers;
+        int odd;    /* containers left out: without a name, named POD (the pause container), or with unreadable usage */
+        bool lacks; /* one of those left out is a container of the pod's own: a sum of the others is too small */
 };
 
 /* Each decode_ function reads one object. It returns 0, ERR_INVALID (malformed) or ERR_TOOBIG (over a VIEW_ bound),

@@ -42,7 +42,7 @@ struct plan_resize {
         const char *verdict_text, *refusal;
 };
 
-enum { PLAN_CONDITIONS = 20, PLAN_WORDS = 320 };
+enum { PLAN_CONDITIONS = 21, PLAN_WORDS = 320 };
 struct plan_condition {
         const char *type;
         bool status;

@@ -53,6 +53,7 @@ static void target_hold_seen(struct target *t)
         if (hold == t->hold || (hold && t->hold && strcmp(hold, t->hold) == 0))
                 return;
         mem_free(t->hold);
+        sample_refusals_forget(t);
         t->hold = mem_string(hold);
         t->apply_state_dirty = true;
 }

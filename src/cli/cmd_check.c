@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "check_permissions.h"
+#include "check_usage.h"
 #include "cli/version.h"
 #include "commands.h"
 #include "custom_metrics/api_registration.h"
@@ -405,6 +406,7 @@ static int check_run(void *state, struct err *err)
                 c->ns = c->settings.controller.ns ? c->settings.controller.ns : access_namespace(c->session.access);
                 if (check_reach(c)) {
                         check_apis(c);
+                        check_usage(c);
                         check_permissions(c);
                         check_policy(c);
                         check_rotate(c);

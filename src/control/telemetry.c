@@ -14,6 +14,7 @@ enum metric_id {
         M_SAMPLES,
         M_UNKNOWN,
         M_UNREAD,
+        M_ODD_CONTAINERS,
         M_UNREAD_OBJECTS,
         M_CYCLES,
         M_CYCLE_SECONDS,
@@ -81,6 +82,8 @@ static const struct metric metrics[METRICS] = {
                        "Usage measurements of pods that halflife does not know (yet).", METRIC_COUNTER},
         [M_UNREAD] = {"halflife_samples_unreadable_total", "Usage measurements that could not be read.",
                       METRIC_COUNTER},
+        [M_ODD_CONTAINERS] = {"halflife_usage_containers_left_out_total",
+                              "Containers left out of measurements: without a name, POD, unreadable.", METRIC_COUNTER},
         [M_UNREAD_OBJECTS] = {"halflife_objects_unreadable_total",
                               "Objects and watch events that could not be read; the last readable state is kept.",
                               METRIC_COUNTER},
@@ -240,11 +243,9 @@ static const char *const codes[CODES] = {"none", "2xx", "3xx", "4xx", "409", "42
 
 static int telemetry_code_of(int status)
 {
-        if (status == 409)
-                return CODE_409;
-        if (status == 429)
-                return CODE_429;
-        return status >= 500   ? CODE_5XX
+        return status == 409   ? CODE_409
+               : status == 429 ? CODE_429
+               : status >= 500 ? CODE_5XX
                : status >= 400 ? CODE_4XX
                : status >= 300 ? CODE_3XX
                : status >= 200 ? CODE_2XX
@@ -396,6 +397,7 @@ static void write_learner(struct buf *out, const struct parts *p)
         telemetry_seconds(out, M_CHECKPOINT_SECONDS, stored.seconds);
         telemetry_one(out, M_UNKNOWN, (double)learner_counts(p->learner)->unknown_pods);
         telemetry_one(out, M_UNREAD, (double)learner_counts(p->learner)->unread_items);
+        telemetry_one(out, M_ODD_CONTAINERS, (double)learner_counts(p->learner)->odd_containers);
         telemetry_one(out, M_CYCLES, (double)p->pass.cycles);
         telemetry_one(out, M_POLLS_FAILED, (double)learner_counts(p->learner)->polls_failed);
         telemetry_one(out, M_SOURCE_UP, !report_usage_source(p->report)->away);

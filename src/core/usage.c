@@ -7,7 +7,6 @@
 #include "histogram_inner.h"
 #include "usage_inner.h"
 
-enum { FUTURE_MS = 5 * MINUTE_MS };
 static const double weight_least = 0.1, weight_most = 1e5; /* of a CPU sample, cores */
 static const double kill_margin = 100 * 1048576.0;         /* 100Mi */
 static const double mebi = 1048576.0;
@@ -62,7 +61,7 @@ static enum sample_verdict usage_judge(const struct usage *u, const struct sampl
                 return SAMPLE_DUPLICATE;
         if (s->at.ms < watermark->last_ms)
                 return SAMPLE_REORDERED;
-        if (s->at.ms - FUTURE_MS > latest.ms)
+        if (s->at.ms - USAGE_FUTURE_MS > latest.ms)
                 return SAMPLE_FUTURE;
         for (int r = 0; r < RESOURCES; r++) {
                 enum sample_verdict v = s->has[r] ? judge_value(u, (enum resource)r, s->value[r]) : SAMPLE_ACCEPTED;
@@ -502,7 +501,7 @@ static void steps_join(struct usage *dst, const struct usage *src)
 
 bool usage_may_join(const struct usage *u, struct wall latest)
 {
-        int64_t end = latest.ms + FUTURE_MS, most = (int64_t)1 << 48;
+        int64_t end = latest.ms + USAGE_FUTURE_MS, most = (int64_t)1 << 48;
         const int64_t times[] = {u->newest_ms,  u->peak_at_ms, u->last_run_ms,
                                  u->step_ms[0], u->step_ms[1], u->step_ms[2]};
         if (u->sampled.last > end / MINUTE_MS || u->running.last > end / MINUTE_MS)

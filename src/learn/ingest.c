@@ -92,6 +92,23 @@ static void judge_start_of(const struct pod *p, const struct pod_container *pc, 
                                    pod_container_began_ms(p, pc), s);
 }
 
+/* Count a sample, and keep for the target's condition why it was refused. Replicas of metrics-server answer with times
+ * that go back, which does no harm while others are accepted; the condition decides (refused_condition). */
+void ingest_count(struct learner *learner, struct target *t, const struct pod *p, const struct history *h,
+                  enum sample_verdict verdict)
+{
+        static const enum sample_refusal why[SAMPLE_VERDICTS] = {
+                [SAMPLE_ACCEPTED] = SAMPLE_REFUSALS,    [SAMPLE_DUPLICATE] = SAMPLE_REFUSALS,
+                [SAMPLE_REORDERED] = REFUSED_REORDERED, [SAMPLE_FUTURE] = REFUSED_FUTURE,
+                [SAMPLE_INVALID] = REFUSED_VALUE,       [SAMPLE_ABSURD] = REFUSED_VALUE,
+                [SAMPLE_NO_MEMORY] = REFUSED_MEMORY,
+        };
+        learner->count.samples[verdict]++;
+        if (why[verdict] == SAMPLE_REFUSALS || (verdict == SAMPLE_NO_MEMORY && h->usage.of[MEMORY].count > 0))
+                return;
+        sample_refused(t, why[verdict], p, loop_now(learner->loop).wall.ms, learner->live->interval_ms);
+}
+
 static void ingest_fold_container(struct learner *learner, struct pod *p, struct pod_container *pc, struct wall at,
                                   const struct pod_metrics_container_view *v)
 {
@@ -111,7 +128,7 @@ static void ingest_fold_container(struct learner *learner, struct pod *p, struct
         if (h->ignores_first)
                 judge_start_of(p, pc, h, &s);
         enum sample_verdict verdict = ingest_put(learner, h, pod_watermark(pc), &s);
-        learner->count.samples[verdict]++;
+        ingest_count(learner, h->target, p, h, verdict);
         if (verdict != SAMPLE_ACCEPTED && verdict != SAMPLE_NO_MEMORY)
                 return;
         pod_sampled(pc, at, v);
@@ -126,6 +143,7 @@ void ingest_fold(void *arg, const struct pod_metrics_view *m, struct wall date)
 {
         struct learner *learner = arg;
         learner->date = date;
+        learner->count.odd_containers += (uint64_t)m->odd;
         struct pod *p = pod_at(learner->cache, m->ns, m->name, &learner->cursor);
         if (!p) {
                 learner->count.unknown_pods++;
@@ -133,6 +151,9 @@ void ingest_fold(void *arg, const struct pod_metrics_view *m, struct wall date)
         }
         if (p->more)
                 dimension_fold(learner, p, m);
+        if (p->target && m->lacks)
+                sample_refused(p->target, REFUSED_CONTAINER, p, loop_now(learner->loop).wall.ms,
+                               learner->live->interval_ms);
         for (int i = 0; i < m->containers; i++)
                 for (int k = 0; k < p->containers; k++)
                         if (text_is(m->container[i].name, p->container[k].name) && p->container[k].role != ROLE_INIT) {

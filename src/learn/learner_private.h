@@ -49,6 +49,8 @@ struct learner {
 struct history *ingest_history(struct learner *learner, const struct pod *p, struct pod_container *pc);
 /* Add a sample to a history, with more room for its buckets where it needs them. A history that took the sample is
  * marked for the next checkpoint. */
+void ingest_count(struct learner *learner, struct target *t, const struct pod *p, const struct history *h,
+                  enum sample_verdict verdict);
 enum sample_verdict ingest_put(struct learner *learner, struct history *h, struct sample_watermark *watermark,
                                const struct sample *s);
 /* Find out which values of a sample are of its container's start, by the profile's ignoreFirst. A sample from before

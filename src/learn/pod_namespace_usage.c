@@ -61,7 +61,7 @@ static void dimension_fold_container(struct learner *learner, struct pod *p, str
                 history_set_cpu_weight(h, plan_cpu_weight(learner->cache, t, pc));
         enum sample_verdict verdict = dimension_put(learner, h, s);
         if (!p->target) /* the pod's workload has counted the sample already */
-                learner->count.samples[verdict]++;
+                ingest_count(learner, t, p, h, verdict);
         if (verdict == SAMPLE_ACCEPTED)
                 pod_sampled(pc, s->at, v);
         if (verdict == SAMPLE_ACCEPTED && h->original)
@@ -93,7 +93,7 @@ static void dimension_add(struct pod_aggregate_sample *sum, const struct sample 
 void dimension_fold(struct learner *learner, struct pod *p, const struct pod_metrics_view *m)
 {
         const struct pod_more *more = p->more;
-        struct pod_aggregate_sample sum = {.at_ms = m->at.ms, .has = {true, true}};
+        struct pod_aggregate_sample sum = {.at_ms = m->at.ms, .has = {!m->lacks, !m->lacks}};
         bool single = more->single && more->single->profile, any = false;
         if (!single && !more->whole)
                 return;

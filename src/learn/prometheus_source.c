@@ -43,7 +43,8 @@ static int64_t prometheus_source_deliver(const struct prometheus_source *s, cons
                 view->ns = pod->ns;
                 view->name = pod->pod;
                 view->at = a->point[i].at;
-                view->containers = 0;
+                view->containers = view->odd = 0;
+                view->lacks = false;
                 for (; i < a->points && same_pod(&a->series[a->point[i].series], pod); i++)
                         if (view->containers < VIEW_CONTAINERS)
                                 to_container(&a->point[i], a->series[a->point[i].series].container,

@@ -1,31 +1,45 @@
 #include "core/quantity.h"
 #include "decoder.h"
 
-static void read_usage(struct decoder *d, struct pod_metrics_container_view *ret)
+static void read_usage(struct decoder *d, struct pod_metrics_container_view *ret, bool *ret_readable)
 {
         struct text key;
         DECODER_EACH (d, key)
                 if (text_is(key, "cpu"))
-                        ret->has[CPU] = decoder_quantity(d, "usage.cpu", QUANTITY_NANO, &ret->cpu_nano);
+                        ret->has[CPU] = decoder_quantity_or_odd(d, QUANTITY_NANO, &ret->cpu_nano, ret_readable);
                 else if (text_is(key, "memory"))
-                        ret->has[MEMORY] = decoder_quantity(d, "usage.memory", QUANTITY_WHOLE, &ret->memory_bytes);
+                        ret->has[MEMORY] = decoder_quantity_or_odd(d, QUANTITY_WHOLE, &ret->memory_bytes, ret_readable);
                 else
                         json_skip(&d->j);
 }
 
-static void metrics_read_container(struct decoder *d, struct pod_metrics_container_view *ret)
+/* Returns false for a container that is left out. Runtimes at fault report one without a name, or the pause container,
+ * beside good ones. */
+static bool metrics_read_container(struct decoder *d, struct pod_metrics_view *ret)
 {
+        struct pod_metrics_container_view *c = &ret->container[ret->containers];
+        bool readable = true;
         struct text key;
-        *ret = (struct pod_metrics_container_view){.name = {"", 0}};
+        *c = (struct pod_metrics_container_view){.name = {"", 0}};
         DECODER_EACH (d, key)
                 if (text_is(key, "name"))
-                        ret->name = json_text(&d->j, d->arena);
+                        c->name = json_text(&d->j, d->arena);
                 else if (text_is(key, "usage"))
-                        read_usage(d, ret);
+                        read_usage(d, c, &readable);
                 else
                         json_skip(&d->j);
-        if (ret->name.len == 0)
-                decoder_refuse(d, ERR_INVALID, "name is missing");
+        bool pause = text_is(c->name, "POD"); /* no name of a container has capitals */
+        ret->lacks |= !pause && (c->name.len == 0 || !readable);
+        return !pause && c->name.len > 0 && readable;
+}
+
+static void metrics_read_containers(struct decoder *d, struct pod_metrics_view *ret)
+{
+        while (decoder_item_cut(d, "containers", ret->containers, VIEW_CONTAINERS))
+                if (metrics_read_container(d, ret))
+                        ret->containers++;
+                else
+                        ret->odd++;
 }
 
 /* Reads only name and namespace. The labels repeat those of the pod, and metrics have no UID. */
@@ -49,7 +63,8 @@ int decode_pod_metrics(struct text json, struct arena *a, struct pod_metrics_vie
         who.ns = who.name = (struct text){"", 0}; /* zeroing the whole struct would take longer than decoding */
         who.unnamed = false;
         ret->at = (struct wall){0};
-        ret->containers = 0;
+        ret->containers = ret->odd = 0;
+        ret->lacks = false;
         decoder_init(&d, json, a);
         DECODER_EACH (&d, key)
                 if (text_is(key, "metadata"))
@@ -58,11 +73,10 @@ int decode_pod_metrics(struct text json, struct arena *a, struct pod_metrics_vie
                         ret->at = decoder_time(&d, "timestamp");
                 else if (!text_is(key, "containers"))
                         json_skip(&d.j);
-                else if (ret->containers > 0)
+                else if (ret->containers > 0 || ret->odd > 0)
                         decoder_refuse(&d, ERR_INVALID, "containers occurs twice");
                 else if (json_enter(&d.j, '['))
-                        while (decoder_item_cut(&d, "containers", ret->containers, VIEW_CONTAINERS))
-                                metrics_read_container(&d, &ret->container[ret->containers++]);
+                        metrics_read_containers(&d, ret);
         if (ret->at.ms == 0)
                 decoder_refuse(&d, ERR_INVALID, "timestamp is missing");
         ret->ns = who.ns;

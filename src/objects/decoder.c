@@ -124,6 +124,20 @@ bool decoder_quantity(struct decoder *d, const char *field, int digits, int64_t 
         return false;
 }
 
+bool decoder_quantity_or_odd(struct decoder *d, int digits, int64_t *ret, bool *ret_readable)
+{
+        char next = json_peek(&d->j);
+        struct text t = {"", 0};
+        if (next == '{' || next == '[' || next == 'n')
+                json_skip(&d->j);
+        else
+                t = decoder_trimmed(json_scalar(&d->j, d->arena));
+        size_t at;
+        bool read = !d->j.error && next != 'n' && quantity_parse(t.p, t.len, digits, ret, &at) == 0;
+        *ret_readable &= read || next == 'n';
+        return read;
+}
+
 void decoder_amounts(struct decoder *d, const char *field, struct amount ret[RESOURCES])
 {
         struct text key;

@@ -104,7 +104,40 @@ static void ready_condition(struct plan *plan)
         };
         bool ready = plan->state == STATE_READY;
         struct plan_condition *c = plan_say(plan, "Ready", ready, state_name(plan->state));
-        snprintf(c->message, sizeof c->message, "%s", why[plan->state]);
+        bool refused = plan->state == STATE_NO_DATA && sample_refusals_of(plan->target, plan->now.ms);
+        snprintf(c->message, sizeof c->message, "%s%s", why[plan->state],
+                 refused ? ": condition SamplesRefused says why" : "");
+}
+
+/* Condition SamplesRefused: the cause that was counted most often, and how often. The count is rounded down to a power
+ * of two, so that the status is not written in each cycle. */
+static void refused_condition(struct plan *plan)
+{
+        static const struct {
+                const char *reason, *words;
+        } why[SAMPLE_REFUSALS] = {
+                [REFUSED_FUTURE] = {"Future", "dated more than 5 min ahead: correct that node's clock"},
+                [REFUSED_REORDERED] = {"Reordered", "older than the sample accepted last"},
+                [REFUSED_VALUE] = {"Value", "negative, or more than a container can use"},
+                [REFUSED_MEMORY] = {"NoMemory", "memory of 0, by which metrics-server marks a value that it lacks"},
+                [REFUSED_CONTAINER] = {"Container", "of a container without a name or with unreadable usage; the other "
+                                                    "containers count"},
+        };
+        const struct sample_refusals *s = sample_refusals_of(plan->target, plan->now.ms);
+        bool none_come = plan->state == STATE_NO_DATA || plan->state == STATE_STALE;
+        enum sample_refusal most = SAMPLE_REFUSALS;
+        for (enum sample_refusal w = 0; s && w < SAMPLE_REFUSALS; w++)
+                if (s->count[w] > 0 && (w != REFUSED_REORDERED || none_come) &&
+                    (most == SAMPLE_REFUSALS || s->count[w] > s->count[most]))
+                        most = w;
+        if (most == SAMPLE_REFUSALS)
+                return;
+        uint32_t count = s->count[most];
+        while (count & (count - 1))
+                count &= count - 1;
+        struct plan_condition *c = plan_say(plan, "SamplesRefused", true, why[most].reason);
+        snprintf(c->message, sizeof c->message, "%u or more samples refused lately, first of pod %.200s: %s", count,
+                 s->pod, why[most].words);
 }
 
 static void resource_conditions(struct plan *plan)
@@ -312,6 +345,7 @@ void conditions_say(struct plan *plan)
         in_place_condition(plan);
         read_condition(plan);
         heap_condition(plan);
+        refused_condition(plan);
         resource_conditions(plan);
         repair_messages(plan);
 }

@@ -129,7 +129,9 @@ typedef bool fake_usage(void *arg, const char *ns, const char *pod, const char *
                         int64_t *ret_nanocores, int64_t *ret_bytes);
 struct fake_metrics {
         enum fake_metrics_mode mode;
-        fake_usage *usage; /* NULL: annotations kwok.x-k8s.io/usage-cpu and usage-memory of the pod */
+        /* NULL: annotations kwok.x-k8s.io/usage-cpu and usage-memory of the pod. Of any pod, fake/usage-extra is a
+         * further container (JSON), and fake/usage-ahead-ms how far the clock of its node is ahead. */
+        fake_usage *usage;
         void *arg;
         int64_t step_ms;   /* time between scrapes, timestamps are multiples of it; 0: 15 s */
         int64_t late_ms;   /* how far behind the newest scrape is */

@@ -113,6 +113,15 @@ static bool add_container(const struct fake *f, const json_t *pod, const json_t 
         return true;
 }
 
+/* A runtime at fault: its annotation fake/usage-extra is a further container, as JSON. */
+static void add_extra(const json_t *pod, json_t *list)
+{
+        const char *extra =
+                json_string_value(json_object_get(json_at(pod, "metadata.annotations"), "fake/usage-extra"));
+        if (extra)
+                json_array_append_new(list, json_loads(extra, 0, NULL));
+}
+
 static json_t *pod_metrics(const struct fake *f, const json_t *pod, int64_t at_ms, bool bare)
 {
         json_t *list = json_array(), *c, *meta, *labels = json_at(pod, "metadata.labels"), *result;
@@ -126,6 +135,8 @@ static json_t *pod_metrics(const struct fake *f, const json_t *pod, int64_t at_m
                 json_decref(list);
                 return NULL;
         }
+        add_extra(pod, list);
+        at_ms += annotated(pod, "fake/usage-ahead-ms", QUANTITY_WHOLE, 0); /* its node's clock is ahead */
         AUTO(mem_free) char *window = mem_printf("%.3fs", (double)f->metrics.step_ms / 1000);
         meta = json_pack("{s:s, s:s, s:o}", "name", object_name(pod), "namespace", object_ns(pod), "creationTimestamp",
                          fake_time(f));

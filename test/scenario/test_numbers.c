@@ -26,6 +26,12 @@
 #define STATIC_FIRST(young)                                                                                            \
         "{overcommit: StaticThenDynamic, static: {cpu: '0.5'}, apply: {mode: OnDeploy, minHistory: " young "}}"
 
+#define FAULTY(notes)                                                                                                  \
+        PUT("{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, labels: {app: web}}, spec: {replicas: 2, "  \
+            "selector: {matchLabels: {app: web}}, template: {metadata: {labels: {app: web}, annotations: "             \
+            "{kwok.x-k8s.io/usage-cpu: 250m, kwok.x-k8s.io/usage-memory: 300Mi, " notes "}}, spec: " POD "}}}")
+#define REFUSED(what) "status.conditions[SamplesRefused]." what
+
 static struct story stories[] = {
         STORY("deployment", LOOK, WEB(LIMITED), IS(REC), CHECK(REC, "status.saving.cpu", "1430m"),
               CHECK(REC, "status.saving.memory", "1320Mi"), CHECK(REC, "status.pod.cpu.target", "285m"),
@@ -76,6 +82,19 @@ static struct story stories[] = {
                                    "spec: " POD "}}}"),
               IS("recommendations/widget.example.org-w"),
               CHECK("recommendations/widget.example.org-w", "spec.targetRef.apiVersion", "example.org/v1")),
+        /* A runtime at fault reports a container without a name: the good ones count. */
+        STORY("container-without-name", LOOK, FAULTY("fake/usage-extra: '{\"usage\": {\"cpu\": \"1\"}}'"), IS(REC),
+              CHECK(REC, REFUSED("reason"), "Container"), CHECK(REC, REFUSED("message"), "~without a name"),
+              CHECK(REC, REFUSED("message"), "~pod 'web-"),
+              MERGE("deployments/web", "{spec: {template: {metadata: {annotations: {fake/usage-extra: null}}}}}"),
+              EXPECT(REC, "status.conditions[SamplesRefused]", "-")),
+        STORY("pause-container", LOOK,
+              FAULTY("fake/usage-extra: '{\"name\": \"POD\", \"usage\": {\"cpu\": \"1\", \"memory\": \"1Mi\"}}'"),
+              IS(REC), CHECK(REC, "status.conditions[SamplesRefused]", "-")),
+        STORY("node-clock-ahead", LOOK, FAULTY("fake/usage-ahead-ms: '600000'"),
+              EXPECT(REC, REFUSED("reason"), "Future"), CHECK(REC, "status.state", "NoData"),
+              CHECK(REC, REFUSED("message"), "~node's clock"),
+              CHECK(REC, "status.conditions[Ready].message", "~condition SamplesRefused says why")),
         STORY("two-containers", LOOK,
               WEB("[{name: app, resources: {requests: {cpu: '1', memory: 1Gi}}}, {name: side, resources: {requests: "
                   "{cpu: 100m, memory: 128Mi}}}]"),

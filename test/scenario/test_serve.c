@@ -305,6 +305,41 @@ static void test_check_knows(void **state)
         fake_free(f);
 }
 
+/* What run would leave out or refuse of usage, and why. */
+static void test_check_tells_of_usage(void **state)
+{
+        (void)state;
+        static const struct {
+                const char *note, *value, *says;
+        } row[] = {
+                {"none", "", "ok    usage of 1 pods"},
+                {"fake/usage-extra", "{}",
+                 "warn  usage of 1 pods has containers without a name or with unreadable "
+                 "values, first default/one"},
+                {"fake/usage-ahead-ms", "400000", "warn  usage of 1 pods is dated up to"},
+        };
+        for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+                struct fake *f = fake_new(&(struct fake_options){0});
+                AUTO(mem_free) char *config = tmp_path("usage"), *database = tmp_path("usage.db");
+                AUTO(mem_free)
+                char *pod = mem_printf(
+                        "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"one\",\"namespace\":"
+                        "\"default\",\"annotations\":{\"%s\":\"%s\"}},\"spec\":{\"containers\":[{\"name\":\"a\","
+                        "\"image\":\"a\"}]},\"status\":{\"phase\":\"Running\"}}",
+                        row[i].note, row[i].value);
+                const char *const args[] = {"check", "--kubeconfig", config, "--database", database, NULL};
+                assert_true(fake_load(f, "crds") && fake_write_kubeconfig(f, config));
+                fake_put(f, "kubectl", pod);
+                struct halflife *h = halflife_command(args);
+                (void)halflife_await(h, 20000);
+                AUTO(mem_free) char *log = halflife_log(h);
+                if (!strstr(log, row[i].says))
+                        fail_msg("not '%s': %s", row[i].says, log);
+                halflife_free(h);
+                fake_free(f);
+        }
+}
+
 /* A policy that refuses a patch of halflife's own Deployment bounds what halflife writes. */
 static void test_check_tells_of_the_policy(void **state)
 {
@@ -433,6 +468,7 @@ int main(void)
                 cmocka_unit_test_teardown(test_audience_and_tls, end),
                 cmocka_unit_test(test_how_it_does_not_start),
                 cmocka_unit_test(test_check_knows),
+                cmocka_unit_test(test_check_tells_of_usage),
                 cmocka_unit_test(test_check_tells_of_the_policy),
                 cmocka_unit_test(test_check_knows_rotate),
                 cmocka_unit_test(test_check_prints_the_rule),

@@ -12,10 +12,13 @@ static void say_metrics(struct buf *b, const struct pod_metrics_view *m)
                 if (c->has[MEMORY])
                         say(b, " %lld", (long long)c->memory_bytes);
         }
+        if (m->odd)
+                say(b, " (%d odd%s)", m->odd, m->lacks ? ", a sum lacks them" : "");
 }
 
-#define AT             "\"timestamp\":\"2026-11-21T11:54:02Z\""
-#define METRICS(usage) "{\"metadata\":{\"name\":\"p\"}," AT ",\"containers\":[{\"name\":\"a\",\"usage\":{" usage "}}]}"
+#define AT              "\"timestamp\":\"2026-11-21T11:54:02Z\""
+#define POD(containers) "{\"metadata\":{\"name\":\"p\"}," AT ",\"containers\":[" containers "]}"
+#define METRICS(usage)  POD("{\"name\":\"a\",\"usage\":{" usage "}}")
 
 static const struct {
         const char *in, *want;
@@ -31,11 +34,20 @@ static const struct {
         {METRICS("\"cpu\":\"0.1n\""), "/p at=2026-11-21T11:54:02Z | a 1n"},
         {METRICS("\"cpu\":\"-1n\""), "/p at=2026-11-21T11:54:02Z | a -1n"}, /* judged where samples are taken */
         {"{\"metadata\":{\"name\":\"p\"}," AT ",\"containers\":null}", "/p at=2026-11-21T11:54:02Z"},
-        {METRICS("\"cpu\":\"NaN\""), "!metrics of pod 'p': containers[0]: usage.cpu 'NaN' is not a quantity"},
-        {METRICS("\"memory\":\"1e999\""), "!usage.memory '1e999'"},
+        /* one odd container leaves the others as they are */
+        {METRICS("\"cpu\":\"NaN\""), "/p at=2026-11-21T11:54:02Z (1 odd, a sum lacks them)"},
+        {METRICS("\"memory\":\"1e999\""), "/p at=2026-11-21T11:54:02Z (1 odd, a sum lacks them)"},
+        {METRICS("\"cpu\":{\"a\":1},\"memory\":[]"), "/p at=2026-11-21T11:54:02Z (1 odd, a sum lacks them)"},
+        {POD("{\"usage\":{\"cpu\":\"1m\"}},{\"name\":\"a\",\"usage\":{\"cpu\":\"1n\"}}"),
+         "/p at=2026-11-21T11:54:02Z | a 1n (1 odd, a sum lacks them)"},
+        {POD("{\"name\":\"a\",\"usage\":{\"cpu\":\"1n\"}},{\"name\":\"POD\",\"usage\":{\"cpu\":\"1m\"}}"),
+         "/p at=2026-11-21T11:54:02Z | a 1n (1 odd)"},
+        {POD("{\"name\":\"\"},{\"name\":\"a\",\"usage\":{\"cpu\":\"NaN\"}},{\"name\":\"b\",\"usage\":{\"cpu\":\"2n\"}"
+             "}"),
+         "/p at=2026-11-21T11:54:02Z | b 2n (2 odd, a sum lacks them)"},
         {"{\"metadata\":{\"name\":\"p\"},\"containers\":[]}", "!timestamp is missing"},
         {"{" AT "}", "!metadata.name is missing"},
-        {"{\"metadata\":{\"name\":\"p\"}," AT ",\"containers\":[{}]}", "!containers[0]: name is missing"},
+        {POD("{}"), "/p at=2026-11-21T11:54:02Z (1 odd, a sum lacks them)"},
         {"{\"metadata\":{\"name\":\"p\"},\"timestamp\":\"12:00\"}", "!timestamp '12:00' is not a time"},
         {"{\"metadata\":{\"name\":\"p\"}," AT ",\"containers\":[{\"name\":\"a\"}],\"containers\":[]}", "!occurs twice"},
 };

@@ -1,0 +1,38 @@
+/*
+ * Samples of a target that were refused lately, by cause, for the condition SamplesRefused of its Recommendation. Few
+ * targets have any, so they are kept beside the target.
+ */
+#ifndef HALFLIFE_CACHE_SAMPLE_REFUSALS_H
+#define HALFLIFE_CACHE_SAMPLE_REFUSALS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct pod;
+struct target;
+
+enum sample_refusal {
+        REFUSED_FUTURE,    /* dated more than 5 min after both clocks */
+        REFUSED_REORDERED, /* older than the sample accepted last */
+        REFUSED_VALUE,     /* negative, not a number, or beyond what a container can use */
+        REFUSED_MEMORY,    /* memory of zero, of a container of which no memory was ever accepted */
+        REFUSED_CONTAINER, /* a container without a name, or with usage that cannot be read */
+        SAMPLE_REFUSALS
+};
+
+struct sample_refusals {
+        int64_t newest_ms, until_ms; /* when the newest was refused, and until when all count; wall clock */
+        uint32_t count[SAMPLE_REFUSALS];
+        char *pod; /* name and node of the first pod, quoted */
+};
+
+/* Count a refused sample of pod p. It and those before it count for REFUSAL_INTERVALS of interval_ms; without any in
+ * that time, counting begins anew. */
+enum { REFUSAL_INTERVALS = 10 };
+void sample_refused(struct target *t, enum sample_refusal why, const struct pod *p, int64_t now_ms,
+                    int64_t interval_ms);
+/* Those that still count; NULL: none. */
+const struct sample_refusals *sample_refusals_of(const struct target *t, int64_t now_ms);
+void sample_refusals_forget(struct target *t);
+
+#endif

@@ -1,0 +1,12 @@
+/*
+ * What halflife check finds of usage in the metrics API: what run would leave out or refuse, and why.
+ */
+#ifndef HALFLIFE_CLI_CHECK_USAGE_H
+#define HALFLIFE_CLI_CHECK_USAGE_H
+
+#include "checking.h"
+
+/* Read the usage of all pods once, where it is the source, and print what is wrong with it. */
+void check_usage(struct checking *c);
+
+#endif
