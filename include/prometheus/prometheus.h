@@ -79,6 +79,7 @@ struct prometheus_answer {
         size_t points;
         uint64_t refused; /* values that are negative or not finite (NaN, +Inf), and series that lack a label */
         struct wall date; /* the Date header; ms 0: none */
+        bool partial;     /* the store says that parts of the answer are missing; err then quotes its words */
         /* code 0: both answers are complete. ERR_RETRY: unreachable, overloaded, or parts of the answer are missing.
          * ERR_DENIED: the credentials are refused. ERR_TOOBIG: a smaller slice may succeed. ERR_INVALID: the query is
          * refused, or the URL is not a Prometheus. */

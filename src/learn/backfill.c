@@ -1,6 +1,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "backfill_delay.h"
 #include "core/pod_owner_name.h"
 #include "learner_private.h"
 #include "net/retry.h"
@@ -8,8 +9,6 @@
 enum {
         SLICE_MOST_MS = DAY_MS,
         DEADLINE_MS = 2 * MINUTE_MS,
-        REFUSED_LEAST_MS = 5 * MINUTE_MS,
-        REFUSED_MOST_MS = 6 * HOUR_MS,
         POINTS_MOST = 200000,    /* points in one answer, so that reading it does not keep the loop too long */
         BEGINNINGS_MOST = 100000 /* series of a namespace; all points of further ones count */
 };
@@ -335,25 +334,21 @@ static bool is_everybodys(int code)
 
 /* Put a refused namespace off. If Prometheus refuses all namespaces, only the first is logged; any answer in between
  * ends this. */
-static void backfill_put_off(struct backfill *b, const struct err *why)
+static void backfill_put_off(struct backfill *b, const struct prometheus_answer *a)
 {
         struct ns *ns = ns_get(b->learner->cache, text_of(b->ns));
         const struct backfill_refusal *r = &ns->refusal;
-        int64_t wait_ms = REFUSED_LEAST_MS;
-        for (int i = 0; i < r->times && wait_ms < REFUSED_MOST_MS; i++)
-                wait_ms *= 2;
-        wait_ms = wait_ms < REFUSED_MOST_MS ? wait_ms : REFUSED_MOST_MS;
+        const struct backfill_delay *delay = backfill_delay_by(a);
+        int64_t wait_ms = backfill_delay_ms(delay, r->times);
         ns_backfill_refused(ns, (struct mono){loop_now(b->learner->loop).mono.ns + wait_ms * 1000000});
         if (!r->told && !b->stale_refused) {
-                log_warn("Prometheus refuses the back-fill query of this namespace; other namespaces go on, and this "
-                         "one "
-                         "is tried again later",
-                         KV("namespace", b->ns), KV("error", why->text));
+                log_warn(delay->log, KV("namespace", b->ns), KV("error", a->err.text));
                 ns_backfill_refusal_told(ns);
         }
         b->stale_refused = true;
         backfill_forget(b);
-        schedule_pass(b->learner->leadership);
+        if (!a->partial) /* with a store away, a pass for each namespace would query it without a pause */
+                schedule_pass(b->learner->leadership);
 }
 
 static void backfill_failed(struct backfill *b, const struct prometheus_answer *a)
@@ -366,8 +361,9 @@ static void backfill_failed(struct backfill *b, const struct prometheus_answer *
                 backfill_ask(b);
                 return;
         }
-        if (!is_everybodys(a->err.code)) {
-                backfill_put_off(b, &a->err);
+        ns_backfill_failed(ns_get(learner->cache, text_of(b->ns)), a->err.text);
+        if (a->partial || !is_everybodys(a->err.code)) {
+                backfill_put_off(b, a);
                 return;
         }
         int64_t wait_ms =
@@ -391,6 +387,7 @@ static void backfill_answered(void *arg, const struct prometheus_answer *a)
                 log_info("Prometheus answers again", KV("namespace", b->ns));
         b->told = b->stale_refused = false;
         retry_reset(&b->retry);
+        ns_backfill_failed(ns_get(b->learner->cache, text_of(b->ns)), NULL);
         b->count.slices++;
         fold_all(b, a);
         b->from.ms += b->slice_ms;

@@ -104,7 +104,10 @@ static void ready_condition(struct plan *plan)
         };
         bool ready = plan->state == STATE_READY;
         struct plan_condition *c = plan_say(plan, "Ready", ready, state_name(plan->state));
-        snprintf(c->message, sizeof c->message, "%s", why[plan->state]);
+        const char *unfilled = plan->unfilled;
+        snprintf(c->message, sizeof c->message, "%s%s%s%s", why[plan->state], unfilled && *why[plan->state] ? "; " : "",
+                 unfilled ? "usage of the past is not loaded yet, halflife asks again: " : "",
+                 unfilled ? unfilled : "");
 }
 
 static void resource_conditions(struct plan *plan)

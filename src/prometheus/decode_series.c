@@ -109,8 +109,7 @@ int series_decode(struct text json, struct arena *a, const struct series_reader 
 
 /* --- refusals --- */
 
-/* Replace line breaks and control characters, since the text of another server goes into halflife's log. */
-static void series_tame(char *s)
+void series_tame(char *s)
 {
         for (; *s; s++)
                 if ((unsigned char)*s < ' ' || *s == 0x7f)

@@ -18,6 +18,8 @@ struct series_reader {
  * that is negative or not finite, and for a series that lacks a label. */
 int series_decode(struct text json, struct arena *a, const struct series_reader *r, uint64_t *refused, struct err *err);
 
+/* Replace line breaks and control characters by spaces, since the text of another server goes into the log. */
+void series_tame(char *s);
 /* The reason why a query failed, from the body of an error response: its "error", else the beginning of the body.
  * Control characters become spaces. Returns out. */
 char *query_error(struct text body, char *out, size_t size);

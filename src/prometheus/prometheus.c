@@ -14,6 +14,7 @@
 #include "credentials.h"
 #include "decode_series.h"
 #include "net/stream.h"
+#include "partial_answer.h"
 #include "query.h"
 
 enum { MATCHERS_MOST = 4 << 10, QUERY_MOST = 8 << 10, SERIES_MOST = 4 << 20 /* per series */, ERROR_BODY = 4 << 10 };
@@ -301,24 +302,6 @@ static int judge_status(const struct query *q, const struct http_reply *reply, s
                             status, said);
 }
 
-/* Refuse an answer with warnings: Thanos and Prometheus answer 200 and report missing parts as warnings. */
-static int judge_envelope(const struct query *q, struct err *err)
-{
-        struct text key, doc = stream_envelope(&q->stream);
-        struct json j;
-        bool warned = false;
-        json_init(&j, doc.p, doc.len);
-        if (json_enter(&j, '{'))
-                while (json_key(&j, &key)) {
-                        bool list = text_is(key, "warnings") && json_peek(&j) == '[';
-                        struct text value = json_raw(&j);
-                        warned |= list && value.len > 2;
-                }
-        if (json_done(&j, err) < 0)
-                return err->code;
-        return warned ? err_set(err, ERR_RETRY, "the answer may be incomplete: it comes with warnings") : 0;
-}
-
 static void prometheus_on_done(void *arg, const struct http_reply *reply)
 {
         struct query *q = arg;
@@ -329,7 +312,7 @@ static void prometheus_on_done(void *arg, const struct http_reply *reply)
         if (err.code == 0)
                 (void)judge_status(q, reply, &err);
         if (err.code == 0 && stream_end(&q->stream, &err) == 0)
-                (void)judge_envelope(q, &err);
+                (void)partial_answer_judge(stream_envelope(&q->stream), &a->partial, &err);
         if (a->err.code == 0 && err.code != 0) {
                 a->err = err;
                 a->retry_after_ms = reply->retry_after_ms;

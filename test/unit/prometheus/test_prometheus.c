@@ -43,6 +43,7 @@ struct cache {
         struct prometheus *prometheus;
         char text[1024]; /* of the answer */
         struct err err;
+        bool partial;
         int64_t retry_after_ms;
         uint64_t refused;
         int done;
@@ -72,6 +73,7 @@ static void on_answer(void *arg, const struct prometheus_answer *a)
         size_t at = 0;
         w->done++;
         w->err = a->err;
+        w->partial = a->partial;
         w->refused = a->refused;
         w->retry_after_ms = a->retry_after_ms;
         for (size_t i = 0; i < a->points; i++) {
@@ -161,7 +163,9 @@ static void what_is_no_answer_says_why(void **state)
                 {200, NULL, "<html>", 9, ERR_INVALID, "JSON"},
                 {200, NULL, "{\"status\":\"success\"}", 9, ERR_INVALID, "result"},
                 {200, NULL, "{\"data\":{\"result\":[]", 9, ERR_RETRY, "cut"},
-                {200, NULL, "{\"data\":{\"result\":[]},\"warnings\":[\"a store is away\"]}", 9, ERR_RETRY, "warnings"},
+                {200, NULL, "{\"data\":{\"result\":[]},\"warnings\":[\"a store is away\"]}", 9, ERR_RETRY,
+                 "says 'a store is away'"},
+                {200, NULL, "{\"isPartial\":true,\"data\":{\"result\":[]}}", 9, ERR_RETRY, "says 'isPartial: true'"},
                 {200, NULL, MATRIX(SERIES("n", "p", "c", "[60,\"1\"],[120,\"1\"]")), 1, ERR_TOOBIG, "more points"},
         };
         for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
@@ -175,6 +179,26 @@ static void what_is_no_answer_says_why(void **state)
                 assert_int_equal(w.err.code, row[i].code);
                 assert_non_null(strstr(w.err.text, row[i].says));
                 assert_int_equal(w.retry_after_ms, row[i].headers ? 7000 : -1);
+                assert_int_equal(w.partial, strstr(row[i].says, "says '") != NULL);
+                assert_string_equal(w.text, "");
+                end(&w);
+        }
+}
+
+/* One resource whole and the other in part: nothing of either counts, whichever comes first. */
+static void half_an_answer_is_none(void **state)
+{
+        (void)state;
+        static const char whole[] = MATRIX(SERIES("n", "p", "c", "[60,\"1\"],[120,\"1\"]")),
+                          part[] = "{\"status\":\"success\",\"isPartial\":true,\"data\":{\"result\":[" SERIES(
+                                  "n", "p", "c", "[60,\"1\"]") "]}}";
+        for (int i = 0; i < 2; i++) {
+                struct cache w;
+                struct script s = {.status = 200, .cpu = i ? part : whole, .memory = i ? whole : part};
+                begin(&w, &s, (struct prometheus_options){0});
+                fetch(&w, 9);
+                assert_int_equal(w.err.code, ERR_RETRY);
+                assert_true(w.partial);
                 assert_string_equal(w.text, "");
                 end(&w);
         }
@@ -336,6 +360,7 @@ int main(void)
                 cmocka_unit_test(both_resources_become_points_in_order),
                 cmocka_unit_test(nothing_is_an_answer_too),
                 cmocka_unit_test(what_is_no_answer_says_why),
+                cmocka_unit_test(half_an_answer_is_none),
                 cmocka_unit_test(credentials_are_read_afresh),
                 cmocka_unit_test(without_credentials_nobody_asks),
                 cmocka_unit_test(users_have_passwords),
