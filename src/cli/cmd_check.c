@@ -325,6 +325,7 @@ static void check_database(struct checking *c)
 struct check_count {
         bool done;
         size_t containers;
+        size_t doubtful; /* of these, containers whose usage may be another's */
         bool partial;
         struct err err;
 };
@@ -344,6 +345,8 @@ static void check_counted(void *arg, const struct prometheus_answer *a)
         struct check_count *c = arg;
         c->done = true;
         c->containers = a->series_count;
+        for (size_t i = 0; i < a->points; i++)
+                c->doubtful += a->point[i].doubtful;
         c->partial = a->partial;
         c->err = a->err;
 }
@@ -381,6 +384,15 @@ static void check_prometheus(struct checking *c)
         if (count.err.code != 0) {
                 snprintf(line, sizeof line, "%s", count.err.text);
                 check_tell(c, BAD, line, check_prometheus_hint(&count));
+        } else if (count.doubtful) {
+                snprintf(line, sizeof line,
+                         "Prometheus %s tells usage of several pods with the same names, of %zu of %zu "
+                         "containers",
+                         url, count.doubtful, count.containers);
+                check_tell(
+                        c, DOUBTFUL, line,
+                        "if it sees several clusters, say which by --prometheus-matchers; halflife takes no samples of "
+                        "these containers while that lasts");
         } else if (count.containers == 0) {
                 snprintf(line, sizeof line, "Prometheus %s has no usage of any container", url);
                 check_tell(c, DOUBTFUL, line, "are --prometheus-names and --prometheus-matchers right?");

@@ -2,9 +2,10 @@
 #include <string.h>
 
 #include "backfill_delay.h"
-#include "core/pod_owner_name.h"
+#include "doubt_span.h"
 #include "learner_private.h"
 #include "net/retry.h"
+#include "owner_by_name.h"
 
 enum {
         SLICE_MOST_MS = DAY_MS,
@@ -49,6 +50,7 @@ struct backfill {
         size_t askings;
         struct retry retry;
         struct loop_timer timer; /* for the back-off */
+        uint64_t doubtful;       /* points left out, since they may be of another container */
         bool told;               /* the log has reported that queries fail, and reports it once only */
         bool stale_refused;      /* Prometheus refused a namespace and has answered no query since */
 };
@@ -84,33 +86,13 @@ static void forget_asking(struct backfill *b)
         b->askings = 0;
 }
 
-/* The target whose controller would give a pod this name; NULL: no target, or several. */
-static struct target *target_by_name(const struct backfill *b, struct text pod)
-{
-        struct target *found = NULL;
-        struct text owner[POD_NAMINGS];
-        for (enum pod_naming n = POD_BY_TEMPLATE; n < POD_NAMINGS; n++)
-                owner[n] = pod_owner_name(pod, n);
-        for (size_t i = 0; i < b->askings; i++) {
-                struct target *t = b->asking[i];
-                bool named = false;
-                for (enum pod_naming n = POD_BY_TEMPLATE; n < POD_NAMINGS && !named; n++)
-                        named = text_is(owner[n], t->name) && pod_naming_of(text_of(t->kind), n);
-                if (named && found)
-                        return NULL;
-                if (named)
-                        found = t;
-        }
-        return found;
-}
-
 static struct target *backfill_target_of(struct backfill *b, struct text pod)
 {
         char *key = mem_printf("%s/%.*s", b->ns, TEXT_ARG(pod));
         const struct pod *p = map_get(&b->learner->cache->pods, text_of(key));
         mem_free(key);
         if (!p)
-                return target_by_name(b, pod);
+                return owner_by_name_find(b->asking, b->askings, pod);
         return p->target && asks_for(p->target, b->ns) ? p->target : NULL;
 }
 
@@ -159,6 +141,7 @@ struct course {
         struct beginning *beginning; /* NULL: every point counts */
         int64_t until_ms;            /* later points are ignored, because that time was learned live */
         struct sample_watermark watermark;
+        struct doubt_span doubt;
 };
 
 /* When the container of a pod that is still there began; 0: there is no such container. */
@@ -232,6 +215,10 @@ static void backfill_fold(struct backfill *b, struct course *course, const struc
         struct usage_room room;
         if (!f || p->at.ms >= course->until_ms)
                 return;
+        if (p->doubtful && doubt_span_lasts(&course->doubt, p->at.ms, b->step_ms)) {
+                b->doubtful++;
+                return;
+        }
         struct sample s = {.at = p->at,
                            .has = {p->has[CPU], p->has[MEMORY]},
                            .value = {p->value[CPU], p->value[MEMORY]},
@@ -313,6 +300,10 @@ static void backfill_finish(struct backfill *b)
         b->count.targets += joined;
         log_info("back-filled the histories of a namespace from Prometheus", KV("namespace", b->ns),
                  KV_INT("targets", joined), KV_INT("containers", b->filling.count));
+        if (b->doubtful)
+                log_warn("left out points of the past that may be of other containers: their cgroups are of several "
+                         "pods with the same names; is --prometheus-matchers right?",
+                         KV("namespace", b->ns), KV_INT("points", b->doubtful));
         backfill_forget(b);
         schedule_pass(learner->leadership);
 }
@@ -433,6 +424,7 @@ static void backfill_begin(struct backfill *b, const char *ns)
         b->first = b->from;
         b->began.ms = now_ms;
         b->slice_ms = slice_for(b, containers);
+        b->doubtful = 0;
         backfill_ask(b);
 }
 

@@ -9,8 +9,9 @@
 
 /* The callbacks for a series. */
 struct series_reader {
-        /* Return false to skip the series' points. Texts live until series_decode returns. */
-        bool (*series)(void *arg, const struct prometheus_series *s);
+        /* Return false to skip the series' points. cgroup is the label id, "" without one. Texts live until
+         * series_decode returns. */
+        bool (*series)(void *arg, const struct prometheus_series *s, struct text cgroup);
         int (*point)(void *arg, struct wall at, double value); /* < 0 ends the reading with that code */
         void *arg;
 };

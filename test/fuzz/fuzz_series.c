@@ -17,11 +17,12 @@ struct seen {
         uint64_t series, points, refused, sum;
 };
 
-static bool on_series(void *arg, const struct prometheus_series *s)
+static bool on_series(void *arg, const struct prometheus_series *s, struct text cgroup)
 {
         struct seen *seen = arg;
         MUST(s->ns.len > 0 && s->pod.len > 0 && s->container.len > 0);
         seen->series++;
+        seen->sum += cgroup.len;
         return s->pod.p[0] != 'x';
 }
 

@@ -10,6 +10,9 @@
 #include "../support/tmp.h"
 #include "../unit/net/peer.h"
 
+#define CGROUP(pod)                                                                                                    \
+        "{\"metric\":{\"namespace\":\"n\",\"pod\":\"p\",\"container\":\"c\",\"id\":\"/kubepods/pod" pod                \
+        "/a\"},\"values\":[[60,\"1\"]]}"
 #define APP "{\"metric\":{\"namespace\":\"n\",\"pod\":\"p\",\"container\":\"c\"},\"values\":[[60,\"1\"]]}"
 
 static const char *said; /* in answer to each query */
@@ -28,6 +31,10 @@ static void test_what_check_says(void **state)
                 int code;
         } row[] = {
                 {"{\"data\":{\"result\":[" APP "]}}", "ok    Prometheus ", "usage of 1 containers", 0},
+                {"{\"data\":{\"result\":[" CGROUP("8e0b0b0e-7c1d-4f6a-9b3e-0123456789ab") "," CGROUP(
+                         "8e0b0b0e-7c1d-4f6a-9b3e-0123456789ac") "]}}",
+                 "tells usage of several pods with the same names, of 1 of 1 containers",
+                 "say which by --prometheus-matchers", 0},
                 {"{\"data\":{\"result\":[]}}", "warn  Prometheus ", "are --prometheus-names", 0},
                 {"{\"data\":{\"result\":[" APP "]},\"infos\":[\"PromQL info: x\"]}", "ok    Prometheus ",
                  "usage of 1 containers", 0},

@@ -13,6 +13,11 @@
 #define SERIES(ns, pod, container, values)                                                                             \
         "{\"metric\":{\"namespace\":\"" ns "\",\"pod\":\"" pod "\",\"container\":\"" container                         \
         "\"},\"values\":[" values "]}"
+/* Of pod p in namespace n, container c. */
+#define CGROUP(id, values)                                                                                             \
+        "{\"metric\":{\"namespace\":\"n\",\"pod\":\"p\",\"container\":\"c\",\"id\":\"" id "\"},\"values\":[" values "]}"
+#define POD            "/kubepods/pod8e0b0b0e-7c1d-4f6a-9b3e-0123456789ab/"
+#define OTHER          "/kubepods/pod8e0b0b0e-7c1d-4f6a-9b3e-0123456789ac/"
 #define MATRIX(series) "{\"status\":\"success\",\"data\":{\"resultType\":\"matrix\",\"result\":[" series "]}}"
 
 /* What the server says to each query. */
@@ -44,6 +49,7 @@ struct cache {
         char text[1024]; /* of the answer */
         struct err err;
         bool partial;
+        size_t series;
         int64_t retry_after_ms;
         uint64_t refused;
         int done;
@@ -74,6 +80,7 @@ static void on_answer(void *arg, const struct prometheus_answer *a)
         w->done++;
         w->err = a->err;
         w->partial = a->partial;
+        w->series = a->series_count;
         w->refused = a->refused;
         w->retry_after_ms = a->retry_after_ms;
         for (size_t i = 0; i < a->points; i++) {
@@ -85,7 +92,7 @@ static void on_answer(void *arg, const struct prometheus_answer *a)
                         at += (size_t)snprintf(w->text + at, sizeof w->text - at, " cpu=%g", p->value[CPU]);
                 if (p->has[MEMORY])
                         at += (size_t)snprintf(w->text + at, sizeof w->text - at, " memory=%g", p->value[MEMORY]);
-                at += (size_t)snprintf(w->text + at, sizeof w->text - at, "\n");
+                at += (size_t)snprintf(w->text + at, sizeof w->text - at, "%s\n", p->doubtful ? " doubtful" : "");
         }
 }
 
@@ -127,6 +134,28 @@ static void both_resources_become_points_in_order(void **state)
         assert_int_equal(w.refused, 1);
         assert_non_null(strstr(s.seen[1], "POST /api/v1/query_range "));
         assert_non_null(strstr(s.seen[1], "&start=60.000&end=120.000&step=60"));
+        end(&w);
+}
+
+/* The cgroups of a container are one series, in whatever order they come; each time is judged by itself. */
+static void a_container_is_one_series(void **state)
+{
+        (void)state;
+        struct cache w;
+        struct script s = {
+                .status = 200,
+                .cpu = MATRIX(
+                        CGROUP(POD "a/container", "[60,\"0.5\"]") "," SERIES("n", "o", "c", "[60,\"3\"]") "," CGROUP(
+                                OTHER "a", "[120,\"0.25\"]") "," CGROUP(POD "a", "[60,\"0.75\"],[120,\"1\"]")),
+                .memory = MATRIX(CGROUP(POD "a", "[60,\"9\"],[120,\"7\"]") "," CGROUP(POD "a/container",
+                                                                                      "[60,\"8\"],[120,\"6\"]"))};
+        begin(&w, &s, (struct prometheus_options){0});
+        fetch(&w, 100);
+        assert_int_equal(w.err.code, 0);
+        assert_int_equal(w.series, 2);
+        assert_string_equal(w.text, "60000 n/o/c cpu=3\n"
+                                    "60000 n/p/c cpu=0.5 memory=8\n"
+                                    "120000 n/p/c cpu=1 memory=6 doubtful\n");
         end(&w);
 }
 
@@ -358,6 +387,7 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(both_resources_become_points_in_order),
+                cmocka_unit_test(a_container_is_one_series),
                 cmocka_unit_test(nothing_is_an_answer_too),
                 cmocka_unit_test(what_is_no_answer_says_why),
                 cmocka_unit_test(half_an_answer_is_none),
