@@ -60,6 +60,7 @@ struct ns {
                 struct mono until; /* no back-fill is asked for until then */
                 int times;         /* refusals by Prometheus in a row */
                 bool told;         /* the log has reported it */
+                char *why;         /* why the last query failed; NULL: it did not */
         } refusal;
         struct labels labels;
         struct limit_range *ranges;
@@ -94,6 +95,7 @@ void namespaces_release(struct cache *w);
 void namespaces_sweep(struct cache *w); /* free deleted namespaces once the cache has no object in them */
 /* The outcome of a back-fill. */
 void ns_backfilled(struct ns *ns);
+void ns_backfill_failed(struct ns *ns, const char *why);    /* NULL: its last query was answered */
 void ns_backfill_refused(struct ns *ns, struct mono until); /* one more refusal; no back-fill until then */
 void ns_backfill_refusal_told(struct ns *ns);               /* the log has reported the refusal */
 

@@ -9,7 +9,8 @@
  *
  * A slice that fails is queried again after a back-off; a slice that is too large is halved. Prometheus may refuse a
  * namespace for good, where one step is still too large or the query is invalid. Then the other namespaces go first,
- * and the refused namespace starts over after a back-off of its own.
+ * and the refused namespace starts over after a back-off of its own. So it does where a store keeps answering only in
+ * part: nothing is learned from a part, since what is missing would count as not used.
  */
 #ifndef HALFLIFE_LEARN_BACKFILL_H
 #define HALFLIFE_LEARN_BACKFILL_H

@@ -229,6 +229,7 @@ struct pod_metrics_container_view {
         struct text name;
         bool has[RESOURCES];
         int64_t cpu_nano, memory_bytes;
+        bool doubtful; /* its usage cannot be told from another container's: has is false */
 };
 struct pod_metrics_view {
         struct text ns, name;

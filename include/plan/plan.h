@@ -65,6 +65,7 @@ struct plan {
         bool unrecorded;         /* held, because halflife's annotations on the template cannot be read */
         char blocked[160];       /* why the rollout is blocked; "" */
         char no_room[160];       /* which ResourceQuota would refuse its pods, and how much is missing; "" */
+        const char *unfilled;    /* why its usage of the past is not loaded from Prometheus yet; NULL: nothing fails */
         char over_budget[192];   /* which budget is used up, and until when, where that is known; "" */
         const char *opted_out;   /* what opts the workload out of changes; NULL: nothing */
         /* the workload's autoscalers that scale by utilization, or that carry halflife's annotations

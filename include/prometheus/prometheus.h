@@ -3,10 +3,10 @@
  * and reads the answers series by series as the bytes arrive. Bounded are the points of a fetch, the bytes of an
  * answer, and the number of concurrent queries.
  *
- * The queries, whose series carry the labels namespace, pod and container:
+ * The queries, whose series carry the labels namespace, pod and container, and cAdvisor's also id, the cgroup:
  *
- *     sum by (namespace, pod, container) (rate(container_cpu_usage_seconds_total{…}[window]))
- *     max by (namespace, pod, container) (max_over_time(container_memory_working_set_bytes{…}[step]))
+ *     max by (namespace, pod, container, id) (sum without (cpu) (rate(container_cpu_usage_seconds_total{…}[window])))
+ *     max by (namespace, pod, container, id) (max_over_time(container_memory_working_set_bytes{…}[step]))
  *
  * A fetch of throttling sends one query instead. Its values, of resource CPU, are shares of throttled periods in the
  * hour before each point, and only those of at least PROMETHEUS_THROTTLED_LEAST thousandths are asked for. Only
@@ -15,7 +15,9 @@
  *     sum by (namespace, pod, container) (increase(container_cpu_cfs_throttled_periods_total{…}[1h]))
  *             / sum by (namespace, pod, container) (increase(container_cpu_cfs_periods_total{…}[1h])) >= 0.125
  *
- * The sum joins the series of single cores. The window is the step or rate_window_ms, whichever is longer. A memory
+ * The sum joins the series of single cores. Whatever else tells series of one cgroup apart, such as a label replica or
+ * job, tells the same usage again, and the largest counts. A fetch joins the cgroups of a container to one series
+ * (prometheus/cgroup_choice.h). The window is the step or rate_window_ms, whichever is longer. A memory
  * point is the maximum of its step, because a short peak is enough for an OOM kill.
  */
 #ifndef HALFLIFE_PROMETHEUS_PROMETHEUS_H
@@ -70,6 +72,8 @@ struct prometheus_point {
         uint32_t series; /* index in prometheus_answer.series */
         bool has[RESOURCES];
         double value[RESOURCES]; /* cores, bytes: finite */
+        bool doubtful; /* its cgroups are of several pods: the values are the largest, and may be of another container
+                        */
 };
 /* Series are sorted by (namespace, pod, container), points by (time, series). The answer lives until done returns. */
 struct prometheus_answer {
@@ -79,6 +83,7 @@ struct prometheus_answer {
         size_t points;
         uint64_t refused; /* values that are negative or not finite (NaN, +Inf), and series that lack a label */
         struct wall date; /* the Date header; ms 0: none */
+        bool partial;     /* the store says that parts of the answer are missing; err then quotes its words */
         /* code 0: both answers are complete. ERR_RETRY: unreachable, overloaded, or parts of the answer are missing.
          * ERR_DENIED: the credentials are refused. ERR_TOOBIG: a smaller slice may succeed. ERR_INVALID: the query is
          * refused, or the URL is not a Prometheus. */

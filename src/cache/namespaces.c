@@ -214,6 +214,7 @@ static void ns_free(struct cache *w, struct ns *ns)
         profile_list_release(&ns->profiles);
         kind_share_release(&ns->named);
         kind_share_release(&ns->recommended);
+        mem_free(ns->refusal.why);
         intern_drop(w->names, ns->name);
         mem_free(ns);
 }
@@ -261,7 +262,14 @@ void namespaces_release(struct cache *w)
 
 void ns_backfilled(struct ns *ns)
 {
+        ns_backfill_failed(ns, NULL);
         ns->refusal = (struct backfill_refusal){0};
+}
+
+void ns_backfill_failed(struct ns *ns, const char *why)
+{
+        mem_free(ns->refusal.why);
+        ns->refusal.why = why ? mem_string(why) : NULL;
 }
 
 void ns_backfill_refused(struct ns *ns, struct mono until)

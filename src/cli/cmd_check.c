@@ -326,28 +326,42 @@ static void check_database(struct checking *c)
 struct check_count {
         bool done;
         size_t containers;
+        size_t doubtful; /* of these, containers whose usage may be another's */
+        bool partial;
         struct err err;
 };
+
+/* What to do where the usage source fails so. */
+static const char *check_prometheus_hint(const struct check_count *c)
+{
+        if (c->partial)
+                return "are all stores behind it up? halflife learns from whole answers alone, and asks again";
+        return c->err.code == ERR_DENIED ? "set --prometheus-token-file, --prometheus-headers-file, or "
+                                           "--prometheus-user and --prometheus-password-file"
+                                         : "is --prometheus-url right, and is Prometheus up?";
+}
 
 static void check_counted(void *arg, const struct prometheus_answer *a)
 {
         struct check_count *c = arg;
         c->done = true;
         c->containers = a->series_count;
+        for (size_t i = 0; i < a->points; i++)
+                c->doubtful += a->point[i].doubtful;
+        c->partial = a->partial;
         c->err = a->err;
 }
 
-/* Ask the usage source for the present usage and wait. *ret_containers: the number of containers in the answer. */
-static int check_count_containers(struct checking *c, size_t *ret_containers, struct err *err)
+/* Ask the usage source for the present usage and wait. */
+static struct check_count check_count_containers(struct checking *c)
 {
         enum { ASK_MS = 10 * SECOND_MS };
         struct prometheus_options o = c->settings.controller.prometheus;
         struct prometheus *p;
         struct check_count count = {0};
         o.user_agent = version_user_agent();
-        int rc = prometheus_new(c->session.loop, &o, &p, err);
-        if (rc < 0)
-                return rc;
+        if (prometheus_new(c->session.loop, &o, &p, &count.err) < 0)
+                return count;
         struct wall now = {whole_second(loop_now(c->session.loop).wall.ms)};
         const struct prometheus_slice slice = {
                 .from = now, .to = now, .step_ms = MINUTE_MS, .deadline_ms = ASK_MS, .points_most = SIZE_MAX};
@@ -355,34 +369,36 @@ static int check_count_containers(struct checking *c, size_t *ret_containers, st
         while (!count.done)
                 loop_turn(c->session.loop, -1);
         prometheus_free(p);
-        *ret_containers = count.containers;
-        *err = count.err;
-        return count.err.code;
+        return count;
 }
 
 static void check_prometheus(struct checking *c)
 {
         char line[ERR_TEXT_MAX + 64];
-        struct err err = {0};
-        size_t containers;
         const char *url = c->settings.controller.prometheus.url;
         if (!url && c->settings.controller.usage_from == USAGE_FROM_PROMETHEUS)
                 check_tell(c, BAD, "--usage-source is prometheus, but --prometheus-url is not set",
                            "set --prometheus-url, or --usage-source metrics-server");
         if (!url)
                 return;
-        if (check_count_containers(c, &containers, &err) < 0) {
-                snprintf(line, sizeof line, "%s", err.text);
-                check_tell(c, BAD, line,
-                           err.code == ERR_DENIED
-                                   ? "set --prometheus-token-file, --prometheus-headers-file, or --prometheus-user and "
-                                     "--prometheus-password-file"
-                                   : "is --prometheus-url right, and is Prometheus up?");
-        } else if (containers == 0) {
+        struct check_count count = check_count_containers(c);
+        if (count.err.code != 0) {
+                snprintf(line, sizeof line, "%s", count.err.text);
+                check_tell(c, BAD, line, check_prometheus_hint(&count));
+        } else if (count.doubtful) {
+                snprintf(line, sizeof line,
+                         "Prometheus %s tells usage of several pods with the same names, of %zu of %zu "
+                         "containers",
+                         url, count.doubtful, count.containers);
+                check_tell(
+                        c, DOUBTFUL, line,
+                        "if it sees several clusters, say which by --prometheus-matchers; halflife takes no samples of "
+                        "these containers while that lasts");
+        } else if (count.containers == 0) {
                 snprintf(line, sizeof line, "Prometheus %s has no usage of any container", url);
                 check_tell(c, DOUBTFUL, line, "are --prometheus-names and --prometheus-matchers right?");
         } else {
-                snprintf(line, sizeof line, "Prometheus %s, usage of %zu containers", url, containers);
+                snprintf(line, sizeof line, "Prometheus %s, usage of %zu containers", url, count.containers);
                 check_tell(c, GOOD, line, NULL);
         }
 }

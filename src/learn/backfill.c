@@ -1,15 +1,15 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/pod_owner_name.h"
+#include "backfill_delay.h"
+#include "doubt_span.h"
 #include "learner_private.h"
 #include "net/retry.h"
+#include "owner_by_name.h"
 
 enum {
         SLICE_MOST_MS = DAY_MS,
         DEADLINE_MS = 2 * MINUTE_MS,
-        REFUSED_LEAST_MS = 5 * MINUTE_MS,
-        REFUSED_MOST_MS = 6 * HOUR_MS,
         POINTS_MOST = 200000,    /* points in one answer, so that reading it does not keep the loop too long */
         BEGINNINGS_MOST = 100000 /* series of a namespace; all points of further ones count */
 };
@@ -50,6 +50,7 @@ struct backfill {
         size_t askings;
         struct retry retry;
         struct loop_timer timer; /* for the back-off */
+        uint64_t doubtful;       /* points left out, since they may be of another container */
         bool told;               /* the log has reported that queries fail, and reports it once only */
         bool stale_refused;      /* Prometheus refused a namespace and has answered no query since */
 };
@@ -85,33 +86,13 @@ static void forget_asking(struct backfill *b)
         b->askings = 0;
 }
 
-/* The target whose controller would give a pod this name; NULL: no target, or several. */
-static struct target *target_by_name(const struct backfill *b, struct text pod)
-{
-        struct target *found = NULL;
-        struct text owner[POD_NAMINGS];
-        for (enum pod_naming n = POD_BY_TEMPLATE; n < POD_NAMINGS; n++)
-                owner[n] = pod_owner_name(pod, n);
-        for (size_t i = 0; i < b->askings; i++) {
-                struct target *t = b->asking[i];
-                bool named = false;
-                for (enum pod_naming n = POD_BY_TEMPLATE; n < POD_NAMINGS && !named; n++)
-                        named = text_is(owner[n], t->name) && pod_naming_of(text_of(t->kind), n);
-                if (named && found)
-                        return NULL;
-                if (named)
-                        found = t;
-        }
-        return found;
-}
-
 static struct target *backfill_target_of(struct backfill *b, struct text pod)
 {
         char *key = mem_printf("%s/%.*s", b->ns, TEXT_ARG(pod));
         const struct pod *p = map_get(&b->learner->cache->pods, text_of(key));
         mem_free(key);
         if (!p)
-                return target_by_name(b, pod);
+                return owner_by_name_find(b->asking, b->askings, pod);
         return p->target && asks_for(p->target, b->ns) ? p->target : NULL;
 }
 
@@ -160,6 +141,7 @@ struct course {
         struct beginning *beginning; /* NULL: every point counts */
         int64_t until_ms;            /* later points are ignored, because that time was learned live */
         struct sample_watermark watermark;
+        struct doubt_span doubt;
 };
 
 /* When the container of a pod that is still there began; 0: there is no such container. */
@@ -233,6 +215,10 @@ static void backfill_fold(struct backfill *b, struct course *course, const struc
         struct usage_room room;
         if (!f || p->at.ms >= course->until_ms)
                 return;
+        if (p->doubtful && doubt_span_lasts(&course->doubt, p->at.ms, b->step_ms)) {
+                b->doubtful++;
+                return;
+        }
         struct sample s = {.at = p->at,
                            .has = {p->has[CPU], p->has[MEMORY]},
                            .value = {p->value[CPU], p->value[MEMORY]},
@@ -314,6 +300,10 @@ static void backfill_finish(struct backfill *b)
         b->count.targets += joined;
         log_info("back-filled the histories of a namespace from Prometheus", KV("namespace", b->ns),
                  KV_INT("targets", joined), KV_INT("containers", b->filling.count));
+        if (b->doubtful)
+                log_warn("left out points of the past that may be of other containers: their cgroups are of several "
+                         "pods with the same names; is --prometheus-matchers right?",
+                         KV("namespace", b->ns), KV_INT("points", b->doubtful));
         backfill_forget(b);
         schedule_pass(learner->leadership);
 }
@@ -335,25 +325,21 @@ static bool is_everybodys(int code)
 
 /* Put a refused namespace off. If Prometheus refuses all namespaces, only the first is logged; any answer in between
  * ends this. */
-static void backfill_put_off(struct backfill *b, const struct err *why)
+static void backfill_put_off(struct backfill *b, const struct prometheus_answer *a)
 {
         struct ns *ns = ns_get(b->learner->cache, text_of(b->ns));
         const struct backfill_refusal *r = &ns->refusal;
-        int64_t wait_ms = REFUSED_LEAST_MS;
-        for (int i = 0; i < r->times && wait_ms < REFUSED_MOST_MS; i++)
-                wait_ms *= 2;
-        wait_ms = wait_ms < REFUSED_MOST_MS ? wait_ms : REFUSED_MOST_MS;
+        const struct backfill_delay *delay = backfill_delay_by(a);
+        int64_t wait_ms = backfill_delay_ms(delay, r->times);
         ns_backfill_refused(ns, (struct mono){loop_now(b->learner->loop).mono.ns + wait_ms * 1000000});
         if (!r->told && !b->stale_refused) {
-                log_warn("Prometheus refuses the back-fill query of this namespace; other namespaces go on, and this "
-                         "one "
-                         "is tried again later",
-                         KV("namespace", b->ns), KV("error", why->text));
+                log_warn(delay->log, KV("namespace", b->ns), KV("error", a->err.text));
                 ns_backfill_refusal_told(ns);
         }
         b->stale_refused = true;
         backfill_forget(b);
-        schedule_pass(b->learner->leadership);
+        if (!a->partial) /* with a store away, a pass for each namespace would query it without a pause */
+                schedule_pass(b->learner->leadership);
 }
 
 static void backfill_failed(struct backfill *b, const struct prometheus_answer *a)
@@ -366,8 +352,9 @@ static void backfill_failed(struct backfill *b, const struct prometheus_answer *
                 backfill_ask(b);
                 return;
         }
-        if (!is_everybodys(a->err.code)) {
-                backfill_put_off(b, &a->err);
+        ns_backfill_failed(ns_get(learner->cache, text_of(b->ns)), a->err.text);
+        if (a->partial || !is_everybodys(a->err.code)) {
+                backfill_put_off(b, a);
                 return;
         }
         int64_t wait_ms =
@@ -391,6 +378,7 @@ static void backfill_answered(void *arg, const struct prometheus_answer *a)
                 log_info("Prometheus answers again", KV("namespace", b->ns));
         b->told = b->stale_refused = false;
         retry_reset(&b->retry);
+        ns_backfill_failed(ns_get(b->learner->cache, text_of(b->ns)), NULL);
         b->count.slices++;
         fold_all(b, a);
         b->from.ms += b->slice_ms;
@@ -436,6 +424,7 @@ static void backfill_begin(struct backfill *b, const char *ns)
         b->first = b->from;
         b->began.ms = now_ms;
         b->slice_ms = slice_for(b, containers);
+        b->doubtful = 0;
         backfill_ask(b);
 }
 

@@ -157,6 +157,9 @@ void ingest_fold(void *arg, const struct pod_metrics_view *m, struct wall date)
         for (int i = 0; i < m->containers; i++)
                 for (int k = 0; k < p->containers; k++)
                         if (text_is(m->container[i].name, p->container[k].name) && p->container[k].role != ROLE_INIT) {
+                                pod_doubted(&p->container[k], m->container[i].doubtful);
+                                if (m->container[i].doubtful)
+                                        break;
                                 if (p->target)
                                         ingest_fold_container(learner, p, &p->container[k], m->at, &m->container[i]);
                                 else

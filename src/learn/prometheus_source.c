@@ -2,9 +2,20 @@
  * Live usage from Prometheus, for clusters without metrics-server. In each cycle it delivers the newest value of each
  * container in the form of PodMetrics.
  */
+#include "base/log.h"
+#include "base/map.h"
 #include "base/mem.h"
 #include "cache/pod.h"
+#include "doubt_span.h"
 #include "usage_source.h"
+
+enum { DOUBTS_MOST = 10000 };
+
+/* A container whose usage is in doubt. */
+struct doubted {
+        struct doubt_span span;
+        char key[]; /* "ns/pod/container" */
+};
 
 struct prometheus_source {
         struct usage_source source;
@@ -15,11 +26,63 @@ struct prometheus_source {
         struct prometheus_fetch *fetch; /* NULL: no poll is under way */
         const char *ns;                 /* NULL: all namespaces */
         struct usage_sink to;
+        struct map doubted; /* key -> struct doubted */
+        bool told;          /* the log has reported that doubt lasts */
 };
 
-static void to_container(const struct prometheus_point *p, struct text name, struct pod_metrics_container_view *ret)
+/* --- doubt --- */
+
+static char *prometheus_source_key(const struct prometheus_series *of)
 {
-        *ret = (struct pod_metrics_container_view){.name = name};
+        return mem_printf("%.*s/%.*s/%.*s", TEXT_ARG(of->ns), TEXT_ARG(of->pod), TEXT_ARG(of->container));
+}
+
+/* Whether a container's doubt has lasted. Of more than DOUBTS_MOST containers, the further ones' has at once. */
+static bool prometheus_source_doubts(struct prometheus_source *s, const struct prometheus_series *of, struct wall at)
+{
+        AUTO(mem_free) char *key = prometheus_source_key(of);
+        struct doubted *d = map_get(&s->doubted, text_of(key));
+        if (!d && s->doubted.count == DOUBTS_MOST)
+                return true;
+        if (!d) {
+                size_t len = strlen(key);
+                d = mem_new(sizeof *d + len + 1);
+                d->span = (struct doubt_span){0};
+                memcpy(d->key, key, len + 1);
+                map_put(&s->doubted, (struct text){d->key, len}, d);
+        }
+        return doubt_span_lasts(&d->span, at.ms, s->live->interval_ms);
+}
+
+/* Forget those that have not been in doubt since; before_ms INT64_MAX: all. */
+static void prometheus_source_forget(struct prometheus_source *s, int64_t before_ms)
+{
+        struct doubted *d;
+        for (size_t at = 0; (d = map_each(&s->doubted, &at));)
+                if (d->span.last_ms < before_ms) {
+                        map_drop(&s->doubted, text_of(d->key));
+                        mem_free(d);
+                }
+}
+
+static void prometheus_source_tell(struct prometheus_source *s, const struct prometheus_series *of)
+{
+        AUTO(mem_free) char *key = prometheus_source_key(of);
+        if (!s->told)
+                log_warn("usage of a container cannot be told from another's: the cgroups are of several pods with the "
+                         "same names; it gets no samples; is --prometheus-matchers right?",
+                         KV("container", key));
+        s->told = true;
+}
+
+/* --- measurements --- */
+
+static void to_container(const struct prometheus_point *p, struct text name, bool doubtful,
+                         struct pod_metrics_container_view *ret)
+{
+        *ret = (struct pod_metrics_container_view){.name = name, .doubtful = doubtful};
+        if (doubtful)
+                return;
         /* Absurd values are discarded later, when the sample is judged; here they only must not overflow. */
         double nano = p->value[CPU] * 1e9, bytes = p->value[MEMORY];
         ret->has[CPU] = p->has[CPU];
@@ -34,7 +97,8 @@ static bool same_pod(const struct prometheus_series *a, const struct prometheus_
 }
 
 /* Group the points by pod: at one time, Prometheus answers are ordered by namespace and name, like the metrics API. */
-static int64_t prometheus_source_deliver(const struct prometheus_source *s, const struct prometheus_answer *a)
+static int64_t prometheus_source_deliver(struct prometheus_source *s, const struct prometheus_answer *a,
+                                         int64_t *ret_doubtful)
 {
         struct pod_metrics_view *view = MEM_NEW(struct pod_metrics_view);
         int64_t pods = 0;
@@ -45,10 +109,15 @@ static int64_t prometheus_source_deliver(const struct prometheus_source *s, cons
                 view->at = a->point[i].at;
                 view->containers = view->odd = 0;
                 view->lacks = false;
-                for (; i < a->points && same_pod(&a->series[a->point[i].series], pod); i++)
-                        if (view->containers < VIEW_CONTAINERS)
-                                to_container(&a->point[i], a->series[a->point[i].series].container,
-                                             &view->container[view->containers++]);
+                for (; i < a->points && same_pod(&a->series[a->point[i].series], pod); i++) {
+                        const struct prometheus_series *of = &a->series[a->point[i].series];
+                        if (view->containers == VIEW_CONTAINERS)
+                                continue;
+                        bool doubtful = a->point[i].doubtful && prometheus_source_doubts(s, of, a->point[i].at);
+                        if (doubtful && ++*ret_doubtful)
+                                prometheus_source_tell(s, of);
+                        to_container(&a->point[i], of->container, doubtful, &view->container[view->containers++]);
+                }
                 s->to.each(s->to.arg, view, a->date);
         }
         mem_free(view);
@@ -70,8 +139,13 @@ static void prometheus_source_done(void *arg, const struct prometheus_answer *a)
         struct prometheus_source *s = arg;
         struct metrics_result result = {.refused = (int64_t)a->refused, .date = a->date, .err = a->err};
         s->fetch = NULL;
-        if (a->err.code == 0)
-                result.pods = prometheus_source_deliver(s, a);
+        if (a->err.code == 0) {
+                int64_t doubtful = 0;
+                result.pods = prometheus_source_deliver(s, a, &doubtful);
+                result.refused += doubtful;
+                prometheus_source_forget(s, loop_now(s->loop).wall.ms - DAY_MS);
+                s->told &= s->doubted.count > 0;
+        }
         if (a->err.code == 0 && a->points == 0 && anything_runs(s->cache, s->ns))
                 err_set(&result.err, ERR_NOTFOUND,
                         "Prometheus has no usage of any container in the last minutes: are --prometheus-names "
@@ -107,8 +181,11 @@ static void prometheus_source_stop(struct usage_source *source)
 
 static void prometheus_source_free(struct usage_source *source)
 {
+        struct prometheus_source *s = (struct prometheus_source *)source;
         prometheus_source_stop(source);
-        mem_free(source);
+        prometheus_source_forget(s, INT64_MAX);
+        map_release(&s->doubted);
+        mem_free(s);
 }
 
 struct usage_source *prometheus_source_new(struct prometheus *p, struct loop *l, const struct cache *cache,

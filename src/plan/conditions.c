@@ -93,6 +93,16 @@ static void applied_condition(struct plan *plan)
                 snprintf(c->message, sizeof c->message, "%s", reason_condition(hold));
 }
 
+/* A container of a running pod whose usage cannot be told from another's; NULL: there is none. */
+static const char *conditions_doubtful(const struct target *t)
+{
+        for (const struct pod *p = t->pods; p; p = target_next_pod(t, p))
+                for (int i = 0; p->running && i < p->containers; i++)
+                        if (p->container[i].doubtful)
+                                return p->container[i].name;
+        return NULL;
+}
+
 static void ready_condition(struct plan *plan)
 {
         static const char *const why[STATES] = {
@@ -104,9 +114,19 @@ static void ready_condition(struct plan *plan)
         };
         bool ready = plan->state == STATE_READY;
         struct plan_condition *c = plan_say(plan, "Ready", ready, state_name(plan->state));
+        const char *unfilled = plan->unfilled, *doubtful = ready ? NULL : conditions_doubtful(plan->target);
+        if (doubtful) {
+                snprintf(c->message, sizeof c->message,
+                         "%s; Prometheus tells usage of several pods as that of container '%.63s', which therefore "
+                         "gets no samples; is --prometheus-matchers right?",
+                         why[plan->state], doubtful);
+                return;
+        }
         bool refused = plan->state == STATE_NO_DATA && sample_refusals_of(plan->target, plan->now.ms);
-        snprintf(c->message, sizeof c->message, "%s%s", why[plan->state],
-                 refused ? ": condition SamplesRefused says why" : "");
+        snprintf(c->message, sizeof c->message, "%s%s%s%s%s", why[plan->state],
+                 refused ? ": condition SamplesRefused says why" : "", unfilled && *why[plan->state] ? "; " : "",
+                 unfilled ? "usage of the past is not loaded yet, halflife asks again: " : "",
+                 unfilled ? unfilled : "");
 }
 
 /* Condition SamplesRefused: the cause that was counted most often, and how often. The count is rounded down to a power

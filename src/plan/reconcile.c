@@ -405,6 +405,7 @@ static void reconcile_judge(const struct cache *w, struct plan *plan, const stru
         const struct ns *ns = ns_find(w, t->ns);
         apply.mode = plan_mode_of(t);
         plan->opted_out = opted_out_word(wl, ns, f->apply_never);
+        plan->unfilled = t->backfilled ? NULL : ns->refusal.why;
         struct decide_facts facts = {
                 .workload =
                         {

@@ -31,7 +31,7 @@ static struct wall series_time_of(double seconds)
 
 /* --- a series --- */
 
-static void series_read_labels(struct json *j, struct arena *a, struct prometheus_series *ret)
+static void series_read_labels(struct json *j, struct arena *a, struct prometheus_series *ret, struct text *ret_cgroup)
 {
         struct text key;
         if (!json_enter(j, '{'))
@@ -43,6 +43,8 @@ static void series_read_labels(struct json *j, struct arena *a, struct prometheu
                         ret->pod = json_text(j, a);
                 else if (text_is(key, "container"))
                         ret->container = json_text(j, a);
+                else if (text_is(key, "id"))
+                        *ret_cgroup = json_text(j, a);
                 else
                         json_skip(j);
 }
@@ -84,14 +86,14 @@ static int read_points(struct text values, struct arena *a, const struct series_
 int series_decode(struct text json, struct arena *a, const struct series_reader *r, uint64_t *refused, struct err *err)
 {
         struct prometheus_series s = {{"", 0}, {"", 0}, {"", 0}};
-        struct text key, values = {"", 0};
+        struct text key, values = {"", 0}, cgroup = {"", 0};
         struct json j;
 
         json_init(&j, json.p, json.len);
         bool entered = json_enter(&j, '{');
         while (entered && json_key(&j, &key))
                 if (text_is(key, "metric"))
-                        series_read_labels(&j, a, &s);
+                        series_read_labels(&j, a, &s, &cgroup);
                 else if (text_is(key, "values"))
                         values = json_raw(&j); /* kept for later, since the labels may follow */
                 else
@@ -102,15 +104,14 @@ int series_decode(struct text json, struct arena *a, const struct series_reader 
                 ++*refused;
                 return 0;
         }
-        if (values.len == 0 || !r->series(r->arg, &s))
+        if (values.len == 0 || !r->series(r->arg, &s, cgroup))
                 return 0;
         return read_points(values, a, r, refused, err);
 }
 
 /* --- refusals --- */
 
-/* Replace line breaks and control characters, since the text of another server goes into halflife's log. */
-static void series_tame(char *s)
+void series_tame(char *s)
 {
         for (; *s; s++)
                 if ((unsigned char)*s < ' ' || *s == 0x7f)

@@ -9,8 +9,9 @@
 
 /* The callbacks for a series. */
 struct series_reader {
-        /* Return false to skip the series' points. Texts live until series_decode returns. */
-        bool (*series)(void *arg, const struct prometheus_series *s);
+        /* Return false to skip the series' points. cgroup is the label id, "" without one. Texts live until
+         * series_decode returns. */
+        bool (*series)(void *arg, const struct prometheus_series *s, struct text cgroup);
         int (*point)(void *arg, struct wall at, double value); /* < 0 ends the reading with that code */
         void *arg;
 };
@@ -18,6 +19,8 @@ struct series_reader {
  * that is negative or not finite, and for a series that lacks a label. */
 int series_decode(struct text json, struct arena *a, const struct series_reader *r, uint64_t *refused, struct err *err);
 
+/* Replace line breaks and control characters by spaces, since the text of another server goes into the log. */
+void series_tame(char *s);
 /* The reason why a query failed, from the body of an error response: its "error", else the beginning of the body.
  * Control characters become spaces. Returns out. */
 char *query_error(struct text body, char *out, size_t size);

@@ -11,9 +11,11 @@
 
 #include "base/map.h"
 #include "base/mem.h"
+#include "cgroup_choice.h"
 #include "credentials.h"
 #include "decode_series.h"
 #include "net/stream.h"
+#include "partial_answer.h"
 #include "query.h"
 
 enum { MATCHERS_MOST = 4 << 10, QUERY_MOST = 8 << 10, SERIES_MOST = 4 << 20 /* per series */, ERROR_BODY = 4 << 10 };
@@ -29,15 +31,17 @@ struct prometheus {
 
 struct raw_point {
         int64_t at_ms;
-        uint32_t series;
+        uint32_t series, entry; /* while bytes arrive: entry is an order of arrival; later indices */
         enum resource resource;
         double value;
 };
 
+/* One cgroup of a container. */
 struct series_entry {
         struct prometheus_series s; /* points into key */
+        struct text cgroup;         /* points into key */
         uint32_t number;            /* order of arrival, from 0 */
-        char key[];                 /* "ns/pod/container" */
+        char key[];                 /* "ns/pod/container/cgroup" */
 };
 
 struct prometheus_fetch {
@@ -119,9 +123,11 @@ void prometheus_free(struct prometheus *p)
 
 /* --- reading an answer --- */
 
-static struct series_entry *prometheus_entry_of(struct prometheus_fetch *f, const struct prometheus_series *s)
+static struct series_entry *prometheus_entry_of(struct prometheus_fetch *f, const struct prometheus_series *s,
+                                                struct text cgroup)
 {
-        char *key = mem_printf("%.*s/%.*s/%.*s", TEXT_ARG(s->ns), TEXT_ARG(s->pod), TEXT_ARG(s->container));
+        char *key = mem_printf("%.*s/%.*s/%.*s/%.*s", TEXT_ARG(s->ns), TEXT_ARG(s->pod), TEXT_ARG(s->container),
+                               TEXT_ARG(cgroup));
         struct series_entry *e = map_get(&f->by_name, text_of(key));
         if (!e) {
                 size_t len = strlen(key);
@@ -130,6 +136,7 @@ static struct series_entry *prometheus_entry_of(struct prometheus_fetch *f, cons
                 e->s.ns = (struct text){e->key, s->ns.len};
                 e->s.pod = (struct text){e->key + s->ns.len + 1, s->pod.len};
                 e->s.container = (struct text){e->key + s->ns.len + s->pod.len + 2, s->container.len};
+                e->cgroup = (struct text){e->key + len - cgroup.len, cgroup.len};
                 e->number = (uint32_t)f->entries;
                 if (f->entries == f->entry_cap) {
                         f->entry_cap = f->entry_cap ? f->entry_cap * 2 : 64;
@@ -142,10 +149,10 @@ static struct series_entry *prometheus_entry_of(struct prometheus_fetch *f, cons
         return e;
 }
 
-static bool on_series(void *arg, const struct prometheus_series *s)
+static bool on_series(void *arg, const struct prometheus_series *s, struct text cgroup)
 {
         struct query *q = arg;
-        q->reading = prometheus_entry_of(q->fetch, s);
+        q->reading = prometheus_entry_of(q->fetch, s, cgroup);
         return true;
 }
 
@@ -159,7 +166,8 @@ static int on_point(void *arg, struct wall at, double value)
                 f->raw_cap = f->raw_cap ? f->raw_cap * 2 : 1024;
                 f->raw = mem_resize(f->raw, f->raw_cap, sizeof *f->raw);
         }
-        f->raw[f->raws++] = (struct raw_point){at.ms, q->reading->number, q->resource, value};
+        f->raw[f->raws++] = (struct raw_point){
+                .at_ms = at.ms, .entry = q->reading->number, .resource = q->resource, .value = value};
         return 0;
 }
 
@@ -189,13 +197,19 @@ static int prometheus_on_data(void *arg, const struct http_reply *head, const ch
 
 /* --- the end of a fetch --- */
 
+static int compare_series(const struct prometheus_series *x, const struct prometheus_series *y)
+{
+        int way = text_compare(x->ns, y->ns);
+        if (way == 0)
+                way = text_compare(x->pod, y->pod);
+        return way ? way : text_compare(x->container, y->container);
+}
+
 static int compare_entries(const void *a, const void *b)
 {
         const struct series_entry *x = *(struct series_entry *const *)a, *y = *(struct series_entry *const *)b;
-        int way = text_compare(x->s.ns, y->s.ns);
-        if (way == 0)
-                way = text_compare(x->s.pod, y->s.pod);
-        return way ? way : text_compare(x->s.container, y->s.container);
+        int way = compare_series(&x->s, &y->s);
+        return way ? way : text_compare(x->cgroup, y->cgroup);
 }
 
 static int compare_points(const void *a, const void *b)
@@ -205,26 +219,56 @@ static int compare_points(const void *a, const void *b)
                 return x->at_ms < y->at_ms ? -1 : 1;
         if (x->series != y->series)
                 return x->series < y->series ? -1 : 1;
-        return (x->resource > y->resource) - (x->resource < y->resource);
+        if (x->resource != y->resource)
+                return x->resource < y->resource ? -1 : 1;
+        return (x->entry > y->entry) - (x->entry < y->entry);
 }
 
-/* Sort the series by name and the points by time. */
-static void put_in_order(struct prometheus_fetch *f, struct prometheus_series **ret_series)
+/* Sort the series by name and the points by time. Cgroups of one container share a series. */
+static void put_in_order(struct prometheus_fetch *f, struct prometheus_series **ret_series, size_t *ret_count)
 {
-        uint32_t *place = mem_new_array(f->entries + 1, sizeof *place);
+        struct place {
+                uint32_t entry, series;
+        } *place = mem_new_array(f->entries + 1, sizeof *place);
+        size_t count = 0;
         struct prometheus_series *series = mem_new_array(f->entries + 1, sizeof *series);
         if (f->entries)
                 qsort(f->entry, f->entries, sizeof(struct series_entry *), compare_entries);
         for (size_t i = 0; i < f->entries; i++) {
-                place[f->entry[i]->number] = (uint32_t)i;
-                series[i] = f->entry[i]->s;
+                if (count == 0 || compare_series(&series[count - 1], &f->entry[i]->s) != 0)
+                        series[count++] = f->entry[i]->s;
+                place[f->entry[i]->number] = (struct place){(uint32_t)i, (uint32_t)(count - 1)};
         }
-        for (size_t i = 0; i < f->raws; i++)
-                f->raw[i].series = place[f->raw[i].series];
+        for (size_t i = 0; i < f->raws; i++) {
+                f->raw[i].series = place[f->raw[i].entry].series;
+                f->raw[i].entry = place[f->raw[i].entry].entry;
+        }
         if (f->raws)
                 qsort(f->raw, f->raws, sizeof *f->raw, compare_points);
         mem_free(place);
         *ret_series = series;
+        *ret_count = count;
+}
+
+/* How many of the points from there on are of the same time, series and resource, each of another cgroup. */
+static size_t prometheus_run(const struct prometheus_fetch *f, size_t from)
+{
+        const struct raw_point *raw = &f->raw[from];
+        size_t n = 1;
+        while (from + n < f->raws && raw[n].at_ms == raw->at_ms && raw[n].series == raw->series &&
+               raw[n].resource == raw->resource)
+                n++;
+        return n;
+}
+
+static double prometheus_choose(const struct prometheus_fetch *f, size_t from, size_t count, bool *ret_doubt)
+{
+        struct cgroup_value *c = mem_new_array(count, sizeof *c);
+        for (size_t i = 0; i < count; i++)
+                c[i] = (struct cgroup_value){f->entry[f->raw[from + i].entry]->cgroup, f->raw[from + i].value};
+        double chosen = cgroup_choose(c, count, ret_doubt);
+        mem_free(c);
+        return chosen;
 }
 
 /* Join the values of both resources of a series at the same time into one point. */
@@ -232,14 +276,17 @@ static struct prometheus_point *prometheus_join(const struct prometheus_fetch *f
 {
         struct prometheus_point *point = mem_new_array(f->raws + 1, sizeof *point);
         size_t n = 0;
-        for (size_t i = 0; i < f->raws; i++) {
+        for (size_t i = 0, run; i < f->raws; i += run) {
                 const struct raw_point *raw = &f->raw[i];
-                bool joins = n > 0 && point[n - 1].at.ms == raw->at_ms && point[n - 1].series == raw->series;
+                bool doubt = false,
+                     joins = n > 0 && point[n - 1].at.ms == raw->at_ms && point[n - 1].series == raw->series;
                 struct prometheus_point *p = joins ? &point[n - 1] : &point[n++];
                 p->at.ms = raw->at_ms;
                 p->series = raw->series;
                 p->has[raw->resource] = true;
-                p->value[raw->resource] = raw->value;
+                run = prometheus_run(f, i);
+                p->value[raw->resource] = run == 1 ? raw->value : prometheus_choose(f, i, run, &doubt);
+                p->doubtful |= doubt;
         }
         *ret_count = n;
         return point;
@@ -267,10 +314,9 @@ static void fetch_end(struct prometheus_fetch *f)
         struct prometheus_point *point = NULL;
         struct prometheus_answer *a = &f->answer;
         if (a->err.code == 0) {
-                put_in_order(f, &series);
+                put_in_order(f, &series, &a->series_count);
                 point = prometheus_join(f, &a->points);
                 a->series = series;
-                a->series_count = f->entries;
                 a->point = point;
         } else {
                 err_wrap(&a->err, "%s from Prometheus", f->slice.of == PROMETHEUS_THROTTLING ? "throttling" : "usage");
@@ -301,24 +347,6 @@ static int judge_status(const struct query *q, const struct http_reply *reply, s
                             status, said);
 }
 
-/* Refuse an answer with warnings: Thanos and Prometheus answer 200 and report missing parts as warnings. */
-static int judge_envelope(const struct query *q, struct err *err)
-{
-        struct text key, doc = stream_envelope(&q->stream);
-        struct json j;
-        bool warned = false;
-        json_init(&j, doc.p, doc.len);
-        if (json_enter(&j, '{'))
-                while (json_key(&j, &key)) {
-                        bool list = text_is(key, "warnings") && json_peek(&j) == '[';
-                        struct text value = json_raw(&j);
-                        warned |= list && value.len > 2;
-                }
-        if (json_done(&j, err) < 0)
-                return err->code;
-        return warned ? err_set(err, ERR_RETRY, "the answer may be incomplete: it comes with warnings") : 0;
-}
-
 static void prometheus_on_done(void *arg, const struct http_reply *reply)
 {
         struct query *q = arg;
@@ -329,7 +357,7 @@ static void prometheus_on_done(void *arg, const struct http_reply *reply)
         if (err.code == 0)
                 (void)judge_status(q, reply, &err);
         if (err.code == 0 && stream_end(&q->stream, &err) == 0)
-                (void)judge_envelope(q, &err);
+                (void)partial_answer_judge(stream_envelope(&q->stream), &a->partial, &err);
         if (a->err.code == 0 && err.code != 0) {
                 a->err = err;
                 a->retry_after_ms = reply->retry_after_ms;

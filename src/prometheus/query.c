@@ -71,11 +71,11 @@ void query_promql(struct buf *out, const struct prometheus_options *o, enum reso
 {
         bool longer = s->step_ms > o->rate_window_ms;
         int64_t window_s = (r == CPU && !longer ? o->rate_window_ms : s->step_ms) / SECOND_MS;
-        (void)buf_add_text(out, r == CPU ? "sum by (namespace, pod, container) (rate(container_cpu_usage_seconds_total"
-                                         : "max by (namespace, pod, container) "
-                                           "(max_over_time(container_memory_working_set_bytes");
+        (void)buf_add_text(out, "max by (namespace, pod, container, id) (");
+        (void)buf_add_text(out, r == CPU ? "sum without (cpu) (rate(container_cpu_usage_seconds_total"
+                                         : "max_over_time(container_memory_working_set_bytes");
         add_selector(out, o, o->names, s->ns);
-        (void)buf_printf(out, "[%llds]))", (long long)window_s);
+        (void)buf_printf(out, "[%llds])%s", (long long)window_s, r == CPU ? "))" : ")");
 }
 
 static void query_add_increase(struct buf *out, const struct prometheus_options *o, const char *counter, const char *ns)

@@ -8,6 +8,7 @@
 #include "fuzz.h"
 #include "net/stream.h"
 #include "prometheus/decode_series.h"
+#include "prometheus/partial_answer.h"
 
 enum { POINTS_MOST = 64 };
 
@@ -16,11 +17,12 @@ struct seen {
         uint64_t series, points, refused, sum;
 };
 
-static bool on_series(void *arg, const struct prometheus_series *s)
+static bool on_series(void *arg, const struct prometheus_series *s, struct text cgroup)
 {
         struct seen *seen = arg;
         MUST(s->ns.len > 0 && s->pod.len > 0 && s->container.len > 0);
         seen->series++;
+        seen->sum += cgroup.len;
         return s->pod.p[0] != 'x';
 }
 
@@ -45,6 +47,17 @@ static int each(void *arg, struct text item)
         return rc;
 }
 
+/* A part is told in printable words, and a whole answer is no part. */
+static void judge(struct text envelope)
+{
+        struct err err = {0};
+        bool partial = false;
+        int rc = partial_answer_judge(envelope, &partial, &err);
+        MUST(rc == err.code && (rc == 0 || rc == ERR_RETRY || rc == ERR_INVALID) && partial == (rc == ERR_RETRY));
+        for (const char *s = err.text; *s; s++)
+                MUST((unsigned char)*s >= ' ' && *s != 0x7f);
+}
+
 static int run(const char *p, size_t len, size_t chunk, struct seen *ret)
 {
         struct stream s;
@@ -56,6 +69,7 @@ static int run(const char *p, size_t len, size_t chunk, struct seen *ret)
                 rc = stream_feed(&s, p + at, len - at < chunk ? len - at : chunk, NULL);
         if (rc == 0)
                 rc = stream_end(&s, NULL);
+        judge(stream_envelope(&s));
         stream_release(&s);
         arena_release(&ret->arena);
         MUST(strlen(query_error((struct text){p, len}, said, sizeof said)) < sizeof said);

@@ -10,9 +10,10 @@ enum { STEP_S = 300, DAY_S = 86400 };
 
 /* A Prometheus that fails first, then knows of constant usage all day: 400m and 500Mi. */
 static struct {
-        _Atomic int refused, too_large, answered, not_understood;
+        _Atomic int refused, too_large, answered, not_understood, never_whole, parts;
         _Atomic bool narrow;    /* was asked for less at once after it was too much */
         _Atomic bool narrowest; /* one step was too much, too */
+        _Atomic bool whole;     /* no store behind it is away any more */
 } prometheus;
 static struct mono begun; /* the stories */
 
@@ -41,16 +42,23 @@ static void add_series(struct buf *out, const char *ns, const char *pod, const c
         add_starting(out, ns, pod, "", 0, value, from, to, step);
 }
 
+/* The answer for namespace "gapped" while a store is away: an eighth of its usage, and a word that it is a part. */
+static bool answers_part(const char *ns)
+{
+        return strcmp(ns, "gapped") == 0 && !prometheus.whole;
+}
+
 static bool answer_range(struct conn *c, const char *ns)
 {
         double from = number_after(c->request, "&start="), to = number_after(c->request, "&end="),
                step = number_after(c->request, "&step=");
         bool cpu = conn_asks(c, "container_cpu_usage_seconds_total");
-        const char *value = cpu ? "0.4" : "524288000";
+        bool part = answers_part(ns);
+        const char *value = part ? cpu ? "0.05" : "65536000" : cpu ? "0.4" : "524288000";
         struct buf out = {0};
         buf_init(&out, 16 << 20);
         (void)buf_add_text(&out, "{\"status\":\"success\",\"data\":{\"resultType\":\"matrix\",\"result\":[");
-        if (strcmp(ns, "gone") == 0 || strcmp(ns, "good") == 0) {
+        if (strcmp(ns, "gone") == 0 || strcmp(ns, "good") == 0 || strcmp(ns, "gapped") == 0) {
                 add_series(&out, ns, "web-7d7f4c499d-gvh4r", value, from, to, step);
                 add_series(&out, ns, "other-7d7f4c499d-gvh4r", "1e3", from, to, step); /* of nobody here */
         } else if (strcmp(ns, "spike") == 0 || strcmp(ns, "counted") == 0) {
@@ -61,7 +69,8 @@ static bool answer_range(struct conn *c, const char *ns)
                 add_series(&out, ns, "db-0", value, from, to, step);
                 add_series(&out, ns, "db-1", value, from, to, step);
         }
-        (void)buf_add_text(&out, "]}}");
+        (void)buf_add_text(&out, part ? "]},\"isPartial\":true}" : "]}}");
+        prometheus.parts += part;
         prometheus.answered++;
         bool go_on = conn_answer(c, 200, NULL, out.data);
         buf_release(&out);
@@ -88,6 +97,12 @@ static bool answer(struct conn *c, void *arg)
                 prometheus.not_understood++;
                 return conn_answer(c, 400, NULL, "{\"error\":\"bad_data\"}");
         }
+        if (strcmp(ns, "halved") == 0) {
+                prometheus.never_whole++;
+                return conn_answer(c, 200, NULL,
+                                   "{\"status\":\"success\",\"data\":{\"result\":[]},\"warnings\":[\"store-3 is "
+                                   "away\"]}");
+        }
         if (strcmp(ns, "huge") == 0) {
                 prometheus.narrowest |= span < STEP_S;
                 return conn_answer(c, 422, NULL, "{\"error\":\"too many samples\"}");
@@ -105,7 +120,8 @@ static bool answer(struct conn *c, void *arg)
 #define LEARNED(rec)                                                                                                   \
         EXPECT(rec, "status.state", "Ready"), CHECK(rec, "status.containers[app].cpu.model", "415m"),                  \
                 CHECK(rec, "status.containers[app].cpu.original", "2")
-#define REQUESTS "[{name: app, resources: {requests: {cpu: '2', memory: 4Gi}}}]"
+#define READY(of) "status.conditions[Ready]." of
+#define REQUESTS  "[{name: app, resources: {requests: {cpu: '2', memory: 4Gi}}}]"
 
 /* A day by steps of five minutes of the pods that are told of, and what was learned live: a sample a second of each of
  * two pods since the stories began. */
@@ -137,6 +153,20 @@ static bool others_are_refused(struct fake *f, struct story *s)
         return prometheus.not_understood > 0 && prometheus.narrowest;
 }
 
+static bool all_stores_are_back(struct fake *f, struct story *s)
+{
+        (void)f, (void)s;
+        prometheus.whole = true;
+        return prometheus.parts > 0;
+}
+
+/* For CPU and for memory at most, each time. */
+static bool asked_thrice(struct fake *f, struct story *s)
+{
+        (void)f, (void)s;
+        return prometheus.never_whole > 4;
+}
+
 /* For CPU and for memory: once. */
 static bool not_asked_again(struct fake *f, struct story *s)
 {
@@ -159,6 +189,15 @@ static struct story stories[] = {
         STORY("huge", USE(400, 500), HALF_A_DAY, WEB(REQUESTS), CYCLES(4), EXPECT(REC, "status.state", "Learning")),
         STORY("good", CALL(others_are_refused), USE(400, 500), HALF_A_DAY, WEB(REQUESTS), LEARNED(REC),
               CALL(has_the_day), CALL(not_asked_again)),
+        /* a part is never learned from, and asked for again */
+        STORY("gapped", USE(400, 500), HALF_A_DAY, WEB(REQUESTS), EXPECT(REC, READY("message"), "~'isPartial: true'"),
+              CHECK(REC, READY("message"), "~minHistory is not yet reached; usage of the past is not loaded yet"),
+              CHECK(REC, "status.state", "Learning"), CALL(all_stores_are_back), LEARNED(REC), CALL(has_the_day),
+              EXPECT(REC, READY("message"), "")),
+        /* one that never is whole does not keep the others from theirs */
+        STORY("halved", USE(400, 500), HALF_A_DAY, WEB(REQUESTS), CALL(asked_thrice), CYCLES(2),
+              EXPECT(REC, READY("message"), "~the store says 'store-3 is away'"),
+              CHECK(REC, "status.state", "Learning")),
         STORY("unknown", USE(400, 500), HALF_A_DAY, WEB(REQUESTS), CYCLES(4), EXPECT(REC, "status.state", "Learning")),
 };
 

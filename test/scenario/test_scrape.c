@@ -13,6 +13,7 @@ static _Atomic bool silent;
  * fails. */
 static _Atomic int throttled;
 static _Atomic int throttling_asked;
+static _Atomic bool store_away; /* its answers say that they are only a part */
 
 static bool answer_throttling(struct conn *c)
 {
@@ -51,7 +52,7 @@ static bool answer(struct conn *c, void *arg)
                                        "\"values\":[[%.10s,\"%s\"]]}",
                                        one ? "," : "", "recorded", pods[i], end ? end + 5 : "0",
                                        cpu ? "0.25" : "314572800");
-        snprintf(body + at, sizeof body - at, "]}}");
+        snprintf(body + at, sizeof body - at, store_away ? "]},\"warnings\":[\"store-7 is away\"]}" : "]}}");
         return conn_answer(c, 200, NULL, body);
 }
 
@@ -66,6 +67,19 @@ static bool speaks_again(struct fake *f, struct story *s)
 {
         (void)f, (void)s;
         silent = false;
+        return true;
+}
+
+static bool loses_a_store(struct fake *f, struct story *s)
+{
+        (void)f, (void)s;
+        return store_away = true;
+}
+
+static bool has_all_stores(struct fake *f, struct story *s)
+{
+        (void)f, (void)s;
+        store_away = false;
         return true;
 }
 
@@ -140,7 +154,11 @@ static struct story stories[] = {
               CALL(falls_silent), EXPECT("profiles/team", "status.conditions[Degraded].status", "True"),
               CHECK("profiles/team", "status.conditions[Degraded].reason", "UsageUnavailable"),
               CHECK("profiles/team", "status.conditions[Degraded].message", "~--prometheus-names"), CALL(speaks_again),
-              EXPECT("profiles/team", "status.conditions[Degraded].status", "False")),
+              EXPECT("profiles/team", "status.conditions[Degraded].status", "False"),
+              /* of a part nothing is learned or applied, and its words are told */
+              CALL(loses_a_store), EXPECT("profiles/team", "status.conditions[Degraded].reason", "UsageUnavailable"),
+              CHECK("profiles/team", "status.conditions[Degraded].message", "~the store says 'store-7 is away'"),
+              CALL(has_all_stores), EXPECT("profiles/team", "status.conditions[Degraded].status", "False")),
 };
 
 /* Nobody answers for metrics.k8s.io. */

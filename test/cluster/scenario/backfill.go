@@ -30,36 +30,72 @@ func pastUsage(block int) (cpu, memory float64) {
 	return 0.02 * float64(1+block*7%31), float64(30*stage.Mi) * float64(1+block*5%23)
 }
 
-// openMetrics is a day of what cAdvisor told of a pod that is gone, by cores, and the kubelet beside it, ten times as much:
-// only one of them may count. The last block ends at end.
-func openMetrics(ns string, end int64) string {
-	type series struct {
-		labels string
-		share  float64
+// series is told a share of the usage, so many seconds after the others are.
+type series struct {
+	labels string
+	share  float64
+	late   int64
+}
+
+func labelsOf(ns, path, more string) string {
+	return fmt.Sprintf(`{namespace="%s",pod="%s",container="app",metrics_path="/metrics/%s"%s}`, ns, past, path, more)
+}
+
+// toldOnce is what cAdvisor told of a pod that is gone, by cores, and the kubelet beside it, ten times as much: only one of
+// them may count.
+func toldOnce(ns string) (cpu, memory []series) {
+	cadvisor, resource := labelsOf(ns, "cadvisor", ""), labelsOf(ns, "resource", "")
+	cpu = []series{
+		{labels: labelsOf(ns, "cadvisor", `,cpu="cpu00"`), share: 0.75},
+		{labels: labelsOf(ns, "cadvisor", `,cpu="cpu01"`), share: 0.25},
+		{labels: resource, share: 10},
+		{labels: strings.Replace(cadvisor, `container="app"`, `container="POD"`, 1), share: 3},
 	}
-	labels := func(path, more string) string {
-		return fmt.Sprintf(`{namespace="%s",pod="%s",container="app",metrics_path="/metrics/%s"%s}`, ns, past, path, more)
+	return cpu, []series{{labels: cadvisor, share: 1}, {labels: resource, share: 10}}
+}
+
+// toldOften is the same pod by a pair of Prometheus, of which one has two targets for its kubelet, with a cgroup around
+// the container's that has half as much more, the process before a restart, and rows of the pod.
+func toldOften(ns string) (cpu, memory []series) {
+	const slice = "/kubepods.slice/kubepods-pod8e0b0b0e_7c1d_4f6a_9b3e_0123456789ab.slice"
+	scrapes := []series{
+		{`replica="a",job="kubelet"`, 1, 0}, {`replica="a",job="cadvisor"`, 1, 0}, {`replica="b",job="kubelet"`, 1, 13},
 	}
-	cores := []series{
-		{labels("cadvisor", `,cpu="cpu00"`), 0.75}, {labels("cadvisor", `,cpu="cpu01"`), 0.25}, {labels("resource", ""), 10},
-		{strings.Replace(labels("cadvisor", ""), `container="app"`, `container="POD"`, 1), 3},
+	cgroups := map[string]float64{"/crio-7.scope": 1.5, "/crio-7.scope/container": 1, "/crio-6.scope/container": 0.5}
+	for _, scrape := range scrapes {
+		for id, share := range cgroups {
+			labels := func(more string) string {
+				return labelsOf(ns, "cadvisor", fmt.Sprintf(`,id="%s%s",%s%s`, slice, id, scrape.labels, more))
+			}
+			cpu = append(cpu, series{labels(`,cpu="cpu00"`), 0.75 * share, scrape.late})
+			cpu = append(cpu, series{labels(`,cpu="cpu01"`), 0.25 * share, scrape.late})
+			memory = append(memory, series{labels(""), share, scrape.late})
+		}
+		pod := labelsOf(ns, "cadvisor", fmt.Sprintf(`,id="%s",%s`, slice, scrape.labels))
+		pod = strings.Replace(pod, `container="app",`, "", 1)
+		cpu, memory = append(cpu, series{pod, 3, scrape.late}), append(memory, series{pod, 3, scrape.late})
 	}
+	return cpu, memory
+}
+
+// openMetrics is a day of these series. The last block ends at end.
+func openMetrics(cpus, memories []series, end int64) string {
 	begin := end - blocks*blockSeconds
 	var out strings.Builder
 	out.WriteString("# TYPE container_cpu_usage_seconds counter\n")
-	for _, s := range cores {
+	for _, s := range cpus {
 		total := 0.0
 		for at := begin + scrapeSeconds/2; at < end; at += scrapeSeconds {
 			cpu, _ := pastUsage(int((at - begin) / blockSeconds))
 			total += cpu * s.share * scrapeSeconds
-			fmt.Fprintf(&out, "container_cpu_usage_seconds_total%s %g %d\n", s.labels, total, at)
+			fmt.Fprintf(&out, "container_cpu_usage_seconds_total%s %g %d\n", s.labels, total, at+s.late)
 		}
 	}
 	out.WriteString("# TYPE container_memory_working_set_bytes gauge\n")
-	for path, share := range map[string]float64{"cadvisor": 1, "resource": 10} {
+	for _, s := range memories {
 		for at := begin + scrapeSeconds/2; at < end; at += scrapeSeconds {
 			_, memory := pastUsage(int((at - begin) / blockSeconds))
-			fmt.Fprintf(&out, "container_memory_working_set_bytes%s %g %d\n", labels(path, ""), memory*share, at)
+			fmt.Fprintf(&out, "container_memory_working_set_bytes%s %g %d\n", s.labels, memory*s.share, at+s.late)
 		}
 	}
 	out.WriteString("# EOF\n")
@@ -94,7 +130,7 @@ type secured struct {
 	cert, key, ca, login string
 }
 
-func newSecured(t *stage.T) *secured {
+func newSecured(t *stage.T, told func(ns string) (cpu, memory []series)) *secured {
 	p := &secured{t: t, port: t.FreePort(), dir: filepath.Join(t.Dir, "prometheus-"+t.Name)}
 	var err error
 	p.bin, err = programs.Debian("prometheus", os.Stderr)
@@ -107,7 +143,8 @@ func newSecured(t *stage.T) *secured {
 basic_auth_users: {halflife: $2a$04$5GzmbVeXPpagEcw7mgayS.FHqH9KLM.AtdCiHZ8gvn.MG5vwHqgvy}
 `, p.cert, p.key, p.ca))
 	end := time.Now().Unix() / blockSeconds * blockSeconds
-	data := p.write("day.txt", openMetrics(t.NS, end))
+	cpu, memory := told(t.NS)
+	data := p.write("day.txt", openMetrics(cpu, memory, end))
 	out, err := exec.Command(filepath.Join(p.bin, "promtool"), "tsdb", "create-blocks-from", "openmetrics", data,
 		filepath.Join(p.dir, "data")).CombinedOutput()
 	if err != nil {
@@ -171,7 +208,7 @@ func backfill(t *stage.T) {
 	profile["apply"].(M)["minHistory"] = "12h"
 	t.Profile(profile)
 	t.Apply(t.NewDeployment("web", 1, stage.AppUsing(310, 300*stage.Mi)))
-	prometheus := newSecured(t)
+	prometheus := newSecured(t, toldOnce)
 
 	h := t.StartOwn(prometheus.settings()...)
 	t.RecIn("deployment-web", "Learning", stage.Soon)
@@ -211,6 +248,26 @@ func backfill(t *stage.T) {
 		t.Fatalf("after a restart %g slices were asked for once more", n)
 	}
 	t.Notef("%d points and samples; the rest by explain, within a bucket", samples)
+}
+
+// The same day, told seven times over: one container is one series.
+func backfillTwice(t *stage.T) {
+	t.Namespace()
+	profile := stage.QuickProfile("Recommend")
+	profile["apply"].(M)["minHistory"] = "12h"
+	t.Profile(profile)
+	t.Apply(t.NewDeployment("web", 1, stage.AppUsing(310, 300*stage.Mi)))
+	prometheus := newSecured(t, toldOften)
+	prometheus.start()
+	h := t.StartOwn(prometheus.settings()...)
+	t.Eventually("the day is loaded", stage.Soon, func() error {
+		if h.Counter("halflife_backfill_targets_total") == 0 {
+			return fmt.Errorf("no target is; %s", h.Said("backfill", 5))
+		}
+		return nil
+	})
+	t.RecIn("deployment-web", "Ready", stage.Soon)
+	closeToLive(t, h)
 }
 
 // closeToLive compares percentiles with those of the live stream.

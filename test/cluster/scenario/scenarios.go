@@ -158,6 +158,7 @@ var scenarios = []stage.Scenario{
 
 	// On a control plane of their own, one after the other.
 	{Name: "backfill", Needs: stage.Alone, Run: backfill},
+	{Name: "backfill-twice", Needs: stage.Alone, Run: backfillTwice},
 	{Name: "custom-metrics-taken", Needs: stage.Alone, Run: customMetricsTaken},
 	{Name: "front-proxy", Needs: stage.Alone, Run: frontProxy},
 	{Name: "hpa-limit-basis", Needs: stage.Alone, Run: hpaLimitBasis},

@@ -27,6 +27,7 @@ struct shape {
         int64_t from_ms, to_ms;   /* both included; to_ms 0: there is no such series */
         int64_t gap_from, gap_to; /* the first that is missing, and the first that is there again */
         int64_t high_ms;          /* since from_ms, with more usage than later */
+        const char *cgroup;       /* NULL: the series has no label id */
 };
 enum { SHAPES = 3 };
 
@@ -64,9 +65,9 @@ static void add_series(struct buf *out, const struct shape *s, enum resource r, 
                         continue;
                 if (first)
                         (void)buf_printf(out,
-                                         "%s{\"metric\":{\"namespace\":\"web\",\"pod\":\"%s\",\"container\":\"app\"},"
-                                         "\"values\":[",
-                                         out->data[out->len - 1] == '}' ? "," : "", s->pod);
+                                         "%s{\"metric\":{\"namespace\":\"web\",\"pod\":\"%s\",\"container\":\"app\","
+                                         "\"id\":\"%s\"},\"values\":[",
+                                         out->data[out->len - 1] == '}' ? "," : "", s->pod, s->cgroup ? s->cgroup : "");
                 (void)buf_printf(out, "%s[%.3f,\"%.17g\"]", first ? "" : ",", (double)at / 1e3, shape_value(s, at, r));
                 first = false;
         }
@@ -351,6 +352,37 @@ static void test_only_starts(void **state)
         rig_end(&c);
 }
 
+#define POD   "/kubepods/pod8e0b0b0e-7c1d-4f6a-9b3e-0123456789ab/"
+#define OTHER "/kubepods/pod8e0b0b0e-7c1d-4f6a-9b3e-0123456789ac/"
+
+/* Nested cgroups count once. Doubt of a few minutes counts as the largest; of that which lasts, nothing does. */
+static void test_cgroups(void **state)
+{
+        (void)state;
+        static const struct {
+                const char *other;
+                int64_t minutes; /* for which there are both */
+                int samples;     /* of an hour */
+        } row[] = {
+                {POD "a/b", 60, 61}, {POD "b", 60, 61}, {OTHER "a", 9, 61}, {OTHER "a", 60, 10}, {OTHER "a", 30, 40},
+        };
+        int64_t end = five_minutes_ago(), began = end - HOUR_MS;
+        for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+                struct rig c;
+                prometheus.most_s = 0;
+                prometheus.shape[0] = (struct shape){.pod = LATE, .from_ms = began, .to_ms = end, .cgroup = POD "a"};
+                prometheus.shape[1] = prometheus.shape[0];
+                prometheus.shape[1].to_ms = began + row[i].minutes * MINUTE_MS;
+                prometheus.shape[1].cgroup = row[i].other;
+                prometheus.shape[2] = (struct shape){0};
+                open_learner(&c, "{}");
+                back_fill(&c, 2 * HOUR_MS, MINUTE_MS);
+                if (usage_learned(&c)->samples != row[i].samples)
+                        fail_msg("row %zu: %lld samples", i, (long long)usage_learned(&c)->samples);
+                rig_end(&c);
+        }
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -360,6 +392,7 @@ int main(void)
                 cmocka_unit_test(test_gap_at_edge),
                 cmocka_unit_test(test_live_starts_count_once),
                 cmocka_unit_test(test_only_starts),
+                cmocka_unit_test(test_cgroups),
         };
         return cmocka_run_group_tests_name("backfill", tests, NULL, NULL);
 }

@@ -115,10 +115,14 @@ static bool lives(struct rig *c, const char *key)
 static void fold(struct rig *c, const char *pod, int64_t at_ms, int app_milli, int log_milli)
 {
         struct pod_metrics_view m = {.ns = TEXT("web"), .name = text_of(pod), .at = {at_ms}, .containers = 2};
-        m.container[0] = (struct pod_metrics_container_view){
-                TEXT("app"), {true, true}, app_milli * INT64_C(1000000), INT64_C(300) << 20};
-        m.container[1] = (struct pod_metrics_container_view){
-                TEXT("log"), {true, true}, log_milli * INT64_C(1000000), INT64_C(20) << 20};
+        m.container[0] = (struct pod_metrics_container_view){.name = TEXT("app"),
+                                                             .has = {true, true},
+                                                             .cpu_nano = app_milli * INT64_C(1000000),
+                                                             .memory_bytes = INT64_C(300) << 20};
+        m.container[1] = (struct pod_metrics_container_view){.name = TEXT("log"),
+                                                             .has = {true, true},
+                                                             .cpu_nano = log_milli * INT64_C(1000000),
+                                                             .memory_bytes = INT64_C(20) << 20};
         c->learner->cursor = 0;
         ingest_fold(c->learner, &m, (struct wall){at_ms});
 }

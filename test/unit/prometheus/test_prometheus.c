@@ -13,6 +13,11 @@
 #define SERIES(ns, pod, container, values)                                                                             \
         "{\"metric\":{\"namespace\":\"" ns "\",\"pod\":\"" pod "\",\"container\":\"" container                         \
         "\"},\"values\":[" values "]}"
+/* Of pod p in namespace n, container c. */
+#define CGROUP(id, values)                                                                                             \
+        "{\"metric\":{\"namespace\":\"n\",\"pod\":\"p\",\"container\":\"c\",\"id\":\"" id "\"},\"values\":[" values "]}"
+#define POD            "/kubepods/pod8e0b0b0e-7c1d-4f6a-9b3e-0123456789ab/"
+#define OTHER          "/kubepods/pod8e0b0b0e-7c1d-4f6a-9b3e-0123456789ac/"
 #define MATRIX(series) "{\"status\":\"success\",\"data\":{\"resultType\":\"matrix\",\"result\":[" series "]}}"
 
 /* What the server says to each query. */
@@ -43,6 +48,8 @@ struct cache {
         struct prometheus *prometheus;
         char text[1024]; /* of the answer */
         struct err err;
+        bool partial;
+        size_t series;
         int64_t retry_after_ms;
         uint64_t refused;
         int done;
@@ -72,6 +79,8 @@ static void on_answer(void *arg, const struct prometheus_answer *a)
         size_t at = 0;
         w->done++;
         w->err = a->err;
+        w->partial = a->partial;
+        w->series = a->series_count;
         w->refused = a->refused;
         w->retry_after_ms = a->retry_after_ms;
         for (size_t i = 0; i < a->points; i++) {
@@ -83,7 +92,7 @@ static void on_answer(void *arg, const struct prometheus_answer *a)
                         at += (size_t)snprintf(w->text + at, sizeof w->text - at, " cpu=%g", p->value[CPU]);
                 if (p->has[MEMORY])
                         at += (size_t)snprintf(w->text + at, sizeof w->text - at, " memory=%g", p->value[MEMORY]);
-                at += (size_t)snprintf(w->text + at, sizeof w->text - at, "\n");
+                at += (size_t)snprintf(w->text + at, sizeof w->text - at, "%s\n", p->doubtful ? " doubtful" : "");
         }
 }
 
@@ -128,6 +137,28 @@ static void both_resources_become_points_in_order(void **state)
         end(&w);
 }
 
+/* The cgroups of a container are one series, in whatever order they come; each time is judged by itself. */
+static void a_container_is_one_series(void **state)
+{
+        (void)state;
+        struct cache w;
+        struct script s = {
+                .status = 200,
+                .cpu = MATRIX(
+                        CGROUP(POD "a/container", "[60,\"0.5\"]") "," SERIES("n", "o", "c", "[60,\"3\"]") "," CGROUP(
+                                OTHER "a", "[120,\"0.25\"]") "," CGROUP(POD "a", "[60,\"0.75\"],[120,\"1\"]")),
+                .memory = MATRIX(CGROUP(POD "a", "[60,\"9\"],[120,\"7\"]") "," CGROUP(POD "a/container",
+                                                                                      "[60,\"8\"],[120,\"6\"]"))};
+        begin(&w, &s, (struct prometheus_options){0});
+        fetch(&w, 100);
+        assert_int_equal(w.err.code, 0);
+        assert_int_equal(w.series, 2);
+        assert_string_equal(w.text, "60000 n/o/c cpu=3\n"
+                                    "60000 n/p/c cpu=0.5 memory=8\n"
+                                    "120000 n/p/c cpu=1 memory=6 doubtful\n");
+        end(&w);
+}
+
 static void nothing_is_an_answer_too(void **state)
 {
         (void)state;
@@ -161,7 +192,9 @@ static void what_is_no_answer_says_why(void **state)
                 {200, NULL, "<html>", 9, ERR_INVALID, "JSON"},
                 {200, NULL, "{\"status\":\"success\"}", 9, ERR_INVALID, "result"},
                 {200, NULL, "{\"data\":{\"result\":[]", 9, ERR_RETRY, "cut"},
-                {200, NULL, "{\"data\":{\"result\":[]},\"warnings\":[\"a store is away\"]}", 9, ERR_RETRY, "warnings"},
+                {200, NULL, "{\"data\":{\"result\":[]},\"warnings\":[\"a store is away\"]}", 9, ERR_RETRY,
+                 "says 'a store is away'"},
+                {200, NULL, "{\"isPartial\":true,\"data\":{\"result\":[]}}", 9, ERR_RETRY, "says 'isPartial: true'"},
                 {200, NULL, MATRIX(SERIES("n", "p", "c", "[60,\"1\"],[120,\"1\"]")), 1, ERR_TOOBIG, "more points"},
         };
         for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
@@ -175,6 +208,26 @@ static void what_is_no_answer_says_why(void **state)
                 assert_int_equal(w.err.code, row[i].code);
                 assert_non_null(strstr(w.err.text, row[i].says));
                 assert_int_equal(w.retry_after_ms, row[i].headers ? 7000 : -1);
+                assert_int_equal(w.partial, strstr(row[i].says, "says '") != NULL);
+                assert_string_equal(w.text, "");
+                end(&w);
+        }
+}
+
+/* One resource whole and the other in part: nothing of either counts, whichever comes first. */
+static void half_an_answer_is_none(void **state)
+{
+        (void)state;
+        static const char whole[] = MATRIX(SERIES("n", "p", "c", "[60,\"1\"],[120,\"1\"]")),
+                          part[] = "{\"status\":\"success\",\"isPartial\":true,\"data\":{\"result\":[" SERIES(
+                                  "n", "p", "c", "[60,\"1\"]") "]}}";
+        for (int i = 0; i < 2; i++) {
+                struct cache w;
+                struct script s = {.status = 200, .cpu = i ? part : whole, .memory = i ? whole : part};
+                begin(&w, &s, (struct prometheus_options){0});
+                fetch(&w, 9);
+                assert_int_equal(w.err.code, ERR_RETRY);
+                assert_true(w.partial);
                 assert_string_equal(w.text, "");
                 end(&w);
         }
@@ -334,8 +387,10 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(both_resources_become_points_in_order),
+                cmocka_unit_test(a_container_is_one_series),
                 cmocka_unit_test(nothing_is_an_answer_too),
                 cmocka_unit_test(what_is_no_answer_says_why),
+                cmocka_unit_test(half_an_answer_is_none),
                 cmocka_unit_test(credentials_are_read_afresh),
                 cmocka_unit_test(without_credentials_nobody_asks),
                 cmocka_unit_test(users_have_passwords),

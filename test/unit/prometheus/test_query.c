@@ -21,16 +21,20 @@ static void promql_names_what_is_asked(void **state)
                 const char *want;
         } row[] = {
                 {PROMETHEUS_CADVISOR, CPU, NULL, NULL, 60000,
-                 "sum by (namespace, pod, container) (rate(container_cpu_usage_seconds_total{container!=\"\","
-                 "container!=\"POD\",metrics_path=~\"(.*/cadvisor)?\"}[120s]))"},
+                 "max by (namespace, pod, container, id) (sum without (cpu) "
+                 "(rate(container_cpu_usage_seconds_total{container!=\"\","
+                 "container!=\"POD\",metrics_path=~\"(.*/cadvisor)?\"}[120s])))"},
                 {PROMETHEUS_KUBELET, CPU, "cluster=\"a\"", "shop", 300000,
-                 "sum by (namespace, pod, container) (rate(container_cpu_usage_seconds_total{container!=\"\","
-                 "metrics_path=~\"(.*/resource)?\",namespace=\"shop\",cluster=\"a\"}[300s]))"},
+                 "max by (namespace, pod, container, id) (sum without (cpu) "
+                 "(rate(container_cpu_usage_seconds_total{container!=\"\","
+                 "metrics_path=~\"(.*/resource)?\",namespace=\"shop\",cluster=\"a\"}[300s])))"},
                 {PROMETHEUS_CADVISOR, MEMORY, "", "shop", 60000,
-                 "max by (namespace, pod, container) (max_over_time(container_memory_working_set_bytes{container!=\"\","
+                 "max by (namespace, pod, container, id) "
+                 "(max_over_time(container_memory_working_set_bytes{container!=\"\","
                  "container!=\"POD\",metrics_path=~\"(.*/cadvisor)?\",namespace=\"shop\"}[60s]))"},
                 {PROMETHEUS_KUBELET, MEMORY, NULL, "a\"b\\", 1000,
-                 "max by (namespace, pod, container) (max_over_time(container_memory_working_set_bytes{container!=\"\","
+                 "max by (namespace, pod, container, id) "
+                 "(max_over_time(container_memory_working_set_bytes{container!=\"\","
                  "metrics_path=~\"(.*/resource)?\",namespace=\"a\\\"b\\\\\"}[1s]))"},
         };
         for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
@@ -118,12 +122,12 @@ struct seen {
         int stop_at, points;
 };
 
-static bool see_series(void *arg, const struct prometheus_series *s)
+static bool see_series(void *arg, const struct prometheus_series *s, struct text cgroup)
 {
         struct seen *seen = arg;
         size_t at = strlen(seen->text);
-        snprintf(seen->text + at, sizeof seen->text - at, "%.*s/%.*s/%.*s", TEXT_ARG(s->ns), TEXT_ARG(s->pod),
-                 TEXT_ARG(s->container));
+        snprintf(seen->text + at, sizeof seen->text - at, "%.*s/%.*s/%.*s%.*s", TEXT_ARG(s->ns), TEXT_ARG(s->pod),
+                 TEXT_ARG(s->container), TEXT_ARG(cgroup));
         return !text_is(s->pod, "unwanted");
 }
 
@@ -147,6 +151,9 @@ static void series_are_read(void **state)
         } row[] = {
                 {"{\"metric\":" LABELS ",\"values\":[[1700000000,\"0.5\"],[1700000060.25,\"1e-3\"]]}",
                  "n/p/c 1700000000000=0.5 1700000060250=0.001", 0, 0, 0},
+                {"{\"metric\":{\"id\":\"/a/b\",\"namespace\":\"n\",\"pod\":\"p\",\"container\":\"c\"},"
+                 "\"values\":[[1,\"2\"]]}",
+                 "n/p/c/a/b 1000=2", 0, 0, 0},
                 {"{\"values\":[[1,\"2\"]],\"metric\":" LABELS "}", "n/p/c 1000=2", 0, 0, 0},
                 {"{\"metric\":" LABELS ",\"values\":[[1,\"NaN\"],[2,\"+Inf\"],[3,\"-Inf\"],[4,\"4\"]]}", "n/p/c 4000=4",
                  0, 0, 3},

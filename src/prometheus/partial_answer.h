@@ -1,0 +1,24 @@
+/*
+ * Whether a store says that its answer is only a part of what was asked for, since some of its own stores are away.
+ */
+#ifndef HALFLIFE_SRC_PROMETHEUS_PARTIAL_ANSWER_H
+#define HALFLIFE_SRC_PROMETHEUS_PARTIAL_ANSWER_H
+
+#include <stdbool.h>
+
+#include "base/err.h"
+#include "base/text.h"
+
+/*
+ * Judge the envelope of an answer with HTTP status 200. Returns 0 for a whole answer, ERR_INVALID if it is no JSON, and
+ * ERR_RETRY with *ret_partial set for a part: err quotes the store's words, cut to 200 bytes, without control
+ * characters.
+ *
+ * A part is: "isPartial": true (VictoriaMetrics), "status": "error" (data may come beside it), and each of "warnings"
+ * (Thanos, Mimir, promxy, and Prometheus with remote read) but those that begin with "PromQL info: ". By these,
+ * Prometheus 2.48 to 2.52 remark on the query, and later versions do so in "infos"; nothing is missing. "PromQL
+ * warning: " is a part: of mixed types of samples the engine leaves some out, and a sum of the rest is too low.
+ */
+int partial_answer_judge(struct text envelope, bool *ret_partial, struct err *err);
+
+#endif

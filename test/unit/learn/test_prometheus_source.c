@@ -1,0 +1,130 @@
+/* Live usage from Prometheus: containers that cannot be told from others with their names. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+/* after its needs */
+#include <cmocka.h>
+
+#include "../../support/rig.h"
+#include "../../support/shop.h"
+#include "../net/peer.h"
+#include "plan/plan.h"
+
+#define CGROUP(uid)                                                                                                    \
+        "{\"metric\":{\"namespace\":\"web\",\"pod\":\"web-1\",\"container\":\"app\",\"id\":\"/kubepods/pod" uid        \
+        "/a\"},\"values\":[[%lld,\"%s\"]]}"
+#define OURS   "8e0b0b0e-7c1d-4f6a-9b3e-0123456789ab"
+#define OTHERS "8e0b0b0e-7c1d-4f6a-9b3e-0123456789ac"
+
+/* What is told: at which time, and whether of two pods. */
+static struct {
+        int64_t at_s;
+        bool both;
+} told;
+
+static bool answer(struct conn *c, void *arg)
+{
+        bool cpu = conn_asks(c, "container_cpu_usage_seconds_total");
+        char body[1024];
+        size_t at = (size_t)snprintf(body, sizeof body, "{\"data\":{\"result\":[" CGROUP(OURS), (long long)told.at_s,
+                                     cpu ? "0.25" : "1e8");
+        (void)arg;
+        if (told.both)
+                at += (size_t)snprintf(body + at, sizeof body - at, "," CGROUP(OTHERS), (long long)told.at_s,
+                                       cpu ? "0.5" : "2e8");
+        snprintf(body + at, sizeof body - at, "]}}");
+        return conn_answer(c, 200, NULL, body);
+}
+
+struct poll {
+        struct rig *rig;
+        bool done;
+        int64_t refused;
+};
+
+static void on_pod(void *arg, const struct pod_metrics_view *m, struct wall date)
+{
+        struct poll *poll = arg;
+        (void)date;
+        poll->rig->learner->cursor = 0;
+        ingest_fold(poll->rig->learner, m, (struct wall){0});
+}
+
+static void on_done(void *arg, const struct metrics_result *r)
+{
+        struct poll *poll = arg;
+        assert_int_equal(r->err.code, 0);
+        poll->refused = r->refused;
+        poll->done = true;
+}
+
+/* Poll once; returns how many measurements were left out. */
+static int64_t poll_at(struct rig *c, struct usage_source *source, int64_t at_s, bool both)
+{
+        struct poll poll = {.rig = c};
+        told.at_s = at_s;
+        told.both = both;
+        source->poll(source, NULL, 5000, (struct usage_sink){on_pod, on_done, &poll});
+        while (!poll.done)
+                loop_turn(c->loop, 1000);
+        return poll.refused;
+}
+
+static const char *ready_message(struct rig *c)
+{
+        const struct plan_facts facts = {.now = loop_now(c->loop), .interval_ms = MINUTE_MS};
+        static struct plan plan;
+        arena_reset(&c->plans);
+        plan_judge(&c->cache, shop_target(&c->cache), &facts, &c->plans, &plan);
+        plan_finish(&c->cache, &facts, &c->plans, &plan);
+        return plan_condition(&plan, "Ready")->message;
+}
+
+static void test_doubt(void **state)
+{
+        (void)state;
+        enum { MINUTE_S = 60 };
+        struct rig c;
+        struct err err = {0};
+        struct prometheus *prometheus;
+        struct peer *peer = peer_start(answer, NULL, NULL);
+        const struct prometheus_options o = {
+                .url = peer->url, .rate_window_ms = MINUTE_MS, .user_agent = "test", .queries = 2};
+        int64_t begin = now_read().wall.ms / 1000 - 60 * MINUTE_S;
+        rig_begin(&c);
+        shop_profile(&c.cache, 1, "{}");
+        shop_deployment(&c.cache, "{\"requests\":{\"cpu\":\"1\"}}");
+        shop_pod(&c.cache, 1, 0, 0);
+        cache_relink(&c.cache, loop_now(c.loop));
+        assert_int_equal(prometheus_new(c.loop, &o, &prometheus, &err), 0);
+        struct usage_source *source = prometheus_source_new(prometheus, c.loop, &c.cache, &c.live);
+        /* ten minutes of it count */
+        for (int i = 0; i < 10; i++)
+                assert_int_equal(poll_at(&c, source, begin + i * MINUTE_S, true), 0);
+        const struct usage *u = &shop_target(&c.cache)->histories->usage;
+        assert_int_equal(u->samples, 10);
+        assert_null(strstr(ready_message(&c), "several pods"));
+        /* no more does, and it is told */
+        for (int i = 10; i < 15; i++)
+                assert_int_equal(poll_at(&c, source, begin + i * MINUTE_S, true), 1);
+        assert_int_equal(u->samples, 10);
+        assert_non_null(strstr(ready_message(&c), "usage of several pods as that of container 'app'"));
+        /* it ends; and a new one is a new one */
+        assert_int_equal(poll_at(&c, source, begin + 15 * MINUTE_S, false), 0);
+        assert_int_equal(u->samples, 11);
+        assert_null(strstr(ready_message(&c), "several pods"));
+        assert_int_equal(poll_at(&c, source, begin + 30 * MINUTE_S, true), 0);
+        assert_int_equal(u->samples, 12);
+        source->free(source);
+        prometheus_free(prometheus);
+        peer_stop(peer);
+        rig_end(&c);
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {cmocka_unit_test(test_doubt)};
+        return cmocka_run_group_tests_name("prometheus_source", tests, NULL, NULL);
+}
