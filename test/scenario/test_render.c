@@ -159,12 +159,21 @@ static void expect(const struct run *r, int result, const char *out, const char 
 #define OUT(name, cpu)                                                                                                 \
         HEAD(name, NOTES("  ", cpu))                                                                                   \
         "spec:\n  template:\n    metadata:\n      labels: {a: b}\n" NOTES("      ", cpu) SPEC(cpu)
-#define SERVICE "apiVersion: v1\nkind: Service\nmetadata: {name: x}\n"
+/* Empty values as Helm renders them with toYaml and nindent. */
+#define EMPTY(indent, key, value) indent key ":\n" indent "  " value "\n"
+#define EMPTY_IN(value)                                                                                                \
+        HEAD("fresh", EMPTY("  ", "annotations", value))                                                               \
+        "spec:\n  template:\n    metadata:\n" EMPTY("      ", "annotations", value) SPEC("2")
+#define EMPTY_OUT HEAD("fresh", NOTES("  ", "1")) "spec:\n  template:\n    metadata:\n" NOTES("      ", "1") SPEC("1")
+#define SERVICE   "apiVersion: v1\nkind: Service\nmetadata: {name: x}\n"
 
 static const struct {
         const char *name, *in, *out; /* out NULL: as it was */
 } row[] = {
         {"first deploy", IN("fresh"), OUT("fresh", "1")},
+        {"{} as Helm renders it", EMPTY_IN("{}"), EMPTY_OUT},
+        {"[] as Helm renders it", EMPTY_IN("[]"), EMPTY_OUT},
+        {"null as Helm renders it", EMPTY_IN("null"), EMPTY_OUT},
         {"what was recommended", IN("known"), OUT("known", "440m")},
         {"rendered before", OUT("known", "440m"), NULL},
         {"held by a person", IN("kept"), NULL},
