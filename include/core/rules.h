@@ -66,15 +66,7 @@ struct correct_facts {
         bool keep_guaranteed;
 };
 
-struct correction {
-        struct amount target;   /* unset: there is neither an original nor a model */
-        enum reason reason;     /* the reason of the rule that set the target */
-        bool under_provisioned; /* the model wants more than the original */
-        bool qos_changes;       /* the target takes the pod out of QoS class Guaranteed */
-};
-void correct(const struct correct_facts *f, struct correction *ret);
-
-/* The rules of correct_steps, in the order in which they run. */
+/* The rules, in the order in which they run. */
 enum rule {
         RULE_STATIC,
         RULE_MODEL,
@@ -91,6 +83,16 @@ enum rule {
         RULE_INJECTED,
         RULES
 };
+
+struct correction {
+        struct amount target;   /* unset: there is neither an original nor a model */
+        enum reason reason;     /* the reason of the rule that set the target */
+        bool under_provisioned; /* the model wants more than the original */
+        bool qos_changes;       /* the target takes the pod out of QoS class Guaranteed */
+        enum rule raised_by;    /* the last rule that raised the target; RULE_STATIC: none did */
+};
+void correct(const struct correct_facts *f, struct correction *ret);
+
 const char *rule_name(enum rule r); /* "Static", "Model", "LastGood", "Clamp", … */
 /* The same as correct, with the correction after each rule. A rule has changed something where its element differs from
  * the element before; the first, where it differs from {0}. */

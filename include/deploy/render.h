@@ -9,7 +9,8 @@
  *     … render_write(r, i, &out, &err), render_rows(r, &rows) …
  *
  * - An object is judged if its kind holds a pod template, by the table of kinds or because a profile names the kind.
- * All other objects pass unchanged and unreported, except Pods and documents that another program has to render first.
+ *   All other objects pass unchanged. Of those, Pods, documents that another program has to render first, and objects
+ *   with requests somewhere are reported.
  * - deploy/deploy_answer.h decides, as at admission. Labels are the object's own, then its template's. The object's
  *   annotation halflife.dev/apply: Never counts. The template's annotations record the originals, so rendering a
  *   rendered text again changes nothing.
@@ -39,6 +40,14 @@ struct render_change {
         enum reason reason;
 };
 
+/* A request that stays as it is. */
+struct render_left {
+        struct text container; /* "": the pod as a whole requests the resource (spec.resources) */
+        enum resource resource;
+        struct amount request;       /* not set: the API server will take the limit for it, or a LimitRange's default */
+        const char *reason, *detail; /* as in a row; never NULL */
+};
+
 /* The report on one object. Texts point into the added texts. */
 struct render_row {
         size_t input; /* index of the object's text, in the order of render_add */
@@ -47,11 +56,13 @@ struct render_row {
         /* Why the object was left: a word for programs and a sentence for people; both NULL if it was changed. The word
          * is one of core's reasons or Stands (it has these requests already), NoProfile, OtherNamespace, Managed
          * (another controller writes it), InPlace (the profile's mode), NoTarget (a Pod; a Rollout with a workloadRef),
-         * Templated, NotEditable, UnreadableRecord. */
+         * Templated, NotEditable, UnreadableRecord, UnknownKind (it has requests, and halflife does not know where). */
         const char *reason, *detail;
         bool trouble; /* left because something is wrong with the text */
         const struct render_change *change;
         size_t changes;
+        const struct render_left *left; /* each request of an object that the rules judged and that is not changed; */
+        size_t lefts;                   /* none where the object's reason is that of all its requests */
 };
 
 struct render;
@@ -76,8 +87,10 @@ size_t render_changed(const struct render *r);
 
 /*
  * Append the report on one text as a JSON list: [{"line", "kind", "namespace", "name", "changes": [{"container",
- * "resource", "from", "to", "reason"}]} or {…, "reason", "detail"}]. Absent requests are left out. Names are cut to 253
- * bytes, details to 1024. ERR_TOOBIG if the report exceeds RENDER_REPORT_MAX bytes; out must have room for that many.
+ * "resource", "from", "to", "reason"}]} or {…, "reason", "detail"}], both with "left": [{"container", "resource",
+ * "request", "reason", "detail"}] where there is one. Absent requests are left out. Names are cut to 253 bytes, details
+ * to 1024, those of a request to 256. ERR_TOOBIG if the report exceeds RENDER_REPORT_MAX bytes; out must have room for
+ * that many.
  */
 enum { RENDER_REPORT_MAX = 32 << 20 };
 int render_report(const struct render *r, size_t input, struct buf *out, struct err *err);

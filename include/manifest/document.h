@@ -85,7 +85,7 @@ struct text doc_text(const struct doc *d, uint32_t node);
 void doc_place(const struct doc *d, uint32_t node, uint32_t *ret_line, uint32_t *ret_column);
 
 /*
- * Find the value of a key. Returns 0; *ret is DOC_NONE if the key is absent, or if the mapping is absent or null.
+ * Find the value of a key. Returns 0; *ret is DOC_NONE if the key is absent, or if the mapping is absent, null or [].
  * ERR_INVALID, with the place: the mapping has the key twice, or the node is not a mapping.
  */
 int doc_find(const struct doc *d, uint32_t mapping, struct text key, uint32_t *ret, struct err *err);
@@ -97,7 +97,8 @@ struct doc_member {
 /* List the members of a mapping, its own before merged ones. Returns their number; ERR_TOOBIG if there are more than
  * max; ERR_INVALID as doc_find. Takes time quadratic in max. */
 int doc_members(const struct doc *d, uint32_t mapping, size_t max, struct doc_member *ret, struct err *err);
-/* List the items of a sequence; an absent or null sequence has none. Result and errors are those of doc_members. */
+/* List the items of a sequence; an absent or null sequence, or {}, has none. Result and errors are those of
+ * doc_members. */
 int doc_items(const struct doc *d, uint32_t sequence, size_t max, uint32_t *ret, struct err *err);
 
 /* --- editing --- */
@@ -130,9 +131,9 @@ struct doc_change {
 /*
  * Change one object, at most one call per object: all changes are made or, on an error, none. Absent parents are added
  * after the last member of their mapping, in the style and indentation around them; `metadata` goes above `spec`. A
- * null or {} in a parent's place is filled. A scalar is replaced in place. A value that is already right stays. Returns
- * how many changes alter the text; removing an absent member alters nothing. ERR_INVALID "line L, column C: why" if a
- * change cannot be made without altering something else as well:
+ * null, {} or [] in a parent's place is filled. A scalar is replaced in place. A value that is already right stays.
+ * Returns how many changes alter the text; removing an absent member alters nothing. ERR_INVALID "line L, column C:
+ * why" if a change cannot be made without altering something else as well:
  * - on the path: an alias, an anchor that an alias elsewhere refers to, a merge key that may hold the member, a
  *   duplicate key, a tag, an explicit key (?), an item that does not exist, a scalar or a sequence in a mapping's
  * place;

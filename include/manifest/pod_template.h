@@ -41,6 +41,9 @@ struct template_view {
 int template_read(const struct doc *d, size_t object, const char *template_path, struct template_view *ret,
                   struct err *err);
 
+/* Does the object, of whatever kind, request CPU or memory anywhere ("resources" with "requests")? */
+bool template_asks(const struct doc *d, size_t object);
+
 /* The requests to set on one container. */
 struct template_change {
         int container; /* index in template_view.container */

@@ -14,8 +14,8 @@
 #include "deploy/render.h"
 #include "diff.h"
 #include "manifest_inputs.h"
+#include "render_table.h"
 #include "serving/snapshot_once.h"
-#include "table.h"
 #include "terminal.h"
 
 enum { OUT_MAX = 256 << 20 };
@@ -353,65 +353,23 @@ static void print_diffs(const struct rendering *r)
                 diff_print(stdout, r->in.item[i].path, r->in.item[i].text, buf_text(&r->out[i]), t.colour);
 }
 
-/* --- the table --- */
-
-static const char *const titles[] = {"PLACE", "NAMESPACE", "OBJECT", "CONTAINER", "RESOURCE", "FROM", "TO", "REASON"};
-enum { COLUMNS = sizeof titles / sizeof titles[0] };
-
-static const char *render_field(const json_t *of, const char *key, const char *absent)
+/* The last line: how many workloads are left as they were, or that there is none to change. */
+static void say_left(const struct rendering *r)
 {
-        const char *text = json_string_value(json_object_get(of, key));
-        return text ? text : absent;
-}
-
-static void add_object(struct table *t, const char *path, const json_t *row)
-{
-        const char *kind = render_field(row, "kind", NULL), *name = render_field(row, "name", "");
-        table_add(t, mem_printf("%s:%lld", path, (long long)json_integer_value(json_object_get(row, "line"))));
-        table_add(t, mem_string(render_field(row, "namespace", "")));
-        table_add(t, kind ? mem_printf("%s/%s", kind, name) : mem_string(""));
-}
-
-static void render_add_row(struct table *t, const char *path, const json_t *row)
-{
-        size_t i;
-        json_t *change;
-        const json_t *changes = json_object_get(row, "changes");
-        if (!changes) {
-                add_object(t, path, row);
-                for (int k = 0; k < 4; k++)
-                        table_add(t, mem_string(""));
-                table_add(t, mem_printf("%s: %s", render_field(row, "reason", ""), render_field(row, "detail", "")));
-        }
-        json_array_foreach((json_t *)(uintptr_t)changes, i, change)
-        {
-                add_object(t, path, row);
-                table_add(t, mem_string(render_field(change, "container", "")));
-                table_add(t, mem_string(render_field(change, "resource", "")));
-                table_add(t, mem_string(render_field(change, "from", "none")));
-                table_add(t, mem_string(render_field(change, "to", "none")));
-                table_add(t, mem_string(render_field(change, "reason", "")));
-        }
-}
-
-static void print_table(const struct rendering *r)
-{
-        struct table t;
-        size_t rows = 0;
-        table_init(&t, COLUMNS);
-        for (int i = 0; i < COLUMNS; i++)
-                table_add(&t, mem_string(titles[i]));
+        size_t rows = 0, left = 0;
+        const char *hint = r->dry_run ? "" : "; --dry-run says why";
         for (size_t i = 0; i < r->in.count; i++) {
                 size_t k;
                 json_t *row;
-                json_array_foreach(r->report[i], k, row) render_add_row(&t, r->in.item[i].path, row);
+                json_array_foreach(r->report[i], k, row) left += json_object_get(row, "changes") == NULL;
                 rows += json_array_size(r->report[i]);
         }
-        if (rows)
-                table_print(stdout, &t);
-        else
-                fputs("halflife render: the manifests contain no workload\n", stderr);
-        table_release(&t);
+        if (rows == 0)
+                fputs("halflife render: nothing is changed: the manifests contain no workload\n", stderr);
+        else if (left == rows)
+                fprintf(stderr, "halflife render: nothing is changed: %zu left as they were%s\n", left, hint);
+        else if (left)
+                fprintf(stderr, "halflife render: %zu changed, %zu left as they were%s\n", rows - left, left, hint);
 }
 
 static int render_manifests(void *state, struct err *err)
@@ -428,7 +386,11 @@ static int render_manifests(void *state, struct err *err)
                 return rc;
         if (!r->dry_run)
                 render_warn(r);
-        (r->dry_run ? print_table : r->diff ? print_diffs : print_manifests)(r);
+        if (r->dry_run)
+                render_table_print(&r->in, r->report);
+        else
+                (r->diff ? print_diffs : print_manifests)(r);
+        say_left(r);
         return r->exit_code && r->changed ? EXIT_CHANGES : EXIT_DONE;
 }
 
@@ -463,7 +425,7 @@ const struct command command_render = {
                  "for halflife's own annotations.\n",
         .outro = "Exit codes: 0 success; 1 failure, with nothing on standard output; 2 wrong usage; 3 with "
                  "--exit-code: a\n"
-                 "manifest changes.\n",
+                 "manifest changes. Where workloads are left as they were, the last line on standard error says so.\n",
         COMMAND_OPTIONS(options),
         .size = sizeof(struct rendering),
         .check = render_check,

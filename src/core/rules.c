@@ -231,8 +231,11 @@ static void correct_judge(const struct correct_facts *f, struct correction *c, s
         assert(f->policy && f->policy->round_to >= 1);
         assert(!f->original.set || f->original.value >= 0);
         *c = (struct correction){0};
-        for (int i = 0; i < RULES; i++) {
+        for (enum rule i = 0; i < RULES; i++) {
+                struct amount before = c->target;
                 rules[i](f, c);
+                if (before.set && c->target.value > before.value)
+                        c->raised_by = i;
                 if (after)
                         after[i] = *c;
         }

@@ -285,8 +285,7 @@ static void leave_by_rule(struct work *w)
         else if (why == REASON_READ_BY_CONTAINER)
                 render_leave(w, reason_name(why), render_reader(w));
         else
-                render_leave(w, reason_name(why),
-                             reason_render(why) ? reason_render(why) : "the rules leave it as it is");
+                render_leave(w, reason_name(why), reason_render(why) ? reason_render(why) : reason_meaning(why));
 }
 
 /* --- what changes --- */
@@ -328,6 +327,7 @@ static void render_change_object(struct work *w)
         struct err err = {0};
         struct template_change *change = arena_new(&w->r->scratch, TEMPLATE_CONTAINERS * sizeof *change);
         size_t count = render_find_changes(w, change);
+        left_list(&w->subject, &w->answer, w->template->pod_asks, &w->r->arena, &w->row);
         if (count == 0) {
                 leave_by_rule(w);
                 return;
@@ -338,11 +338,27 @@ static void render_change_object(struct work *w)
                                              {ANNOTATION_BASIS, notes.basis}};
         const size_t notes_of_ours = apply_policy_owns_no_basis(&w->answer.profile->spec->apply) ? 2 : 3;
         if (template_edit(w->d, w->object, w->template, change, count, note, notes_of_ours, &err) < 0) {
-                w->row.changes = 0;
+                w->row.changes = w->row.lefts = 0;
                 leave_refused(w, err.text);
         } else {
                 keep_changes(w);
         }
+}
+
+/* An object of a kind without a known template is reported where it has requests. No profile was asked, so the row is
+ * no namespace's. */
+static void leave_unknown(struct work *w)
+{
+        uint32_t template = render_at(w->d, render_at(w->d, w->o->root, "spec"), "template");
+        if (!template_asks(w->d, w->object))
+                return;
+        w->row.ns = TEXT("");
+        if (w->o->refused && !w->o->templated)
+                leave_refused(w, w->o->refused);
+        else if (render_at(w->d, template, "spec") != DOC_NONE)
+                render_leave(w, "UnknownKind", "it is none of the kinds known, and no profile names it in targets");
+        else
+                render_leave(w, "UnknownKind", "objects of this kind hold their requests where halflife knows nothing");
 }
 
 static void render_judge(struct work *w)
@@ -356,8 +372,10 @@ static void render_judge(struct work *w)
                 leave_refused(w, w->o->refused);
                 return;
         }
-        if (!path && !pod)
+        if (!path && !pod) {
+                leave_unknown(w);
                 return;
+        }
         w->row.ns = ns;
         if (r->o.one_ns && !text_equal(w->row.ns, r->o.ns))
                 render_leave(w, "OtherNamespace", "it is in another namespace than the one asked about");

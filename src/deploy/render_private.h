@@ -3,6 +3,7 @@
 #define HALFLIFE_DEPLOY_RENDER_PRIVATE_H
 
 #include "base/map.h"
+#include "deploy/deploy_answer.h"
 #include "deploy/render.h"
 #include "manifest/document.h"
 
@@ -33,5 +34,12 @@ void scalers_add(struct scalers *s, const struct doc *d, const struct doc_object
 const struct scaler *scalers_find(const struct scalers *s, struct text ns, struct text group, struct text kind,
                                   struct text name, struct arena *scratch);
 void scalers_release(struct scalers *s);
+
+/*
+ * render_left.c: list in the row, with their reasons, the requests that an answer does not change: of the containers,
+ * and those that the pod has as a whole. They live in the arena.
+ */
+void left_list(const struct deploy_subject *s, const struct deploy_answer *d, const struct amount *pod_asks,
+               struct arena *a, struct render_row *row);
 
 #endif

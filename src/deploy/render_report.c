@@ -3,7 +3,7 @@
 #include "deploy/render.h"
 #include "objects/json_writer.h"
 
-enum { NAME_MOST = 253, DETAIL_MOST = 1024, ROW_MOST = 512 << 10 };
+enum { NAME_MOST = 253, DETAIL_MOST = 1024, LEFT_MOST = 256, ROW_MOST = 1 << 20 };
 
 static void write_name(struct writer *w, const char *key, struct text t)
 {
@@ -22,6 +22,22 @@ static void write_change(struct writer *w, const struct render_change *c)
         writer_close(w, '}');
 }
 
+static void write_detail(struct writer *w, const char *detail, size_t most)
+{
+        writer_text(w, "detail", (struct text){detail, utf8_cut(detail, strlen(detail), most)});
+}
+
+static void write_left(struct writer *w, const struct render_left *left)
+{
+        writer_open(w, NULL, '{');
+        write_name(w, "container", left->container);
+        writer_text(w, "resource", text_of(resource_name(left->resource)));
+        writer_amount(w, "request", left->resource, left->request);
+        writer_text(w, "reason", text_of(left->reason));
+        write_detail(w, left->detail, LEFT_MOST);
+        writer_close(w, '}');
+}
+
 static void write_row(struct writer *w, const struct render_row *row)
 {
         writer_open(w, NULL, '{');
@@ -31,12 +47,17 @@ static void write_row(struct writer *w, const struct render_row *row)
         write_name(w, "name", row->name);
         if (row->reason) {
                 writer_text(w, "reason", text_of(row->reason));
-                size_t len = utf8_cut(row->detail, strlen(row->detail), DETAIL_MOST);
-                writer_text(w, "detail", (struct text){row->detail, len});
+                write_detail(w, row->detail, DETAIL_MOST);
         } else {
                 writer_open(w, "changes", '[');
                 for (size_t i = 0; i < row->changes; i++)
                         write_change(w, &row->change[i]);
+                writer_close(w, ']');
+        }
+        if (row->lefts) {
+                writer_open(w, "left", '[');
+                for (size_t i = 0; i < row->lefts; i++)
+                        write_left(w, &row->left[i]);
                 writer_close(w, ']');
         }
         writer_close(w, '}');

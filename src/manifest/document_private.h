@@ -147,7 +147,7 @@ struct change_set set_new(struct edit *e, size_t most);
 struct change_set set_group(struct edit *e, struct change_set set, size_t i, size_t depth, bool *ret_first);
 /* insert.c: add new members after the member whose key is the node last. */
 int insert_members(struct edit *e, struct insertion_point at, uint32_t last, struct change_set set, size_t depth);
-/* Replace a null or empty mapping, which is the value of key in the mapping at, by one with new members. */
+/* Replace a null or an empty collection, which is the value of key in the mapping at, by one with new members. */
 int insert_mapping(struct edit *e, struct insertion_point at, uint32_t key, struct change_set set, size_t depth);
 /* Set a scalar. key is its key, or DOC_NONE for an item of a sequence. */
 int replace_scalar(struct edit *e, uint32_t key, uint32_t value, const struct doc_change *change);

@@ -54,6 +54,15 @@ static bool is_last(struct change_set set, size_t depth)
         return last;
 }
 
+/* Are the steps at this depth keys, so that a mapping is expected? */
+static bool set_has_keys(struct change_set set, size_t depth)
+{
+        for (size_t i = 0; i < set.count; i++)
+                if (!set.item[i]->path[depth].key.p)
+                        return false;
+        return true;
+}
+
 /* Everything below a new mapping is new too, so paths there may hold keys but no items. */
 static int only_keys(struct edit *e, uint32_t at, struct change_set set, size_t depth)
 {
@@ -254,11 +263,12 @@ static int edit_value(struct edit *e, struct insertion_point in, uint32_t key, u
                 return rc;
         if (is_last(set, depth))
                 return replace_scalar(e, key, value, set.item[0]);
-        if (n->type == NODE_SEQUENCE)
+        bool empty = n->type != NODE_SCALAR && n->skip == value + 1;
+        if (n->type == NODE_SEQUENCE && !(empty && set_has_keys(set, depth)))
                 return edit_sequence(e, (struct insertion_point){DOC_NONE, in.step}, value, set, depth);
-        if (n->type == NODE_MAPPING && n->skip > value + 1)
+        if (n->type == NODE_MAPPING && !empty)
                 return edit_mapping(e, insertion_point_within(d, in, value), key, set, depth);
-        if (n->type == NODE_MAPPING || (doc_type(d, value) == DOC_NULL && !(n->flags & NODE_ANCHORED)))
+        if (empty || (doc_type(d, value) == DOC_NULL && !(n->flags & NODE_ANCHORED)))
                 return edit_empty(e, in, key, value, set, depth);
         return fail_at(d, value, e->err, "a text, where a mapping is expected");
 }

@@ -167,12 +167,19 @@ static int find_search(struct search *s, uint32_t mapping, uint32_t *ret)
         return merge ? search_merged(s, node_next(d, merge), ret) : 0;
 }
 
-/* Resolve a node that must be a collection of type want; *ret is DOC_NONE if it is absent or null. */
+/* Generators write an empty collection of either type as {} or [], since the language behind them knows only one. */
+static bool find_is_empty(const struct doc *d, uint32_t node)
+{
+        uint32_t at = node_resolve(d, node);
+        return d->node[at].type != NODE_SCALAR && d->node[at].skip == at + 1;
+}
+
+/* Resolve a node that must be a collection of type want; *ret is DOC_NONE if it is absent, null or empty. */
 static int mapping_of(const struct doc *d, uint32_t node, enum doc_type want, uint32_t *ret, struct err *err)
 {
         enum doc_type type = doc_type(d, node);
         *ret = DOC_NONE;
-        if (type == DOC_ABSENT || type == DOC_NULL)
+        if (type == DOC_ABSENT || type == DOC_NULL || find_is_empty(d, node))
                 return 0;
         if (type != want)
                 return fail_at(d, node, err, "a %s is expected here", want == DOC_MAPPING ? "mapping" : "sequence");

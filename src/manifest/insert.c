@@ -133,7 +133,7 @@ static struct look flow_look(const struct doc *d, uint32_t mapping, uint32_t key
         const struct node *k = &d->node[key];
         struct look look = {.flow = true, .how = {k->flags & NODE_JSON, k->style == STYLE_DOUBLE}};
         size_t colon = colon_behind(d, key);
-        bool tight = look.how.quoted && colon && !is_blank(d->text[colon]);
+        bool tight = look.how.quoted && colon && !is_blank(d->text[colon]) && !is_break(d->text[colon]);
         bool first = key == mapping + 1;
         look.colon = tight ? ":" : ": ";
         look.comma = (first ? tight : !is_blank(d->text[k->begin - 1])) ? "," : ", ";
@@ -277,16 +277,16 @@ int insert_members(struct edit *e, struct insertion_point at, uint32_t last, str
 
 /* --- in an empty place --- */
 
-/* Is the value empty, a word for null, or braces with only white space between them? */
+/* Is the value empty, a word for null, or a pair of brackets with only white space between them? */
 static bool is_hollow(const struct doc *d, uint32_t value)
 {
         const struct node *n = &d->node[value];
-        if (n->type != NODE_MAPPING)
+        if (n->type == NODE_SCALAR)
                 return true;
         for (size_t i = n->begin + 1; i + 1 < n->end; i++)
                 if (!is_blank(d->text[i]) && !is_break(d->text[i]))
                         return false;
-        return d->text[n->begin] == '{';
+        return d->text[n->begin] == (n->type == NODE_MAPPING ? '{' : '[');
 }
 
 /* The indentation step from a block mapping to the first block mapping within it; at.step if it has none. */
@@ -302,21 +302,60 @@ static int step_within(const struct doc *d, struct insertion_point at)
         return at.step;
 }
 
-/* Remove the empty value after the colon, keep a comment there, and add the members on lines of their own. */
+/* Does only white space follow the place on its line? */
+static bool line_ends(const struct doc *d, size_t at)
+{
+        while (at < d->len && is_blank(d->text[at]))
+                at++;
+        return at == d->len || is_break(d->text[at]);
+}
+
+/*
+ * Remove an empty value, but no comment. ret_drop is what goes: the value with the blanks before it or, if it is alone
+ * on a line below its key, that line with the break before it. False if the notation is another one.
+ */
+static bool hollow_extent(const struct doc *d, uint32_t key, size_t colon, struct text *ret_drop)
+{
+        const struct node *n = &d->node[node_next(d, key)];
+        size_t from = colon, to = n->end;
+        struct text margin;
+        if (to < d->len && !is_blank(d->text[to]) && !is_break(d->text[to]))
+                return false;
+        if (n->line != d->node[key].line) {
+                if (!line_begins(d, n->begin, &margin))
+                        return false;
+                from = n->begin;
+                if (line_ends(d, to)) {
+                        from = (size_t)(margin.p - d->text);
+                        from -= from > 1 && d->text[from - 1] == '\n' && d->text[from - 2] == '\r' ? 2 : 1;
+                        to = line_end(d, to);
+                } else {
+                        while (is_blank(d->text[to]))
+                                to++;
+                }
+        }
+        *ret_drop = (struct text){d->text + from, to - from};
+        return true;
+}
+
+/* Remove the empty value, keep a comment behind it, and add the members on lines of their own. Blank lines with a tab
+ * go as well: below a null they are read as a part of it, below a mapping they are an error. */
 static int fill_block(struct edit *e, struct insertion_point at, uint32_t key, size_t colon, struct change_set set,
                       size_t depth)
 {
         struct doc *d = e->d;
         uint32_t value = node_next(d, key);
-        size_t behind = d->node[value].end;
-        bool apart = behind == d->len || is_blank(d->text[behind]) || is_break(d->text[behind]);
-        if (d->node[value].line != d->node[key].line || !apart || !key_begins(d, key))
+        struct text drop;
+        if (!key_begins(d, key) || !hollow_extent(d, key, colon, &drop))
                 return fail_at(d, value, e->err, "an empty value in this notation cannot be filled");
+        size_t behind = d->node[value].end, end = line_end(d, behind), tabs = behind_tabs(d, end);
         struct look look = block_look(e, (struct insertion_point){at.mapping, step_within(d, at)}, key, behind);
         look = insert_deeper(e, look);
-        if (behind > colon)
-                splice_add(d, colon, behind - colon, TEXT(""));
-        put_block(e, &look, line_end(d, behind), set, depth, DOC_NONE);
+        if (drop.len)
+                splice_add(d, (size_t)(drop.p - d->text), drop.len, TEXT(""));
+        if (tabs > end)
+                splice_add(d, end, tabs - end, TEXT(""));
+        put_block(e, &look, tabs, set, depth, DOC_NONE);
         return 0;
 }
 

@@ -161,6 +161,30 @@ int template_read(const struct doc *d, size_t object, const char *template_path,
         return rc;
 }
 
+/* Looks at the mapping's own members alone: those that it merges are another mapping's, which is looked at as well. */
+static bool template_asks_here(const struct doc *d, uint32_t mapping)
+{
+        uint32_t key = DOC_NONE, requests = DOC_NONE;
+        bool asks = false;
+        if (member_find(d, mapping, TEXT("resources"), &key, NULL) < 0 || key == DOC_NONE ||
+            doc_find(d, node_next(d, key), TEXT("requests"), &requests, NULL) < 0)
+                return false;
+        for (enum resource r = CPU; r < RESOURCES; r++) {
+                uint32_t at = DOC_NONE;
+                asks |= doc_find(d, requests, text_of(resource_name(r)), &at, NULL) == 0 && at != DOC_NONE;
+        }
+        return asks;
+}
+
+bool template_asks(const struct doc *d, size_t object)
+{
+        uint32_t root = doc_object(d, object)->root;
+        for (uint32_t at = root; root != DOC_NONE && at < d->node[root].skip; at++)
+                if (d->node[at].type == NODE_MAPPING && template_asks_here(d, at))
+                        return true;
+        return false;
+}
+
 /* --- editing --- */
 
 enum {

@@ -136,10 +136,17 @@ __attribute__((format(printf, 1, 2))) static struct run run(const char *fmt, ...
         return r;
 }
 
+/* Is there nothing on standard error but a last line about what is left? */
+static bool only_left(const char *err)
+{
+        const char *end = strchr(err, '\n');
+        return !*err || (end && !end[1] && (strstr(err, "nothing is changed") || strstr(err, "left as they were")));
+}
+
 static void expect(const struct run *r, int result, const char *out, const char *err)
 {
         bool same = out ? strcmp(r->out, out) == 0 : true;
-        if (r->result != result || !same || (err ? !strstr(r->err, err) : *r->err))
+        if (r->result != result || !same || (err ? !strstr(r->err, err) : !only_left(r->err)))
                 fail_msg("exit %d, not %d\nwanted\n%s\ngot\n%s\nand said\n%s", r->result, result, out ? out : "(any)",
                          r->out, r->err);
 }
@@ -159,12 +166,21 @@ static void expect(const struct run *r, int result, const char *out, const char 
 #define OUT(name, cpu)                                                                                                 \
         HEAD(name, NOTES("  ", cpu))                                                                                   \
         "spec:\n  template:\n    metadata:\n      labels: {a: b}\n" NOTES("      ", cpu) SPEC(cpu)
-#define SERVICE "apiVersion: v1\nkind: Service\nmetadata: {name: x}\n"
+/* Empty values as Helm renders them with toYaml and nindent. */
+#define EMPTY(indent, key, value) indent key ":\n" indent "  " value "\n"
+#define EMPTY_IN(value)                                                                                                \
+        HEAD("fresh", EMPTY("  ", "annotations", value))                                                               \
+        "spec:\n  template:\n    metadata:\n" EMPTY("      ", "annotations", value) SPEC("2")
+#define EMPTY_OUT HEAD("fresh", NOTES("  ", "1")) "spec:\n  template:\n    metadata:\n" NOTES("      ", "1") SPEC("1")
+#define SERVICE   "apiVersion: v1\nkind: Service\nmetadata: {name: x}\n"
 
 static const struct {
         const char *name, *in, *out; /* out NULL: as it was */
 } row[] = {
         {"first deploy", IN("fresh"), OUT("fresh", "1")},
+        {"{} as Helm renders it", EMPTY_IN("{}"), EMPTY_OUT},
+        {"[] as Helm renders it", EMPTY_IN("[]"), EMPTY_OUT},
+        {"null as Helm renders it", EMPTY_IN("null"), EMPTY_OUT},
         {"what was recommended", IN("known"), OUT("known", "440m")},
         {"rendered before", OUT("known", "440m"), NULL},
         {"held by a person", IN("kept"), NULL},
@@ -187,6 +203,8 @@ static void test_by_the_cluster(void **state)
                 AUTO(mem_free) char *path = tmp_file("in.yaml", row[i].in);
                 struct run r __attribute__((cleanup(run_release_auto))) = run("-f '%s' --exit-code", path);
                 expect(&r, row[i].out ? 3 : 0, row[i].out ? row[i].out : row[i].in, NULL);
+                if (!row[i].out != (strstr(r.err, "render: nothing is changed: ") != NULL))
+                        fail_msg("%s: %s", row[i].name, r.err);
                 struct run d __attribute__((cleanup(run_release_auto))) = run("-f - --diff < '%s'", path);
                 expect(&d, 0, row[i].out ? NULL : "", NULL);
                 if (row[i].out && !strstr(d.out, "\n-            cpu: 2   # as ever\n+            cpu: "))
@@ -199,9 +217,44 @@ static void test_dry_run(void **state)
         (void)state;
         AUTO(mem_free) char *path = tmp_file("in.yaml", IN("fresh") "---\n" IN("kept") "---\n" SERVICE);
         struct run r __attribute__((cleanup(run_release_auto))) = run("-f '%s' --dry-run --exit-code", path);
-        expect(&r, 3, NULL, NULL);
+        expect(&r, 3, NULL, "halflife render: 1 changed, 1 left as they were\n");
         if (!strstr(r.out, "Deployment/fresh") || !strstr(r.out, "Paused: a sale") || strstr(r.out, "Service"))
                 fail_msg("%s", r.out);
+        AUTO(mem_free) char *none = tmp_file("none.yaml", SERVICE);
+        struct run s __attribute__((cleanup(run_release_auto))) = run("-f '%s' --dry-run --exit-code", none);
+        expect(&s, 0, "", "halflife render: nothing is changed: the manifests contain no workload\n");
+        struct run t __attribute__((cleanup(run_release_auto))) = run("-f '%s' -f '%s' --diff", none, path);
+        expect(&t, 0, NULL, "halflife render: 1 changed, 1 left as they were; --dry-run says why\n");
+}
+
+/* What a generator of a service mesh writes: containers beside each other, an autoscaler of one resource, and kinds
+ * that halflife does not know. */
+static void test_each_request_has_a_reason(void **state)
+{
+        (void)state;
+        static const char in[] =
+                HEAD("mesh", "") "spec:\n  template:\n    spec:\n      containers:\n"
+                                 "      - {name: proxy, resources: {requests: {cpu: 100m, memory: 128Mi}}}\n"
+                                 "      - {name: discovery, resources: {requests: {cpu: \"500m\"}, limits: {memory: "
+                                 "1Gi}}}\n"
+                                 "      initContainers:\n"
+                                 "      - {name: setup, resources: {requests: {cpu: 10m}}}\n"
+                                 "---\nkind: List\nitems:\n- apiVersion: mesh.example.com/v1\n  kind: Gateway\n"
+                                 "  metadata: {name: own}\n  spec: {resources: {requests: {cpu: 200m}}}\n";
+        static const char *const says[] = {
+                "discovery   cpu        500m    250m    Static",
+                "proxy       memory     128Mi   128Mi   MemoryOff: the profile does not manage memory\n",
+                "discovery   memory     none    none    MemoryOff: ",
+                "setup       cpu        10m     10m     Init: an init container runs to completion",
+                "Gateway/own ",
+                " UnknownKind: ",
+        };
+        AUTO(mem_free) char *path = tmp_file("mesh.yaml", in);
+        struct run r __attribute__((cleanup(run_release_auto))) = run("-f '%s' --dry-run", path);
+        expect(&r, 0, NULL, "render: 1 changed, 1 left as they were\n");
+        for (size_t i = 0; i < sizeof says / sizeof *says; i++)
+                if (!strstr(r.out, says[i]))
+                        fail_msg("%s: not in\n%s", says[i], r.out);
 }
 
 /* Folders by name, and what parts one text from the next. */
@@ -459,11 +512,17 @@ static void test_by_a_server(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_by_the_cluster),  cmocka_unit_test(test_dry_run),
-                cmocka_unit_test(test_folders),         cmocka_unit_test(test_files),
-                cmocka_unit_test(test_many_documents),  cmocka_unit_test(test_misuse),
-                cmocka_unit_test(test_warnings),        cmocka_unit_test(test_by_a_server),
-                cmocka_unit_test(test_many_namespaces), cmocka_unit_test(test_odd_namespaces),
+                cmocka_unit_test(test_by_the_cluster),
+                cmocka_unit_test(test_dry_run),
+                cmocka_unit_test(test_each_request_has_a_reason),
+                cmocka_unit_test(test_folders),
+                cmocka_unit_test(test_files),
+                cmocka_unit_test(test_many_documents),
+                cmocka_unit_test(test_misuse),
+                cmocka_unit_test(test_warnings),
+                cmocka_unit_test(test_by_a_server),
+                cmocka_unit_test(test_many_namespaces),
+                cmocka_unit_test(test_odd_namespaces),
                 cmocka_unit_test(test_what_is_asked), /* denies something at its end */
         };
         return cmocka_run_group_tests(tests, begin, end);

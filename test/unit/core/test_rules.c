@@ -511,6 +511,46 @@ static void run_row(const struct row *r)
                          reason_name(c.reason), c.under_provisioned, c.qos_changes);
 }
 
+/* What keeps a static target from being lower, where the reason stays Static. */
+static void test_what_raises_a_target(void **state)
+{
+        (void)state;
+        static const struct {
+                int factor;
+                int64_t min;
+                struct amount range_min, heap_start;
+                bool guaranteed;
+                enum rule want;
+        } row[] = {
+                {.factor = 500, .want = RULE_STATIC},
+                {.factor = 1000, .want = RULE_STATIC},
+                {.factor = 500, .min = 100, .want = RULE_CLAMP},
+                {.factor = 500, .min = 300, .want = RULE_CLAMP},
+                {.factor = 500, .range_min = YES(150), .want = RULE_RANGE},
+                {.factor = 500, .min = 60, .heap_start = YES(100), .want = RULE_HEAP},
+                {.factor = 500, .guaranteed = true, .want = RULE_QOS},
+        };
+        for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+                struct resource_policy policy;
+                struct correction c;
+                resource_policy_defaults(CPU, &policy);
+                policy.static_factor = row[i].factor;
+                policy.min = row[i].min;
+                correct(&(struct correct_facts){.resource = CPU,
+                                                .policy = &policy,
+                                                .overcommit = OVERCOMMIT_STATIC,
+                                                .original = YES(100),
+                                                .range_min = row[i].range_min,
+                                                .heap_start = row[i].heap_start,
+                                                .guaranteed = row[i].guaranteed,
+                                                .keep_guaranteed = true},
+                        &c);
+                if (c.reason != REASON_STATIC || c.raised_by != row[i].want || c.target.value != (i == 0 ? 50 : 100))
+                        fail_msg("row %zu: %s by %s, %lld", i, reason_name(c.reason), rule_name(c.raised_by),
+                                 (long long)c.target.value);
+        }
+}
+
 static void test_table(void **state)
 {
         (void)state;
@@ -609,6 +649,7 @@ int main(void)
 {
         static const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_table),
+                cmocka_unit_test(test_what_raises_a_target),
                 cmocka_unit_test(test_memory),
                 cmocka_unit_test(test_scale),
                 cmocka_unit_test(test_scale_is_the_least_multiple),

@@ -3,6 +3,7 @@
  * comes out renders to itself.
  */
 #include <dirent.h>
+#include <ftw.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,6 +16,7 @@
 
 #include "base/yaml.h"
 #include "deploy/render.h"
+#include "manifest/document.h"
 
 enum { OUT_MAX = 64 << 20 };
 
@@ -464,6 +466,211 @@ static void test_files(void **state)
         snapshot_drop(s.view);
 }
 
+/* --- no request is left without a word --- */
+
+#define APP(ns, more, resources)                                                                                       \
+        "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: x, namespace: " ns                                    \
+        ", labels: {tier: web}}\nspec: {template: {spec: {containers: [{name: app, resources: {" resources "}" more    \
+        "}]}}}\n"
+
+/* The first request that is left, in words. */
+static void test_words(void **state)
+{
+        (void)state;
+        static const struct {
+                const char *in, *want;
+        } words[] = {
+                {APP("small", "", "requests: {cpu: 1}"), "cpu Static: the namespace's LimitRange allows no less than "
+                                                         "that"},
+                {APP("shop", "", "requests: {cpu: 1m}"), "cpu Static: the static factor gives less than the profile's "
+                                                         "min allows"},
+                {APP("shop", ", args: [-Xms4g, -jar, a.jar], command: [java]", "requests: {cpu: 1, memory: 1Gi}"),
+                 "memory Static: the heap that the container's runtime begins with takes that much"},
+                {APP("shop", "", "limits: {cpu: 1, memory: 1Gi}"),
+                 "cpu Static: its pods are Guaranteed and stay so (keepGuaranteed)"},
+                {APP("shop", ", env: [{name: N, valueFrom: {resourceFieldRef: {resource: requests.cpu, divisor: 1m}}}]",
+                     "requests: {cpu: 300m}"),
+                 "cpu ReadByContainer: variable 'N' of container 'app' reads it"},
+                {PLAIN("Deployment", "kept", "2"), "cpu Paused: a sale"},
+                {PLAIN("Deployment", "scaled", "2"),
+                 "cpu HPAHold: an autoscaler scales by the utilization of this resource, so its request stays"},
+                {LOWERED("Deployment", "web", "2", "440m"), "cpu Stands: it is the right request already"},
+        };
+        struct scene s;
+        scene_init(&s, WITH_MEMORY);
+        s.spec.apply.keep_guaranteed = true;
+        for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+                struct rendered got = rendered(s.view, text_of(words[i].in), "shop", false);
+                char said[512] = "nothing";
+                size_t count;
+                const struct render_row *of = render_rows(got.r, &count);
+                if (count == 1 && of->lefts)
+                        snprintf(said, sizeof said, "%s %s: %s", resource_name(of->left->resource), of->left->reason,
+                                 of->left->detail);
+                if (strcmp(said, words[i].want) != 0)
+                        fail_msg("%s%s, not %s", words[i].in, said, words[i].want);
+                rendered_release(&got);
+        }
+        snapshot_drop(s.view);
+}
+
+/* A request in an object, found by its place, whatever the kind: a mapping has "resources" with "requests". */
+struct asked {
+        char path[256];
+        struct text container; /* the mapping's name */
+        enum resource resource;
+        struct amount amount;
+};
+
+enum { ASKED_MAX = 256, WALK_DEPTH = 16, WALK_MOST = 10000, MEMBERS_MAX = 64 };
+
+struct walk {
+        const struct doc *d;
+        struct asked asked[ASKED_MAX];
+        size_t count;
+        int visits; /* aliases may make a tree of a few lines endless */
+        char path[256];
+};
+
+static uint32_t node_at(const struct doc *d, uint32_t mapping, const char *key)
+{
+        uint32_t at = DOC_NONE;
+        return doc_find(d, mapping, text_of(key), &at, NULL) == 0 ? at : (uint32_t)DOC_NONE;
+}
+
+static void walk_asked(struct walk *w, uint32_t mapping)
+{
+        uint32_t requests = node_at(w->d, node_at(w->d, mapping, "resources"), "requests");
+        for (enum resource r = CPU; r < RESOURCES; r++) {
+                struct amount amount;
+                if (amount_parse(doc_text(w->d, node_at(w->d, requests, resource_name(r))), r, &amount) < 0 ||
+                    w->count == ASKED_MAX)
+                        continue;
+                struct asked *a = &w->asked[w->count++];
+                *a = (struct asked){
+                        .container = doc_text(w->d, node_at(w->d, mapping, "name")), .resource = r, .amount = amount};
+                snprintf(a->path, sizeof a->path, "%s", w->path);
+        }
+}
+
+static void walk_node(struct walk *w, uint32_t at, int depth)
+{
+        struct doc_member member[MEMBERS_MAX];
+        uint32_t item[MEMBERS_MAX];
+        bool mapping = doc_type(w->d, at) == DOC_MAPPING, sequence = doc_type(w->d, at) == DOC_SEQUENCE;
+        int n = depth == 0 || w->visits++ > WALK_MOST ? 0
+                : mapping                             ? doc_members(w->d, at, MEMBERS_MAX, member, NULL)
+                : sequence                            ? doc_items(w->d, at, MEMBERS_MAX, item, NULL)
+                                                      : 0;
+        size_t len = strlen(w->path);
+        if (mapping)
+                walk_asked(w, at);
+        for (int i = 0; i < n; i++) {
+                if (mapping)
+                        snprintf(w->path + len, sizeof w->path - len, "/%.*s", TEXT_ARG(member[i].key));
+                else
+                        snprintf(w->path + len, sizeof w->path - len, "/%d", i);
+                walk_node(w, mapping ? member[i].value : item[i], depth - 1);
+                w->path[len] = '\0';
+        }
+}
+
+static bool is_in_place(const struct walk *after, const struct asked *a)
+{
+        for (size_t i = 0; i < after->count; i++) {
+                const struct asked *b = &after->asked[i];
+                if (a->resource == b->resource && strcmp(a->path, b->path) == 0)
+                        return amount_equal(a->amount, b->amount);
+        }
+        return false;
+}
+
+static bool is_told(const struct render_row *of, const struct asked *a, bool unchanged)
+{
+        bool told = unchanged && of->reason && *of->reason && *of->detail && of->lefts == 0;
+        for (size_t i = 0; i < of->lefts && unchanged; i++) {
+                const struct render_left *left = &of->left[i];
+                told |= text_equal(left->container, a->container) && left->resource == a->resource &&
+                        amount_equal(left->request, a->amount) && *left->reason && *left->detail;
+        }
+        for (size_t i = 0; i < of->changes && !unchanged; i++) {
+                const struct render_change *c = &of->change[i];
+                told |= text_equal(c->container, a->container) && c->resource == a->resource &&
+                        amount_equal(c->from, a->amount) && *reason_name(c->reason);
+        }
+        return told;
+}
+
+/* Returns how many requests the object has. */
+static size_t object_is_told(const char *path, const struct render *r, const struct doc *before,
+                             const struct doc *after, size_t object)
+{
+        struct walk w[2] = {{.d = before}, {.d = after}};
+        const struct doc_object *o = doc_object(before, object);
+        size_t rows;
+        const struct render_row *of = render_rows(r, &rows);
+        for (int i = 0; i < 2 && o->root != DOC_NONE; i++)
+                walk_node(&w[i], doc_object(w[i].d, object)->root, WALK_DEPTH);
+        for (size_t i = 0; i < w[0].count; i++) {
+                const struct asked *a = &w[0].asked[i];
+                bool told = false;
+                for (size_t k = 0; k < rows; k++)
+                        told |= of[k].line == o->line && text_equal(of[k].name, o->name) &&
+                                is_told(&of[k], a, is_in_place(&w[1], a));
+                if (!told)
+                        fail_msg("%s, line %u: no word of %s in %s", path, o->line, resource_name(a->resource),
+                                 a->path);
+        }
+        return w[0].count;
+}
+
+/* Returns how many requests a file has; 0 if it cannot be read as documents. */
+static size_t file_is_told(const struct snapshot *v, const char *path)
+{
+        struct err err = {0};
+        size_t len, count = 0;
+        AUTO(mem_free) char *text = file_read(path, OUT_MAX, &len, &err);
+        assert_non_null(text);
+        struct rendered got = rendered(v, (struct text){text, len}, "shop", false);
+        AUTO(doc_free) struct doc *before = got.err.code ? NULL : doc_new(text, len, &err);
+        AUTO(doc_free) struct doc *after = before ? doc_new(got.out.data, got.out.len, &err) : NULL;
+        assert_true(!before || after);
+        for (size_t i = 0; before && i < doc_count(before); i++)
+                count += object_is_told(path, got.r, before, after, i);
+        rendered_release(&got);
+        return count;
+}
+
+static struct {
+        const struct snapshot *v;
+        size_t requests;
+} corpora;
+
+static int corpora_visit(const char *path, const struct stat *is, int type, struct FTW *at)
+{
+        enum { FILE_MOST = 1 << 20 };
+        (void)at;
+        if (type == FTW_F && is->st_size < FILE_MOST)
+                corpora.requests += file_is_told(corpora.v, path);
+        return 0;
+}
+
+/* Of all files of test/data, whatever they are for: each request is changed and told, or stays and has its reason. */
+static void test_each_request_is_told(void **state)
+{
+        (void)state;
+        for (int mode = 0; mode < SCENES; mode++) {
+                struct scene s;
+                scene_init(&s, mode);
+                s.selector.count = 0;
+                corpora.v = s.view;
+                corpora.requests = 0;
+                assert_int_equal(nftw("test/data", corpora_visit, 16, FTW_PHYS), 0);
+                assert_true(corpora.requests > 100);
+                snapshot_drop(s.view);
+        }
+}
+
 static void test_many_documents(void **state)
 {
         (void)state;
@@ -549,7 +756,8 @@ int main(void)
         static const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_objects),        cmocka_unit_test(test_files),
                 cmocka_unit_test(test_many_documents), cmocka_unit_test(test_autoscalers_of_other_texts),
-                cmocka_unit_test(test_report),
+                cmocka_unit_test(test_report),         cmocka_unit_test(test_each_request_is_told),
+                cmocka_unit_test(test_words),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

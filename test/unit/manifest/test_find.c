@@ -46,7 +46,7 @@ static void values_are_found(void **state)
         static const char text[] = "a: {b: {c: 1}}\n"
                                    "plain: [x]\n"
                                    "types: {t: x, n: 0x1F, r: 1e3, b: yes, z: , '1': \"2\", s: !!str 3, i: !!int '4', "
-                                   "f: .inf, m: -.INF, k: -.in}\n"
+                                   "f: .inf, m: -.INF, k: -.in, e: []}\n"
                                    "escaped: {\"\\u0061\\\"b\": 'it''s', long: \"on\n  two\", fold: a\n    b}\n"
                                    "literal: |\n  x\n  y\n"
                                    "twice: 1\n"
@@ -69,6 +69,7 @@ static void values_are_found(void **state)
                 {"a.b.d", "absent"},
                 {"a.x.y.z", "absent"},
                 {"types.z.y", "absent"},
+                {"types.e.y", "absent"},
                 {"plain", "sequence"},
                 {"plain.x", "line 2, column 8: a mapping is expected here"},
                 {"types.t.x", "line 3, column 12: a mapping is expected here"},
@@ -146,10 +147,11 @@ static void members_and_items_are_listed(void **state)
                 {"twice", 8, "line 7, column 15: key 'a' is there twice"},
                 {"keys", 8, "line 8, column 8: a key must be a text"},
                 {"empty", 8, ""},
+                {"none", 8, ""},
         };
         struct doc *d AUTO(doc_free) = read_text("base: &b {a: 1, b: 2}\nmerged: {<<: [*b, {c: 9}], b: 3, c: 4}\n"
                                                  "list: &l [x, y]\nalias: *l\n'null': ~\ntext: x\ntwice: {a: 1, a: 2}\n"
-                                                 "keys: {[x]: 1}\nempty: {}\n");
+                                                 "keys: {[x]: 1}\nempty: {}\nnone: []\n");
         for (size_t i = 0; i < sizeof row / sizeof *row; i++)
                 if (strcmp(listed(d, row[i].key, row[i].max), row[i].want) != 0)
                         fail_msg("%s: %s, not %s", row[i].key, listed(d, row[i].key, row[i].max), row[i].want);

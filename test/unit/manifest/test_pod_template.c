@@ -109,7 +109,11 @@ static void templates_are_read(void **state)
                  "invalid: line 1, column 40: key 'env' is there twice"},
                 {"/spec/template", "spec: {}", "notfound: there is no pod template at '/spec/template/spec'"},
                 {"/spec/template", "spec: 1", "invalid: line 1, column 7: a mapping is expected here"},
-                {"", "spec: {containers: {}}", "invalid: line 1, column 20: a sequence is expected here"},
+                {"", "spec: {containers: {a: b}}", "invalid: line 1, column 20: a sequence is expected here"},
+                {"",
+                 "spec: {initContainers: {}, containers: [{name: a, resources: []}, {name: b, resources: {limits: "
+                 "[]}}]}",
+                 "0: a main - - - -; b main - - - -;"},
                 {"", "spec: {containers: [x]}", "invalid: line 1, column 21: a mapping is expected here"},
                 {"", "spec: {containers: [{image: x}]}", "invalid: line 1, column 21: the container has no name"},
                 {"", "spec: {containers: [{name: 1}]}", "invalid: line 1, column 21: the container has no name"},

@@ -179,6 +179,16 @@ static void put_sequence(struct gen *g, unsigned indent, unsigned depth)
         }
 }
 
+/* An empty value on the lines below its key, which generators indent as what would stand in its place. */
+static void put_empty_below(struct gen *g, unsigned indent)
+{
+        static const char *const empty[] = {"{}", "[]", "{ }", "null", "~"};
+        end_line(g);
+        put_spaces(g, indent + 1 + below(g, g->step + 1));
+        put(g, empty[below(g, sizeof empty / sizeof *empty)]);
+        end_line(g);
+}
+
 static void put_property(struct gen *g)
 {
         if (once_in(g, 12))
@@ -195,7 +205,10 @@ static void put_value(struct gen *g, unsigned indent, unsigned depth)
                 put(g, once_in(g, 20) ? "\t" : once_in(g, 10) ? "   " : " ");
         switch (kind) {
         case 0:
-                end_line(g);
+                if (once_in(g, 2))
+                        end_line(g);
+                else
+                        put_empty_below(g, indent);
                 break;
         case 1:
         case 2:
@@ -452,7 +465,7 @@ static void change_tree(json_t *root, const struct doc_change *c, const json_t *
         json_t *at = root;
         for (size_t i = 0; i + 1 < c->steps; i++) {
                 json_t *next = child(at, &c->path[i]);
-                if (!next || json_is_null(next)) {
+                if (!next || json_is_null(next) || (json_is_array(next) && json_array_size(next) == 0)) {
                         if (c->form == DOC_REMOVE)
                                 return;
                         child_set(at, &c->path[i], next = json_object());
