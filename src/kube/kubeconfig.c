@@ -6,6 +6,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/yaml.h"
+#include "net/proxy.h"
 
 enum { FILE_BYTES_MAX = 16 << 20, FILES_MAX = 64, NAMES_SHOWN = 1024 };
 
@@ -261,13 +262,23 @@ static int read_server(const struct entry *e, struct access_config *c, struct er
         return 0;
 }
 
+/* Refuse a proxy that cannot be used now, in place of at each request. */
+static int read_proxy(const struct entry *e, char **ret, struct err *err)
+{
+        struct proxy_url u;
+        int rc = text_member(e, e->value, "proxy-url", ret, err);
+        if (rc == 0 && *ret && (rc = proxy_url_parse(*ret, &u, err)) < 0)
+                return err_wrap(err, "proxy-url of cluster '%s' in %s", e->name, e->path);
+        return rc;
+}
+
 static int read_cluster(const struct entry *e, struct access_config *c, struct err *err)
 {
         int rc = read_server(e, c, err);
         if (rc == 0)
                 rc = text_member(e, e->value, "tls-server-name", &c->server_name, err);
         if (rc == 0)
-                rc = text_member(e, e->value, "proxy-url", &c->proxy_url, err);
+                rc = read_proxy(e, &c->proxy_url, err);
         if (rc == 0)
                 rc = bool_member(e, "insecure-skip-tls-verify", &c->insecure, err);
         if (rc == 0)
