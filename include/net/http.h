@@ -24,6 +24,7 @@ struct http_peer {
         const char *server_name;        /* name for SNI and verification; NULL: the URL's host */
         const char *proxy_url;          /* NULL: as the environment says, see net/proxy.h */
         bool insecure;                  /* do not verify the server at all */
+        bool no_gzip;                   /* ask for no compressed answers, whatever the request says */
         unsigned revision; /* the caller raises it when it changes a field above; connections of older revisions get no
                               new requests */
 };

@@ -446,7 +446,7 @@ static CURLcode set_message(struct http_call *c, const char *user_agent)
         if (c->r.method != HTTP_GET)
                 SET(CURLOPT_CUSTOMREQUEST, http_method_name(c->r.method));
         SET(CURLOPT_USERAGENT, user_agent);
-        if (c->r.gzip && !c->r.stream)
+        if (c->r.gzip && !c->r.stream && !c->r.peer->no_gzip)
                 SET(CURLOPT_ACCEPT_ENCODING, "gzip");
         add_header(c, "Accept", c->r.accept);
         add_bearer(c, "Authorization", c->r.bearer);

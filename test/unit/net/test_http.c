@@ -170,6 +170,12 @@ static void requests_are_what_they_should_be(void **state)
                 }
                 buf_release(&f.body);
         }
+        w.to.no_gzip = true;
+        struct member_edit f = {0};
+        start(&w, &f, (struct http_request){.gzip = true});
+        wait_for(&w, &f);
+        assert_null(strstr(f.body.data, "Accept-Encoding"));
+        buf_release(&f.body);
         world_end(&w);
 }
 
