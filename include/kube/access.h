@@ -4,8 +4,9 @@
  *
  * kubeconfig: KUBECONFIG (a ':' list, merged, the first wins per name), --kubeconfig, ~/.kube/config; context; cluster
  * CA, client certificate and key by data or file (relative to the file that names it), token, tokenFile, exec
- * credential plug-ins, tls-server-name, proxy-url, insecure-skip-tls-verify. In a pod: the mounted token, CA and
- * namespace. Files are read again each minute and after a 401. If a file cannot be read, the old value stays.
+ * credential plug-ins, tls-server-name, proxy-url, insecure-skip-tls-verify, disable-compression. In a pod: the mounted
+ * token, CA and namespace. Files are read again each minute and after a 401. If a file cannot be read, the old value
+ * stays.
  */
 #ifndef HALFLIFE_KUBE_ACCESS_H
 #define HALFLIFE_KUBE_ACCESS_H

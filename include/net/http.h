@@ -13,6 +13,7 @@
 #include "base/err.h"
 #include "base/text.h"
 #include "net/loop.h"
+#include "net/proxy.h"
 
 /* The server that requests go to, and how both sides authenticate. The strings are the caller's and must live as long
  * as requests to the peer run. PEM is text. */
@@ -21,8 +22,9 @@ struct http_peer {
         const char *ca_pem;             /* CA certificates that verify the server; NULL: the system's */
         const char *cert_pem, *key_pem; /* client certificate; NULL: none */
         const char *server_name;        /* name for SNI and verification; NULL: the URL's host */
-        const char *proxy_url;          /* NULL: no proxy; http_proxy and the like are ignored */
+        const char *proxy_url;          /* NULL: as the environment says, see net/proxy.h */
         bool insecure;                  /* do not verify the server at all */
+        bool no_gzip;                   /* ask for no compressed answers, whatever the request says */
         unsigned revision; /* the caller raises it when it changes a field above; connections of older revisions get no
                               new requests */
 };
@@ -33,6 +35,7 @@ struct http_limits {
         double rate;     /* requests started a second, by a token bucket with a burst of the same number; 0: no bound */
         int concurrency; /* requests running at once, without streams and urgent ones; 0: no bound. Others wait in order
                           */
+        const struct proxy_settings *proxies; /* must outlive the client; NULL: those of this process */
 };
 enum { HTTP_WAITING_MAX = 10000 }; /* requests that may wait in a queue; a further request ends with ERR_TOOBIG */
 /* The first call makes the process ignore SIGPIPE. */

@@ -57,6 +57,28 @@ static bool check_reach(struct checking *c)
         return true;
 }
 
+/* --- proxies --- */
+
+/* Print how requests to url go, where a proxy is used or set. A proxy that is unusable is told by whatever needs it. */
+static void check_proxy(struct checking *c, const char *what, const char *url, const char *given)
+{
+        struct proxy_choice choice;
+        struct err err = {0};
+        if (!url || proxy_choose(proxy_settings_of_process(), given, url, &choice, &err) < 0)
+                return;
+        AUTO(mem_free) char *how = proxy_choice_text(&choice);
+        AUTO(mem_free) char *line = how ? mem_printf("%s %s is asked %s", what, url, how) : NULL;
+        if (line)
+                check_tell(c, GOOD, line, NULL);
+}
+
+static void check_proxies(struct checking *c)
+{
+        const struct http_peer *server = access_peer(c->session.access);
+        check_proxy(c, "API server", server->base_url, server->proxy_url);
+        check_proxy(c, "Prometheus", c->settings.controller.prometheus.url, NULL);
+}
+
 /* --- APIs --- */
 
 /* Check the resources of one API group and version. wanted ends with KNOWN_RESOURCES. */
@@ -420,6 +442,7 @@ static int check_run(void *state, struct err *err)
                 check_tell(c, BAD, err->text, "");
         } else {
                 c->ns = c->settings.controller.ns ? c->settings.controller.ns : access_namespace(c->session.access);
+                check_proxies(c);
                 if (check_reach(c)) {
                         check_apis(c);
                         check_usage(c);
@@ -451,7 +474,8 @@ const struct command command_check = {
         .intro = "Takes the settings of halflife run and checks whether it would work with them. Prints a line each "
                  "for the\n"
                  "API server, halflife's CRDs, the metrics API, permissions, Prometheus if its URL is set, and the "
-                 "database.\n"
+                 "database;\n"
+                 "where a proxy is set, also whether requests take it, and why.\n"
                  "Exits with 1 if a line fails. Permissions are checked for the credentials in use, so use halflife's "
                  "own.\n",
         .settings = true,

@@ -10,6 +10,7 @@
 #include "cycle.h"
 #include "informers.h"
 #include "parts.h"
+#include "proxy_log.h"
 #include "replica.h"
 #include "telemetry.h"
 
@@ -251,6 +252,7 @@ static void controller_begin(struct controller *c)
         leadership_set_lease(c->p.leadership, c->lease);
         if (access_warning(c->p.access))
                 log_warn(access_warning(c->p.access), KV("access", access_source(c->p.access)));
+        proxy_log(&c->p);
         informers_start(c->p.informers);
         if (c->p.cycle)
                 cycle_start(c->p.cycle);

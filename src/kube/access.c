@@ -79,6 +79,7 @@ static void point_peer(struct access *a)
         a->peer.server_name = a->config.server_name;
         a->peer.proxy_url = a->config.proxy_url;
         a->peer.insecure = a->config.insecure;
+        a->peer.no_gzip = a->config.no_gzip;
         a->peer.revision++;
 }
 
@@ -127,7 +128,7 @@ static bool exec_is_due(const struct access *a, struct now now, bool force)
 
 static int exec_begin(struct access *a, struct now now, struct err *err)
 {
-        a->run = exec_start(&a->config.exec, now.mono, err);
+        a->run = exec_start(&a->config.exec, a->config.ca.text, now.mono, err);
         return a->run ? 0 : err->code;
 }
 

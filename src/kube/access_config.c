@@ -27,10 +27,11 @@ static void access_text_release(struct access_text *t)
 
 void access_config_release(struct access_config *c)
 {
-        char *plain[] = {c->source,    c->ns,           c->server,           c->server_name,
-                         c->proxy_url, c->exec.command, c->exec.api_version, c->exec.hint};
+        char *plain[] = {c->source,           c->ns,       c->server, c->server_name, c->exec.command,
+                         c->exec.api_version, c->exec.hint};
         for (size_t i = 0; i < sizeof plain / sizeof plain[0]; i++)
                 mem_free(plain[i]);
+        free_secret(c->proxy_url); /* may hold a password */
         access_text_release(&c->ca);
         access_text_release(&c->cert);
         access_text_release(&c->key);

@@ -21,7 +21,7 @@ struct exec_spec {
         char **argument, **environment;
         char *api_version;
         char *hint;      /* how to install it, or NULL */
-        json_t *cluster; /* the cluster's settings, passed to the plug-in; or NULL */
+        json_t *cluster; /* the cluster's settings without its CA, passed to the plug-in; or NULL */
 };
 
 struct access_config {
@@ -29,7 +29,7 @@ struct access_config {
         char *ns;     /* namespace; NULL: none is named */
         char *server; /* "https://host:port" without a slash at the end */
         char *server_name, *proxy_url;
-        bool insecure, in_cluster;
+        bool insecure, no_gzip, in_cluster;
         struct access_text ca, cert, key, token;
         struct exec_spec exec;
 };

@@ -39,11 +39,31 @@ void exec_result_release(struct exec_result *r)
 
 /* --- start --- */
 
-static char *exec_info(const struct exec_spec *x)
+static char *exec_base64(const char *s)
+{
+        static const char digit[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+        size_t len = strlen(s), at = 0;
+        char *out = mem_new((len + 2) / 3 * 4 + 1);
+        for (size_t i = 0; i < len; i += 3) {
+                unsigned bits = 0;
+                for (size_t k = 0; k < 3; k++)
+                        bits = bits << 8 | (i + k < len ? (unsigned char)s[i + k] : 0);
+                for (size_t k = 0; k < 4; k++)
+                        out[at++] = i + k <= len ? digit[bits >> (18 - 6 * k) & 63] : '=';
+        }
+        return out;
+}
+
+static char *exec_info(const struct exec_spec *x, const char *ca_pem)
 {
         AUTO(json_decref) json_t *spec = json_pack("{s:b}", "interactive", 0);
-        if (x->cluster)
-                json_object_set(spec, "cluster", x->cluster);
+        if (x->cluster) {
+                AUTO(mem_free) char *ca = ca_pem ? exec_base64(ca_pem) : NULL;
+                json_t *cluster = json_copy(x->cluster);
+                if (ca)
+                        json_object_set_new(cluster, "certificate-authority-data", json_string(ca));
+                json_object_set_new(spec, "cluster", cluster);
+        }
         AUTO(json_decref)
         json_t *info =
                 json_pack("{s:s, s:s, s:O}", "apiVersion", x->api_version, "kind", "ExecCredential", "spec", spec);
@@ -117,7 +137,7 @@ static int exec_spawn(struct exec_run *run, int to[OUTPUTS], char **argv, char *
         return rc;
 }
 
-static int spawn_with_pipes(struct exec_run *run)
+static int spawn_with_pipes(struct exec_run *run, const char *ca_pem)
 {
         int out[2], error[2];
         if (pipe2(out, O_CLOEXEC) < 0)
@@ -132,7 +152,7 @@ static int spawn_with_pipes(struct exec_run *run)
         run->fd[ERROR] = error[0];
         (void)fcntl(out[0], F_SETFL, O_NONBLOCK);
         (void)fcntl(error[0], F_SETFL, O_NONBLOCK);
-        AUTO(mem_free) char *info = exec_info(run->spec);
+        AUTO(mem_free) char *info = exec_info(run->spec, ca_pem);
         AUTO(mem_free) char **env = make_environment(run->spec, info);
         AUTO(mem_free) char **argv = make_arguments(run->spec);
         int rc = exec_spawn(run, (int[]){out[1], error[1]}, argv, env);
@@ -141,7 +161,7 @@ static int spawn_with_pipes(struct exec_run *run)
         return rc;
 }
 
-struct exec_run *exec_start(const struct exec_spec *x, struct mono now, struct err *err)
+struct exec_run *exec_start(const struct exec_spec *x, const char *ca_pem, struct mono now, struct err *err)
 {
         struct exec_run *run = MEM_NEW(struct exec_run);
         run->spec = x;
@@ -149,7 +169,7 @@ struct exec_run *exec_start(const struct exec_spec *x, struct mono now, struct e
         run->fd[OUT] = run->fd[ERROR] = -1;
         buf_init(&run->said[OUT], OUT_BYTES_MAX);
         buf_init(&run->said[ERROR], ERROR_BYTES_MAX);
-        int rc = spawn_with_pipes(run);
+        int rc = spawn_with_pipes(run, ca_pem);
         if (rc == 0)
                 return run;
         run->pid = 0;

@@ -6,6 +6,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/yaml.h"
+#include "net/proxy.h"
 
 enum { FILE_BYTES_MAX = 16 << 20, FILES_MAX = 64, NAMES_SHOWN = 1024 };
 
@@ -261,15 +262,27 @@ static int read_server(const struct entry *e, struct access_config *c, struct er
         return 0;
 }
 
+/* Refuse a proxy that cannot be used now, in place of at each request. */
+static int read_proxy(const struct entry *e, char **ret, struct err *err)
+{
+        struct proxy_url u;
+        int rc = text_member(e, e->value, "proxy-url", ret, err);
+        if (rc == 0 && *ret && (rc = proxy_url_parse(*ret, &u, err)) < 0)
+                return err_wrap(err, "proxy-url of cluster '%s' in %s", e->name, e->path);
+        return rc;
+}
+
 static int read_cluster(const struct entry *e, struct access_config *c, struct err *err)
 {
         int rc = read_server(e, c, err);
         if (rc == 0)
                 rc = text_member(e, e->value, "tls-server-name", &c->server_name, err);
         if (rc == 0)
-                rc = text_member(e, e->value, "proxy-url", &c->proxy_url, err);
+                rc = read_proxy(e, &c->proxy_url, err);
         if (rc == 0)
                 rc = bool_member(e, "insecure-skip-tls-verify", &c->insecure, err);
+        if (rc == 0)
+                rc = bool_member(e, "disable-compression", &c->no_gzip, err);
         if (rc == 0)
                 rc = pem_member(e, "certificate-authority", &c->ca, err);
         if (rc == 0 && c->insecure && c->ca.text)
@@ -320,22 +333,47 @@ static int kubeconfig_read_list(const struct entry *e, const json_t *list, char 
         return 0;
 }
 
-static json_t *cluster_info(const struct entry *cluster)
+/* Find what the cluster has for plug-ins under a name that is reserved for them. *ret NULL: nothing. */
+static int find_plug_in_config(const struct entry *cluster, json_t **ret, struct err *err)
 {
-        static const char *const told[] = {
-                "server", "tls-server-name", "insecure-skip-tls-verify", "certificate-authority-data", "proxy-url",
-                NULL};
-        json_t *info = json_object();
-        for (int i = 0; told[i]; i++) {
-                json_t *value = json_object_get(cluster->value, told[i]);
-                if (value)
-                        json_object_set(info, told[i], value);
+        static const char reserved[] = "client.authentication.k8s.io/exec";
+        size_t at;
+        json_t *item;
+        *ret = NULL;
+        json_array_foreach(json_object_get(cluster->value, "extensions"), at, item)
+        {
+                const char *name = json_string_value(json_object_get(item, "name"));
+                if (!name || strcmp(name, reserved) != 0)
+                        continue;
+                if (*ret)
+                        return err_set(err, ERR_INVALID, "'%s' appears twice in extensions of cluster '%s' in %s", name,
+                                       cluster->name, cluster->path);
+                json_t *value = json_object_get(item, "extension");
+                *ret = value ? value : json_null();
         }
-        return info;
+        return 0;
 }
 
-static int read_exec(const struct entry *e, const struct entry *cluster, struct exec_spec *x, struct err *err)
+/* The cluster's settings as kubectl hands them to a plug-in: what is false or empty is left out, but config is not. */
+static int cluster_info(const struct entry *cluster, const struct access_config *c, json_t **ret, struct err *err)
 {
+        json_t *config;
+        int rc = find_plug_in_config(cluster, &config, err);
+        if (rc < 0)
+                return rc;
+        *ret = json_pack("{s:O, s:s*, s:s*, s:O}", "server", json_object_get(cluster->value, "server"),
+                         "tls-server-name", c->server_name, "proxy-url", c->proxy_url, "config",
+                         config ? config : json_null());
+        if (c->insecure)
+                json_object_set_new(*ret, "insecure-skip-tls-verify", json_true());
+        if (c->no_gzip)
+                json_object_set_new(*ret, "disable-compression", json_true());
+        return 0;
+}
+
+static int read_exec(const struct entry *e, const struct entry *cluster, struct access_config *c, struct err *err)
+{
+        struct exec_spec *x = &c->exec;
         const json_t *exec = json_object_get(e->value, "exec");
         if (!exec || json_is_null(exec))
                 return 0;
@@ -364,7 +402,7 @@ static int read_exec(const struct entry *e, const struct entry *cluster, struct 
         if (strchr(x->command, '/'))
                 x->command = path_from(e->path, x->command);
         if (json_is_true(json_object_get(exec, "provideClusterInfo")))
-                x->cluster = cluster_info(cluster);
+                return cluster_info(cluster, c, &x->cluster, err);
         return 0;
 }
 
@@ -379,7 +417,7 @@ static int kubeconfig_read_user(const struct entry *e, const struct entry *clust
         if (rc == 0)
                 rc = token_member(e, &c->token, err);
         if (rc == 0)
-                rc = read_exec(e, cluster, &c->exec, err);
+                rc = read_exec(e, cluster, c, err);
         if (rc == 0 && !c->cert.text != !c->key.text)
                 return err_set(err, ERR_INVALID, "user '%s' in %s has a client-%s but no client-%s", e->name, e->path,
                                c->cert.text ? "certificate" : "key", c->cert.text ? "key" : "certificate");

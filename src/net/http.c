@@ -37,6 +37,7 @@ struct pool {
 struct http {
         struct loop *loop;
         char *user_agent;
+        const struct proxy_settings *proxies;
         struct rate_limit limit; /* of requests started; rate 0: no bound */
         int concurrency;
         int busy[HTTP_QUEUES]; /* running calls that count against concurrency */
@@ -52,6 +53,11 @@ struct http {
 struct loop *http_loop(const struct http *h)
 {
         return h->loop;
+}
+
+const struct proxy_settings *http_proxies(const struct http *h)
+{
+        return h->proxies;
 }
 
 void http_enter(struct http *h)
@@ -256,9 +262,10 @@ static void call_expire(struct http_call *c, int64_t after_ms, const char *what)
 {
         if (c->pool)
                 c->pool->retired = true;
+        AUTO(mem_free) char *route = http_call_route(c);
         c->reply.unsent = !c->pool;
         if (!c->reply.err.code)
-                err_set(&c->reply.err, ERR_RETRY, "%s: %s within %lld.%03lld s", c->r.peer->base_url,
+                err_set(&c->reply.err, ERR_RETRY, "%s: %s within %lld.%03lld s", route,
                         c->pool ? what : "not sent (too many requests wait)", (long long)(after_ms / 1000),
                         (long long)(after_ms % 1000));
         struct http *h = c->http;
@@ -422,6 +429,7 @@ struct http *http_new(struct loop *l, const struct http_limits *limits)
         pthread_once(&once, curl_once);
         struct http *h = MEM_NEW(struct http);
         h->loop = l;
+        h->proxies = limits->proxies ? limits->proxies : proxy_settings_of_process();
         for (int i = 0; i < CALL_LISTS; i++)
                 TAILQ_INIT(&h->list[i]);
         h->user_agent = mem_string(limits->user_agent ? limits->user_agent : "halflife");

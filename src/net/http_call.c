@@ -323,10 +323,19 @@ static CURLcode set_connection(struct http_call *c)
         SET(CURLOPT_OPENSOCKETFUNCTION, on_socket_wanted);
         SET(CURLOPT_OPENSOCKETDATA, c);
         SET(CURLOPT_SOCKOPTFUNCTION, on_socket_made);
-        SET(CURLOPT_PROXY, c->r.peer->proxy_url ? c->r.peer->proxy_url : ""); /* "": ignore the environment's proxy */
+        SET(CURLOPT_BUFFERSIZE, c->r.stream ? (long)CURL_MAX_WRITE_SIZE : (long)BODY_CHUNK);
+        return rc;
+}
+
+/* "" keeps libcurl from reading the environment by a rule of its own. */
+static CURLcode set_proxy(struct http_call *c)
+{
+        CURLcode rc = CURLE_OK;
+        char *url = proxy_is_used(&c->proxy) ? proxy_url_full(&c->proxy.url) : mem_string("");
+        SET(CURLOPT_PROXY, url);
         SET(CURLOPT_NOPROXY, "");
         SET(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
-        SET(CURLOPT_BUFFERSIZE, c->r.stream ? (long)CURL_MAX_WRITE_SIZE : (long)BODY_CHUNK);
+        wipe_secret(url);
         return rc;
 }
 
@@ -346,10 +355,13 @@ static CURLcode set_tls(struct http_call *c)
         SET(CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
         SET(CURLOPT_SSL_VERIFYPEER, peer->insecure ? 0L : 1L);
         SET(CURLOPT_SSL_VERIFYHOST, peer->insecure ? 0L : 2L);
+        SET(CURLOPT_PROXY_SSL_VERIFYPEER, peer->insecure ? 0L : 1L);
+        SET(CURLOPT_PROXY_SSL_VERIFYHOST, peer->insecure ? 0L : 2L);
         if (peer->ca_pem && !peer->insecure) {
                 struct curl_blob ca = blob_of(peer->ca_pem);
                 SET(CURLOPT_CAINFO_BLOB, &ca);
-                SET(CURLOPT_CAPATH, NULL); /* trust this CA alone */
+                SET(CURLOPT_CAPATH, NULL);           /* trust this CA alone */
+                SET(CURLOPT_PROXY_CAINFO_BLOB, &ca); /* as Go does; an https:// proxy may as well be the system's */
         }
         if (peer->cert_pem && peer->key_pem) {
                 struct curl_blob cert = blob_of(peer->cert_pem), key = blob_of(peer->key_pem);
@@ -434,7 +446,7 @@ static CURLcode set_message(struct http_call *c, const char *user_agent)
         if (c->r.method != HTTP_GET)
                 SET(CURLOPT_CUSTOMREQUEST, http_method_name(c->r.method));
         SET(CURLOPT_USERAGENT, user_agent);
-        if (c->r.gzip && !c->r.stream)
+        if (c->r.gzip && !c->r.stream && !c->r.peer->no_gzip)
                 SET(CURLOPT_ACCEPT_ENCODING, "gzip");
         add_header(c, "Accept", c->r.accept);
         add_bearer(c, "Authorization", c->r.bearer);
@@ -469,9 +481,14 @@ int http_call_prepare(struct http_call *c, struct loop *l, const char *user_agen
         c->easy = curl_easy_init();
         assert(c->easy);
         c->last_byte = loop_now(l).mono;
+        if (proxy_choose(http_proxies(c->http), c->r.peer->proxy_url, c->r.peer->base_url, &c->proxy, &c->reply.err) <
+            0)
+                return err_wrap(&c->reply.err, "%s", c->r.peer->base_url);
         CURLcode rc = set_callbacks(c);
         if (rc == CURLE_OK)
                 rc = set_connection(c);
+        if (rc == CURLE_OK)
+                rc = set_proxy(c);
         if (rc == CURLE_OK)
                 rc = set_tls(c);
         if (rc == CURLE_OK)
@@ -527,6 +544,12 @@ static const char *cure_of(CURLcode rc)
         }
 }
 
+char *http_call_route(const struct http_call *c)
+{
+        AUTO(mem_free) char *proxy = proxy_choice_text(&c->proxy);
+        return mem_printf("%s%s%s", c->r.peer->base_url, proxy ? " " : "", proxy ? proxy : "");
+}
+
 void http_call_judge(struct http_call *c, CURLcode rc)
 {
         struct http_reply *reply = &c->reply;
@@ -538,20 +561,20 @@ void http_call_judge(struct http_call *c, CURLcode rc)
                 reply->whole = true;
                 return;
         }
+        AUTO(mem_free) char *route = http_call_route(c);
         if (rc == CURLE_ABORTED_BY_CALLBACK && c->sent > 1) {
                 err_set(&reply->err, ERR_RETRY,
-                        "%s: the connection was lost while %s was sent; the server may have executed it",
-                        c->r.peer->base_url, http_method_name(c->r.method));
+                        "%s: the connection was lost while %s was sent; the server may have executed it", route,
+                        http_method_name(c->r.method));
                 return;
         }
         if (rc == CURLE_COULDNT_CONNECT && c->no_descriptor) {
-                err_set(&reply->err, ERR_RETRY, "%s: %s: too many files are open in this process", c->r.peer->base_url,
+                err_set(&reply->err, ERR_RETRY, "%s: %s: too many files are open in this process", route,
                         c->sent > 0 ? "the connection was lost; the server may have executed the request"
                                     : "not connected");
                 return;
         }
         const char *why = c->curl_error[0] ? c->curl_error : curl_easy_strerror(rc);
-        err_set(&reply->err, call_code_of(rc), "%s%s: %s%s%s", c->r.peer->base_url,
-                c->r.peer->proxy_url ? " through its proxy" : "", reply->status ? "the answer was cut: " : "", why,
+        err_set(&reply->err, call_code_of(rc), "%s: %s%s%s", route, reply->status ? "the answer was cut: " : "", why,
                 cure_of(rc));
 }

@@ -30,6 +30,7 @@ struct http_call {
         CURL *easy;
         struct curl_slist *headers, *connect_to;
         char curl_error[CURL_ERROR_SIZE];
+        struct proxy_choice proxy;
         struct loop_timer deadline, silence;
         struct mono last_byte;
         bool any_byte;
@@ -49,10 +50,14 @@ void http_call_free(struct http_call *c);
  * peer's URL or certificates are unusable. */
 int http_call_prepare(struct http_call *c, struct loop *l, const char *user_agent);
 
+/* The peer's address and, where it matters, its proxy, for messages; mem_free. */
+char *http_call_route(const struct http_call *c);
+
 /* Complete the reply from libcurl's result. An error that is already set stays. */
 void http_call_judge(struct http_call *c, CURLcode rc);
 
 struct loop *http_loop(const struct http *h);
+const struct proxy_settings *http_proxies(const struct http *h);
 /* A caller's callback that runs within libcurl stands between enter and leave. libcurl's handles must not be changed
  * in between. */
 void http_enter(struct http *h);

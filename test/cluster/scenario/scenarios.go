@@ -38,6 +38,7 @@ var scenarios = []stage.Scenario{
 	{Name: "restore-changed", Needs: stage.NoHalflife, Run: restoreChanged},
 	{Name: "restore-full", Needs: stage.NoHalflife, Run: restoreFull},
 	{Name: "restore-quota", Needs: stage.NoHalflife, Run: restoreQuota},
+	{Name: "exec-plugin", Needs: stage.NoHalflife, Run: execPlugin},
 
 	// With one learner in common, side by side.
 	{Name: "argo-canary", Needs: stage.Learner, Argo: true, Run: argoCanary},

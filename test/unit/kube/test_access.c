@@ -269,6 +269,10 @@ static void broken_kubeconfigs_are_refused_with_the_cure(void **state)
                  NULL,
                  ERR_INVALID,
                  {"both", "drop one"}},
+                {"clusters: [{name: c, cluster: {server: 'https://h', proxy-url: 'ftp://me:secret@p'}}]\n" CONTEXT,
+                 NULL,
+                 ERR_INVALID,
+                 {"proxy-url of cluster 'c'", "config: a proxy begins with http://"}},
                 {CLUSTER CONTEXT "users: [{name: u, user: {token: \"a\\nb\"}}]\n",
                  NULL,
                  ERR_INVALID,
@@ -494,6 +498,105 @@ static void plug_ins_are_told_and_heard(void **state)
         access_free(a);
 }
 
+/* The expectations are what kubectl 1.36 hands to the same plug-in by the same kubeconfig. */
+static void plug_ins_get_the_cluster_as_from_kubectl(void **state)
+{
+        (void)state;
+#define RESERVED "client.authentication.k8s.io/exec"
+#define SERVER   "\"server\":\"https://h:6443\""
+#define CA_PEM   "-----BEGIN X-----\n-----END X-----\n"
+#define CA_DATA  "LS0tLS1CRUdJTiBYLS0tLS0KLS0tLS1FTkQgWC0tLS0tCg=="
+        static const struct {
+                const char *more, *want; /* further members of the cluster; NULL: refused */
+        } row[] = {
+                {"", SERVER ",\"config\":null"},
+                {"certificate-authority: ca.crt",
+                 SERVER ",\"config\":null,\"certificate-authority-data\":\"" CA_DATA "\""},
+                {"certificate-authority-data: " CA_DATA,
+                 SERVER ",\"config\":null,\"certificate-authority-data\":\"" CA_DATA "\""},
+                {"tls-server-name: name, insecure-skip-tls-verify: true",
+                 SERVER ",\"config\":null,\"tls-server-name\":\"name\",\"insecure-skip-tls-verify\":true"},
+                {"tls-server-name: '', insecure-skip-tls-verify: false, disable-compression: false, proxy-url: ''",
+                 SERVER ",\"config\":null"},
+                {"disable-compression: true", SERVER ",\"config\":null,\"disable-compression\":true"},
+                {"proxy-url: 'http://me:secret@p:3128'",
+                 SERVER ",\"config\":null,\"proxy-url\":\"http://me:secret@p:3128\""},
+                {"extensions: [{name: other, extension: {a: b}}, {name: " RESERVED
+                 ", extension: {audience: a, of: [1, null, {x: true}]}}]",
+                 SERVER ",\"config\":{\"audience\":\"a\",\"of\":[1,null,{\"x\":true}]}"},
+                {"extensions: [{name: " RESERVED ", extension: text}]", SERVER ",\"config\":\"text\""},
+                {"extensions: [{name: " RESERVED ", extension: {}}]", SERVER ",\"config\":{}"},
+                {"extensions: [{name: " RESERVED "}]", SERVER ",\"config\":null"},
+                {"extensions: [{name: " RESERVED ", extension: 1}, {name: " RESERVED ", extension: 2}]", NULL},
+        };
+        AUTO(mem_free) char *info_path = at("info");
+        put("ca.crt", CA_PEM);
+        put("plug-in",
+            "#!/bin/sh\necho \"$KUBERNETES_EXEC_INFO\" >\"$HOME/info\"\n" SAY(CREDENTIAL("\"token\":\"a\"")) "\n");
+        for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+                struct access *a = NULL;
+                struct err err;
+                AUTO(mem_free)
+                char *config =
+                        mem_printf("clusters: [{name: c, cluster: {server: 'https://h:6443'%s%s}}]\n" CONTEXT
+                                   "users: [{name: u, user: {exec: {apiVersion: client.authentication.k8s.io/v1, "
+                                   "command: ./plug-in, provideClusterInfo: true}}}]\n",
+                                   row[i].more[0] ? ", " : "", row[i].more);
+                put("config", config);
+                int rc = load(NULL, &a, &err);
+                if (!row[i].want) {
+                        assert_int_equal(rc, ERR_INVALID);
+                        assert_non_null(strstr(err.text, "'" RESERVED "' appears twice"));
+                        continue;
+                }
+                if (rc < 0)
+                        fail_msg("row %zu: %s", i, err.text);
+                assert_int_equal(access_peer(a)->no_gzip, strstr(row[i].more, "compression: true") != NULL);
+                access_free(a);
+                AUTO(mem_free)
+                char *text =
+                        mem_printf("{\"apiVersion\":\"client.authentication.k8s.io/v1\",\"kind\":\"ExecCredential\","
+                                   "\"spec\":{\"interactive\":false,\"cluster\":{%s}}}",
+                                   row[i].want);
+                json_t *want = json_loads(text, 0, NULL), *got = json_load_file(info_path, 0, NULL);
+                assert_true(want && got);
+                if (!json_equal(want, got)) {
+                        char *said = json_dumps(got, 0);
+                        fail_msg("row %zu: %s, not %s", i, said, text);
+                }
+                json_decref(want);
+                json_decref(got);
+        }
+}
+
+/* A CA that was renewed is handed over anew. */
+static void plug_ins_get_the_ca_as_last_read(void **state)
+{
+        (void)state;
+        struct access *a;
+        struct err err;
+        struct now now = now_read();
+        put("ca.crt", CA_PEM);
+        put("plug-in",
+            "#!/bin/sh\necho \"$KUBERNETES_EXEC_INFO\" >\"$HOME/info\"\n" SAY(CREDENTIAL("\"token\":\"a\"")) "\n");
+        put("config",
+            "clusters: [{name: c, cluster: {server: 'https://h', certificate-authority: ca.crt}}]\n" CONTEXT
+            "users: [{name: u, user: {exec: {apiVersion: client.authentication.k8s.io/v1, command: ./plug-in, "
+            "provideClusterInfo: true}}}]\n");
+        assert_int_equal(load(NULL, &a, &err), 0);
+        put("ca.crt", "-----BEGIN Y-----\n-----END Y-----\n");
+        now.mono.ns += HOUR_MS * INT64_C(1000000);
+        assert_int_equal(access_refresh(a, now, true, &err), 0);
+        assert_int_equal(look(a, now, &err), 0);
+        access_free(a);
+        AUTO(mem_free) char *info_path = at("info");
+        json_t *info = json_load_file(info_path, 0, NULL);
+        const json_t *cluster = json_object_get(json_object_get(info, "spec"), "cluster");
+        assert_string_equal(json_string_value(json_object_get(cluster, "certificate-authority-data")),
+                            "LS0tLS1CRUdJTiBZLS0tLS0KLS0tLS1FTkQgWS0tLS0tCg==");
+        json_decref(info);
+}
+
 static void plug_ins_that_fail_are_reported(void **state)
 {
         (void)state;
@@ -613,6 +716,8 @@ int main(void)
                 cmocka_unit_test(broken_kubeconfigs_are_refused_with_the_cure),
                 cmocka_unit_test(files_rotate_under_us),
                 cmocka_unit_test(pods_are_read_from_their_mount),
+                cmocka_unit_test(plug_ins_get_the_cluster_as_from_kubectl),
+                cmocka_unit_test(plug_ins_get_the_ca_as_last_read),
                 cmocka_unit_test(plug_ins_are_told_and_heard),
                 cmocka_unit_test(plug_ins_that_fail_are_reported),
                 cmocka_unit_test(plug_ins_run_again_when_due),

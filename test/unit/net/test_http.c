@@ -170,6 +170,12 @@ static void requests_are_what_they_should_be(void **state)
                 }
                 buf_release(&f.body);
         }
+        w.to.no_gzip = true;
+        struct member_edit f = {0};
+        start(&w, &f, (struct http_request){.gzip = true});
+        wait_for(&w, &f);
+        assert_null(strstr(f.body.data, "Accept-Encoding"));
+        buf_release(&f.body);
         world_end(&w);
 }
 
@@ -466,42 +472,162 @@ static void client_certificates_are_shown(void **state)
 static bool refuse_proxy(struct conn *c, void *arg)
 {
         (void)arg;
-        return conn_answer(c, conn_asks(c, "Authorization") ? 500 : 403, "Retry-After: 9\r\n", "no");
+        return conn_answer(c, conn_asks(c, "Authorization: Bearer") ? 500 : 403, "Retry-After: 9\r\n", "no");
 }
 
-static void proxies_are_ours_alone(void **state)
+/* w's client with proxies of a test's own. */
+static void take_proxies(struct cache *w, const struct proxy_settings *proxies)
+{
+        http_free(w->http);
+        w->http = http_new(w->loop, &(struct http_limits){.user_agent = "halflife/test", .proxies = proxies});
+}
+
+#define ASIDE  "http://prometheus.example.com:9090"
+#define SECRET "hunter2"
+
+/* libcurl reads the environment by a rule of its own, which knows ALL_PROXY and must not be asked. */
+static void the_rule_for_proxies_is_ours(void **state)
 {
         (void)state;
         char dead[64];
-        struct cache w;
         int held = dead_url(dead);
-        setenv("http_proxy", dead, 1);
-        setenv("HTTPS_PROXY", dead, 1);
-        setenv("ALL_PROXY", dead, 1);
-        setenv("NO_PROXY", "*", 1);
+        static const char *const name[] = {"http_proxy", "HTTPS_PROXY", "ALL_PROXY", "all_proxy"};
+        static const struct proxy_settings none;
+        struct cache w;
+        for (size_t i = 0; i < sizeof name / sizeof name[0]; i++)
+                setenv(name[i], dead, 1);
         world_begin(&w, echo, NULL, NULL, NULL);
+        take_proxies(&w, &none);
         assert_int_equal(ask(&w, (struct http_request){0}).reply.status, 200);
-        w.to.proxy_url = dead;
+        for (size_t i = 0; i < sizeof name / sizeof name[0]; i++)
+                unsetenv(name[i]);
+        setenv("NO_PROXY", "*", 1);
+        w.to.proxy_url = w.to.base_url;
+        w.to.base_url = ASIDE;
         w.to.revision++;
+        assert_int_equal(ask(&w, (struct http_request){0}).reply.status, 200);
+        unsetenv("NO_PROXY");
+        world_end(&w);
+        close(held);
+}
+
+static void proxies_of_the_environment_are_taken(void **state)
+{
+        (void)state;
+        struct cache w;
+        world_begin(&w, echo, NULL, NULL, NULL);
+        AUTO(mem_free) char *url = mem_printf("http://me:p%%40ss:" SECRET "@%s", w.to.base_url + strlen("http://"));
+        const struct proxy_settings proxies = {.http = {"HTTP_PROXY", url}};
+        take_proxies(&w, &proxies);
+        w.to.base_url = ASIDE;
+        struct member_edit f = {0};
+        start(&w, &f, (struct http_request){.path_query = "/api/v1/query"});
+        wait_for(&w, &f);
+        assert_int_equal(f.reply.status, 200);
+        assert_non_null(strstr(f.body.data, "GET " ASIDE "/api/v1/query HTTP/1.1\r\n"));
+        /* base64 of "me:p@ss:hunter2" */
+        assert_non_null(strstr(f.body.data, "Proxy-Authorization: Basic bWU6cEBzczpodW50ZXIy\r\n"));
+        buf_release(&f.body);
+        world_end(&w);
+}
+
+/* What goes wrong names the proxy and the variable, and never the password. */
+static void errors_name_the_proxy(void **state)
+{
+        (void)state;
+        char dead[64];
+        int held = dead_url(dead);
+        AUTO(mem_free) char *away = mem_printf("http://me:" SECRET "@%s", dead + strlen("http://"));
+        AUTO(mem_free) char *socks = mem_printf("socks5://me:" SECRET "@%s", dead + strlen("http://"));
+        AUTO(mem_free) char *by_variable = mem_printf("through proxy %s (http_proxy)", dead);
+        AUTO(mem_free) char *by_socks = mem_printf("through proxy socks5h://%s (", dead + strlen("http://"));
+        const struct {
+                const char *variable, *given;
+                int code;
+                const char *says;
+        } row[] = {
+                {away, NULL, ERR_RETRY, by_variable},
+                {socks, NULL, ERR_RETRY, by_socks},
+                {away, socks, ERR_RETRY, by_socks},
+                {"ftp://me:" SECRET "@a", NULL, ERR_INVALID, "http_proxy cannot be used: a proxy begins with http://"},
+                {"http://me:" SECRET "%@a", NULL, ERR_INVALID, "http_proxy cannot be used: its user or password"},
+                {NULL, "http://me:" SECRET "@a:b", ERR_INVALID, "the proxy-url cannot be used: its port"},
+        };
+        for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+                struct cache w;
+                const struct proxy_settings proxies = {.http = {"http_proxy", row[i].variable}};
+                world_begin(&w, echo, NULL, NULL, NULL);
+                take_proxies(&w, &proxies);
+                w.to.base_url = ASIDE;
+                w.to.proxy_url = row[i].given;
+                struct member_edit f = ask(&w, (struct http_request){0});
+                assert_int_equal(f.reply.err.code, row[i].code);
+                if (strncmp(f.reply.err.text, ASIDE, strlen(ASIDE)) != 0 || !strstr(f.reply.err.text, row[i].says) ||
+                    strstr(f.reply.err.text, SECRET))
+                        fail_msg("row %zu: %s", i, f.reply.err.text);
+                world_end(&w);
+        }
+        close(held);
+}
+
+/* As with Go, a peer's CA may have issued its proxy's certificate too. */
+static void an_https_proxy_is_verified(void **state)
+{
+        (void)state;
+        struct identity *ca = identity_new(NULL, "test ca", 30), *other = identity_new(NULL, "other ca", 1);
+        struct identity *proxy = identity_new(ca, "127.0.0.1", 30);
+        const struct {
+                const struct identity *ca;
+                bool insecure;
+                int status;
+        } row[] = {{ca, false, 200}, {other, false, 0}, {NULL, false, 0}, {NULL, true, 200}};
+        for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+                struct cache w;
+                world_begin(&w, echo, NULL, proxy, row[i].ca);
+                w.to.proxy_url = w.to.base_url;
+                w.to.base_url = ASIDE;
+                w.to.insecure = row[i].insecure;
+                struct member_edit f = ask(&w, (struct http_request){0});
+                if (f.reply.status != row[i].status)
+                        fail_msg("row %zu: %d %s", i, f.reply.status, f.reply.err.text);
+                world_end(&w);
+        }
+        identity_free(proxy);
+        identity_free(other);
+        identity_free(ca);
+}
+
+static void an_exception_is_told(void **state)
+{
+        (void)state;
+        char dead[64];
+        int held = dead_url(dead);
+        struct cache w;
+        const struct proxy_settings proxies = {.http = {"HTTP_PROXY", "proxy.example.com"}};
+        world_begin(&w, echo, NULL, NULL, NULL);
+        take_proxies(&w, &proxies);
+        w.to.base_url = dead;
         struct member_edit f = ask(&w, (struct http_request){0});
         assert_int_equal(f.reply.err.code, ERR_RETRY);
-        assert_non_null(strstr(f.reply.err.text, "through its proxy"));
+        assert_non_null(strstr(f.reply.err.text, "directly in spite of HTTP_PROXY"));
         world_end(&w);
+        close(held);
+}
 
+/* A proxy's refusal is no answer of the server, and the server's credentials are not for it. */
+static void a_proxy_that_refuses_is_no_answer(void **state)
+{
+        (void)state;
+        struct cache w;
         world_begin(&w, refuse_proxy, NULL, NULL, NULL);
         w.to.proxy_url = w.to.base_url;
         w.to.base_url = "https://10.255.255.1:6443";
-        f = ask(&w, (struct http_request){.bearer = "secret"});
+        struct member_edit f = ask(&w, (struct http_request){.bearer = "secret"});
         assert_int_equal(f.reply.err.code, ERR_RETRY);
         assert_int_equal(f.reply.status, 0);
         assert_int_equal(f.reply.retry_after_ms, -1);
         assert_non_null(strstr(f.reply.err.text, "403"));
         world_end(&w);
-        unsetenv("http_proxy");
-        unsetenv("HTTPS_PROXY");
-        unsetenv("ALL_PROXY");
-        unsetenv("NO_PROXY");
-        close(held);
 }
 
 static void peers_that_cannot_be(void **state)
@@ -935,7 +1061,12 @@ int main(void)
                 cmocka_unit_test(bytes_break_the_silence),
                 cmocka_unit_test(certificates_are_verified),
                 cmocka_unit_test(client_certificates_are_shown),
-                cmocka_unit_test(proxies_are_ours_alone),
+                cmocka_unit_test(the_rule_for_proxies_is_ours),
+                cmocka_unit_test(proxies_of_the_environment_are_taken),
+                cmocka_unit_test(errors_name_the_proxy),
+                cmocka_unit_test(an_https_proxy_is_verified),
+                cmocka_unit_test(an_exception_is_told),
+                cmocka_unit_test(a_proxy_that_refuses_is_no_answer),
                 cmocka_unit_test(peers_that_cannot_be),
                 cmocka_unit_test(a_socket_that_cannot_be_had_is_told),
                 cmocka_unit_test(a_socket_that_cannot_be_watched_is_told),
