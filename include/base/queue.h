@@ -1,7 +1,8 @@
 /*
  * A bounded work queue of keys, like client-go's, with delayed adds and a back-off per key. A key added twice is
  * processed once; a key added during its processing is processed once more afterwards. Tenants take turns, and the keys
- * of a tenant are taken in the order in which they became ready: one with thousands keeps no other waiting. Where the
+ * of a tenant are taken in the order in which they became ready: one with thousands keeps no other waiting. Urgent keys
+ * come before all others, except that one take in eight goes by turns alone, so that no key waits for ever. Where the
  * keys in work have a bound, a tenant has as many of these places as it leaves to others, and one that is alone all but
  * one: slow ones do not take all.
  *
@@ -21,6 +22,8 @@ struct queue;
 /* tenant_of: what stands for a key's tenant, the same while the queue holds the key; NULL: all keys have one. */
 struct queue *queue_new(size_t max, int64_t back_off_least_ms, int64_t back_off_most_ms,
                         const void *(*tenant_of)(const void *key));
+/* Which keys are urgent; asked as a key becomes ready. NULL, as at first: none. */
+void queue_set_urgent(struct queue *q, bool (*urgent)(const void *key));
 void queue_set_places(struct queue *q, size_t places); /* keys in work at once; 0: no bound */
 void queue_free(struct queue *q);
 int queue_add(struct queue *q, void *key); /* 0, or ERR_TOOBIG when the queue holds max keys */

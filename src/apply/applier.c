@@ -6,6 +6,12 @@ static const void *target_tenant(const void *target)
         return ((const struct target *)target)->ns;
 }
 
+/* What has usage comes before what was only found, of which there may be thousands. */
+static bool target_has_usage(const void *target)
+{
+        return ((const struct target *)target)->histories != NULL;
+}
+
 struct applier *applier_new(const struct applier_options *o)
 {
         enum { WORK_MAX = 1 << 20, BACK_OFF_LEAST_MS = SECOND_MS, BACK_OFF_MOST_MS = 5 * MINUTE_MS };
@@ -23,6 +29,7 @@ struct applier *applier_new(const struct applier_options *o)
                 .options = *o,
                 .work = queue_new(WORK_MAX, BACK_OFF_LEAST_MS, BACK_OFF_MOST_MS, target_tenant),
         };
+        queue_set_urgent(applier->work, target_has_usage);
         return applier;
 }
 

@@ -58,10 +58,21 @@ static bool target_left(const struct recommendation_status *now, const struct re
         return false;
 }
 
+/* Whether there is nothing to say: the workload has no pods, never had any that halflife saw, and halflife did nothing
+ * to it. A cluster may have thousands of such, as ReplicaSets that somebody left behind. */
+static bool has_nothing_to_say(const struct plan *p)
+{
+        const struct target *t = p->target;
+        return !t->published && !t->hold && t->dimension == DIMENSION_WORKLOAD && t->pod_count == 0 && !t->histories &&
+               !t->apply_state.changed_ms && !p->carries;
+}
+
 enum publish_need publish_needs(struct applier *applier, const struct plan *p)
 {
         const struct target *t = p->target;
         struct recommendation_status status;
+        if (has_nothing_to_say(p))
+                return PUBLISH_NOTHING;
         if (!publish_head_stands(applier, t))
                 return PUBLISH_HEAD;
         plan_status(p, &applier->plans, &status);

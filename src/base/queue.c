@@ -16,6 +16,7 @@ static const int64_t ns_per_ms = 1000000;
 struct entry {
         void *key;
         bool ready, in_work;
+        bool urgent;  /* which keys of its line it is among, while it is ready in it */
         size_t place; /* index in the heap + 1; 0: the key does not wait */
         int64_t due_ns;
         int failures;
@@ -26,7 +27,7 @@ struct entry {
 /* The ready keys of a tenant, the longest ready first; there is one while there is such a key, or one in work. */
 struct line {
         const void *tenant;
-        TAILQ_HEAD(, entry) keys;
+        TAILQ_HEAD(, entry) keys[2]; /* [true]: the urgent ones */
         size_t in_work;
         TAILQ_ENTRY(line) link; /* in queue.turns, while it has keys */
 };
@@ -40,7 +41,8 @@ struct queue {
         size_t max, places, in_work;
         int64_t least_ms, most_ms;
         const void *(*tenant_of)(const void *key);
-        uint64_t draws;
+        bool (*urgent)(const void *key);
+        uint64_t draws, taken;
 };
 
 /* The name of a pointer in a map: its bytes, which the pointer's place keeps. */
@@ -60,6 +62,11 @@ struct queue *queue_new(size_t max, int64_t back_off_least_ms, int64_t back_off_
         q->most_ms = back_off_most_ms;
         q->tenant_of = tenant_of;
         return q;
+}
+
+void queue_set_urgent(struct queue *q, bool (*urgent)(const void *key))
+{
+        q->urgent = urgent;
 }
 
 void queue_set_places(struct queue *q, size_t places)
@@ -138,17 +145,24 @@ static struct line *line_of(struct queue *q, const struct entry *e)
                 return line;
         line = MEM_NEW(struct line);
         line->tenant = tenant;
-        TAILQ_INIT(&line->keys);
+        TAILQ_INIT(&line->keys[false]);
+        TAILQ_INIT(&line->keys[true]);
         map_put(&q->lines, name_of(&line->tenant), line);
         return line;
+}
+
+static bool line_is_empty(const struct line *line)
+{
+        return TAILQ_EMPTY(&line->keys[false]) && TAILQ_EMPTY(&line->keys[true]);
 }
 
 static void line_join(struct queue *q, struct entry *e)
 {
         e->line = line_of(q, e);
-        if (TAILQ_EMPTY(&e->line->keys))
+        e->urgent = q->urgent && q->urgent(e->key);
+        if (line_is_empty(e->line))
                 TAILQ_INSERT_TAIL(&q->turns, e->line, link);
-        TAILQ_INSERT_TAIL(&e->line->keys, e, link);
+        TAILQ_INSERT_TAIL(&e->line->keys[e->urgent], e, link);
 }
 
 /* The key leaves its tenant's line, where it is ready, or ends its work. */
@@ -162,11 +176,11 @@ static void line_leave(struct queue *q, struct entry *e)
                 line->in_work--;
                 q->in_work--;
         } else {
-                TAILQ_REMOVE(&line->keys, e, link);
-                if (TAILQ_EMPTY(&line->keys))
+                TAILQ_REMOVE(&line->keys[e->urgent], e, link);
+                if (line_is_empty(line))
                         TAILQ_REMOVE(&q->turns, line, link);
         }
-        if (!TAILQ_EMPTY(&line->keys) || line->in_work)
+        if (!line_is_empty(line) || line->in_work)
                 return;
         map_drop(&q->lines, name_of(&line->tenant));
         mem_free(line);
@@ -180,21 +194,34 @@ static bool line_has_place(const struct queue *q, const struct line *line)
         return q->places == 0 || (alone ? q->in_work + 1 : line->in_work + q->in_work) < q->places;
 }
 
-/* The first key of the next line with a place, whose turn is over; NULL: no key is ready. */
-static struct entry *line_next(struct queue *q)
+/* The next line with a place, and with an urgent key where only those count; NULL: there is none. */
+static struct line *line_with_place(const struct queue *q, bool urgent)
 {
         struct line *line;
         TAILQ_FOREACH (line, &q->turns, link)
-                if (line_has_place(q, line))
+                if ((!urgent || !TAILQ_EMPTY(&line->keys[true])) && line_has_place(q, line))
                         break;
-        if (!line)
-                return NULL;
-        TAILQ_REMOVE(&q->turns, line, link);
-        TAILQ_INSERT_TAIL(&q->turns, line, link);
-        return TAILQ_FIRST(&line->keys);
+        return line;
 }
 
-/* The first key of a line goes into work. */
+/* The first key of the next line, whose turn is over, urgent ones first; NULL: no key is ready. */
+static struct entry *line_next(struct queue *q)
+{
+        enum { TURNS_ALONE = 8 }; /* one take in so many */
+        bool by_turn = q->taken % TURNS_ALONE == TURNS_ALONE - 1;
+        struct line *line = by_turn ? NULL : line_with_place(q, true);
+        if (!line)
+                line = line_with_place(q, false);
+        if (!line)
+                return NULL;
+        q->taken++;
+        TAILQ_REMOVE(&q->turns, line, link);
+        TAILQ_INSERT_TAIL(&q->turns, line, link);
+        bool urgent = by_turn ? TAILQ_EMPTY(&line->keys[false]) : !TAILQ_EMPTY(&line->keys[true]);
+        return TAILQ_FIRST(&line->keys[urgent]);
+}
+
+/* A ready key of a line goes into work. */
 static void line_work(struct queue *q, struct entry *e)
 {
         struct line *line = e->line;

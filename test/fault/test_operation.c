@@ -102,7 +102,10 @@ static void test_nothing_learned_nothing_kept(void **state)
         struct halflife *h = halflife_start(f, "unlearned.db", NULL);
         PLAY(f, h,
              STORY("unlearned", LOOK, WORK("Deployment", "stays", "{replicas: 1}", "{containers: " LIMITED "}"),
-                   WEB(LIMITED), WORK("Deployment", "idle", "{replicas: 0}", "{containers: " LIMITED "}"),
+                   WEB(LIMITED),
+                   PUT("{apiVersion: apps/v1, kind: Deployment, metadata: {name: idle}, spec: {replicas: 1, selector: "
+                       "{matchLabels: {app: idle}}, template: {metadata: {labels: {app: idle}, annotations: "
+                       "{fake/usage-ahead-ms: '600000'}}, spec: {containers: " LIMITED "}}}}"),
                    EXPECT(REC, "status.state", "Ready"),
                    EXPECT("recommendations/deployment-idle", "status.state", "NoData"), DELETE("deployments/idle"),
                    DELETE("deployments/web"), EXPECT("recommendations/deployment-idle", "", "-"), CYCLES(2),

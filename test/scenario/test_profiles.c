@@ -97,6 +97,11 @@ static struct story stories[] = {
               MERGE("deployments/web", "{metadata: {labels: {cost: null}}}"), EXPECT(REC, "metadata.labels.cost", "-"),
               CHECK(REC, "metadata.labels.app", "web")),
         /* By these, tools find what to delete. An old one, of the version before, goes at the next start. */
+        /* Nothing is said of what has no pods and never had: not of thousands of ReplicaSets that somebody left. */
+        STORY("never-had-pods", TEAM("{apply: {minHistory: 2s}}"), WORK("ReplicaSet", "left", "{replicas: 0}", POD),
+              WEB(LIMITED), EXPECT(REC, "status.state", "Ready"), CYCLES(2),
+              CHECK("recommendations/replicaset-left", "", "-"), MERGE("replicasets/left", "{spec: {replicas: 1}}"),
+              EXPECT("recommendations/replicaset-left", "status.state", "Ready")),
         STORY("labels-of-tools", TEAM("{apply: {minHistory: 2s}}"), WEB(LIMITED),
               MERGE("deployments/web", "{metadata: {labels: {app.kubernetes.io/instance: shop, cost: a, "
                                        "argocd.argoproj.io/instance: shop, kapp.k14s.io/app: '17'}}}"),

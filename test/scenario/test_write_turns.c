@@ -30,7 +30,7 @@ static void put_profiles(struct fake *f)
         }
 }
 
-static void put_workloads(struct fake *f)
+static void put_workloads(struct fake *f, const char *kind, int replicas)
 {
         fake_put(f, "kubectl",
                  "{\"apiVersion\":\"halflife.dev/"
@@ -39,12 +39,12 @@ static void put_workloads(struct fake *f)
         for (int i = 0; i < WORKLOADS; i++) {
                 AUTO(mem_free)
                 char *workload =
-                        mem_printf("{\"apiVersion\":\"apps/v1\",\"kind\":\"Deployment\",\"metadata\":{"
-                                   "\"namespace\":\"mallory\",\"name\":\"w%03d\"},\"spec\":{\"replicas\":0,"
+                        mem_printf("{\"apiVersion\":\"apps/v1\",\"kind\":\"%s\",\"metadata\":{"
+                                   "\"namespace\":\"mallory\",\"name\":\"w%03d\"},\"spec\":{\"replicas\":%d,"
                                    "\"selector\":{\"matchLabels\":{\"a\":\"w%03d\"}},\"template\":{\"metadata\":"
                                    "{\"labels\":{\"a\":\"w%03d\"}},\"spec\":{\"containers\":[{\"name\":\"app\","
                                    "\"image\":\"x\"}]}}}}",
-                                   i, i, i);
+                                   kind, i, replicas, i, i);
                 fake_put(f, "kubectl", workload);
         }
 }
@@ -73,9 +73,24 @@ static void test_beside_many_recommendations(void **state)
         (void)state;
         struct story cast = CAST;
         struct fake *f = stories_server(&cast, 1);
-        put_workloads(f);
+        put_workloads(f, "Deployment", 1);
         struct halflife *h = play_beside(f, "workloads.db", MALLORY "recommendations", WORKLOADS, ANSWER_MS);
         fake_faults_clear(f);
+        assert_int_equal(halflife_stop(h), 0);
+        halflife_free(h);
+        fake_free(f);
+}
+
+/* What never had pods is not even written. */
+static void test_beside_many_left_over(void **state)
+{
+        (void)state;
+        struct story cast = CAST;
+        struct fake *f = stories_server(&cast, 1);
+        put_workloads(f, "ReplicaSet", 0);
+        struct halflife *h = halflife_start(f, "left.db", NULL);
+        story_play(f, h, &cast, LONG_MS);
+        assert_int_equal(fake_count(f, "patch", MALLORY "recommendations"), 0);
         assert_int_equal(halflife_stop(h), 0);
         halflife_free(h);
         fake_free(f);
@@ -87,7 +102,7 @@ static void test_beside_recommendations_that_hang(void **state)
         (void)state;
         struct story cast = CAST;
         struct fake *f = stories_server(&cast, 1);
-        put_workloads(f);
+        put_workloads(f, "Deployment", 1);
         struct halflife *h = play_beside(f, "hangs.db", MALLORY "recommendations", WORKLOADS, HANGS_MS);
         fake_faults_clear(f);
         halflife_kill(h);
@@ -117,6 +132,7 @@ int main(void)
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_beside_many_profiles),
                 cmocka_unit_test(test_beside_many_recommendations),
+                cmocka_unit_test(test_beside_many_left_over),
                 cmocka_unit_test(test_beside_recommendations_that_hang),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -39,6 +39,41 @@ static void adding_twice_is_once(void **state)
         queue_free(NULL);
 }
 
+/* The first half of the keys; tenants are pairs of keys. */
+static bool key_is_urgent(const void *k)
+{
+        return (const int *)k < key + 32;
+}
+
+static const void *key_pair(const void *k)
+{
+        return key + ((const int *)k - key) / 2 * 2;
+}
+
+/* Urgent keys come first, whatever the order and the tenants; but one take in eight goes by turns, so that none waits
+ * for ever. */
+static void urgent_keys_come_first(void **state)
+{
+        (void)state;
+        for (int tenants = 0; tenants < 2; tenants++) {
+                struct queue *q = queue_new(64, 100, 1000, tenants ? key_pair : NULL);
+                int late = 0;
+                queue_set_urgent(q, key_is_urgent);
+                for (int i = 63; i >= 0; i--)
+                        queue_add(q, &key[i]);
+                for (int i = 0; i < 64; i++) {
+                        int *k = queue_take(q, at_ms(0));
+                        assert_non_null(k);
+                        if (i < 32 && !key_is_urgent(k))
+                                late++;
+                        queue_done(q, k);
+                }
+                assert_int_equal(late, 32 / 8);
+                assert_null(queue_take(q, at_ms(0)));
+                queue_free(q);
+        }
+}
+
 static void adding_during_work_is_once_more(void **state)
 {
         (void)state;
@@ -404,6 +439,7 @@ int main(void)
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(adding_twice_is_once),
                 cmocka_unit_test(adding_during_work_is_once_more),
+                cmocka_unit_test(urgent_keys_come_first),
                 cmocka_unit_test(delays),
                 cmocka_unit_test(back_off_doubles_with_jitter),
                 cmocka_unit_test(a_change_during_a_failure_is_seen_at_once),
