@@ -59,13 +59,15 @@ struct autoscaler {
         struct autoscaler *next;   /* next autoscaler of the workload, by name */
 };
 
-/* A VerticalPodAutoscaler whose updateMode is not Off. It sets the requests of its target, so halflife does not. */
+/* A VerticalPodAutoscaler that sets requests of its target, so halflife does not. */
 struct other_autoscaler {
         char *key; /* "ns/name" */
         const char *ns, *name;
         uint32_t epoch;
+        int64_t created_ms;
         const char *target_group, *target_kind, *mode; /* interned; mode "": not set */
         char *target_name;
+        struct vpa_policy *policy; /* what it sets; NULL: every request of every container */
 };
 
 int hpa_upsert(struct cache *w, struct text json, uint32_t epoch, struct err *err);
@@ -82,6 +84,8 @@ void other_autoscaler_remove(struct cache *w, struct text json);
 void other_autoscaler_swept(struct cache *w, uint32_t epoch);
 void other_autoscalers_relink(struct cache *w); /* link each to its workloads; after workloads_settle */
 void other_autoscalers_release(struct cache *w);
+/* Does a win where both point to one workload? The VPA's own components go by the older one, then by name. */
+bool other_autoscaler_wins(const struct other_autoscaler *a, const struct other_autoscaler *b);
 /* Link workloads and their autoscalers; forget: unlink a workload that goes. */
 void autoscalers_settle(struct cache *w);
 void autoscalers_forget(struct workload *wl);

@@ -94,8 +94,8 @@ struct workload {
         bool paused, on_delete, recreate, deadline_exceeded, in_place_only, needs_person;
         int64_t partition, observed_generation, updated, available, status_replicas;
         struct autoscaler *autoscaler;                   /* the autoscalers that scale it; the first by name */
-        const struct other_autoscaler *other_autoscaler; /* the first, by name, that sets requests of the workload or of
-                                                            an owner; NULL: none */
+        const struct other_autoscaler *other_autoscaler; /* of those that point to the workload or an owner the one that
+                                                            wins (other_autoscaler_wins); NULL: none */
         uint64_t digest;                                 /* template fingerprint */
         struct profile *chosen;                          /* the profile that selects it: as of the last settle */
         struct profile *of_pods;                         /* the same for its pods, in dimension Pod */

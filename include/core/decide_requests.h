@@ -23,6 +23,7 @@ struct decide_container {
         struct amount last_good[RESOURCES];  /* see correct_facts */
         struct amount heap_start;            /* likewise; ignored where the profile ignores runtimes */
         struct amount read_least[RESOURCES]; /* see gate_facts; ignored where the profile ignores runtimes */
+        bool other_autoscaler[RESOURCES];    /* see gate_facts */
 };
 
 struct decide_facts {

@@ -45,7 +45,6 @@ struct gate_facts {
         bool contested, managed, orphaned;
         bool guarded; /* a change did harm: the original comes back, whatever time, budget, rollout or quota say */
         bool held;    /* a person holds the Recommendation; shown as `Paused` */
-        bool other_autoscaler; /* a VerticalPodAutoscaler sets the requests of this workload */
         bool rollout_blocked;
         bool profile_fused; /* too many changes of the profile did harm: no decrease of its workloads */
         bool fuse_blown;    /* too many changes in the cluster did harm: no decrease */
@@ -55,6 +54,7 @@ struct gate_facts {
         bool after_kill;    /* a container was killed for memory since changed_ms */
 
         enum resource resource;
+        bool other_autoscaler; /* a VerticalPodAutoscaler sets this request */
         bool pod_asks;   /* the pod's own spec.resources has this request, so the containers' requests have no effect:
                             shown as `Immutable`, also at a deploy */
         bool hpa_holds;  /* an autoscaler scales by this resource's utilization and is not retuned: the original comes

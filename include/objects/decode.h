@@ -16,6 +16,7 @@
 #include "core/resize_verdict.h"
 #include "core/rules.h"
 #include "core/runtime_heap.h"
+#include "core/vpa_policy.h"
 #include "objects/annotation_record.h"
 
 #define ANNOTATION_APPLY "halflife.dev/apply"
@@ -223,6 +224,8 @@ struct vpa_view {
         struct object_view meta;
         struct owner_ref target; /* without a UID */
         struct text mode;        /* updateMode; "": absent, which does not mean Off */
+        bool sets;               /* it sets requests at all: neither its mode nor its policies are Off for everything */
+        struct vpa_policy *policy; /* NULL: it sets every request of every container */
 };
 
 struct pod_metrics_container_view {

@@ -15,6 +15,7 @@
 #include "core/guard_verdict.h"
 #include "core/kind.h"
 #include "core/limit_advice.h"
+#include "core/vpa_policy.h"
 #include "objects/json_writer.h"
 
 /* Millicores or bytes; negative: none. */
@@ -109,7 +110,7 @@ struct status_condition {
 struct status_decision {
         bool contested, orphaned;
         bool opted_out;           /* the annotation halflife.dev/apply forbids changes */
-        bool other_autoscaler;    /* a VerticalPodAutoscaler or the like sets the target's requests */
+        bool other_autoscaler;    /* a VerticalPodAutoscaler sets requests of the target; which: `left` of the status */
         bool in_place_only;       /* a change of the template's requests would block its rollout (OpenKruise) */
         bool waits;               /* waits for the canaries of its profile */
         bool profile_fused;       /* the fuse of its profile is blown for its namespace */
@@ -137,6 +138,7 @@ struct recommendation_status {
         status_amount *so_far; /* [RESOURCES]: a pod's target if learning ended now; NULL: not known, or it has ended */
         struct status_limits *limits; /* NULL: none is advised */
         struct status_guard *guard;   /* NULL: none */
+        struct vpa_policy *left;      /* what the decision's other_autoscaler sets; NULL: every request */
         int64_t applied_ms;           /* halflife's last change */
         char *applied;                /* halflife's values in force, as compact JSON with sorted keys; NULL: none */
         int64_t passed_ms;            /* since when the canary's first pods have those values; negative: not yet */

@@ -18,7 +18,8 @@ enum autoscaler_hold {
         AUTOSCALER_UNKNOWN,    /* halflife does not understand one of its metrics */
         AUTOSCALER_UNREADABLE, /* halflife's annotation on it cannot be read */
         AUTOSCALER_FORBIDDEN,  /* the API server refused the write */
-        AUTOSCALER_ASKING      /* halflife must first ask the API server for permission */
+        AUTOSCALER_ASKING,     /* halflife must first ask the API server for permission */
+        AUTOSCALER_SIZED       /* of one resource: a VerticalPodAutoscaler sets requests that its metric counts */
 };
 struct plan_autoscaler {
         struct autoscaler *of; /* owned by the cache */

@@ -152,7 +152,9 @@ int64_t rollout_surge(const struct workload *wl, int64_t replicas);
 /* hold_messages.c: messages about what holds back a change; out gets at most PLAN_WORDS bytes with the NUL */
 /* What keeps halflife from applying anything to the workload; NULL: nothing. */
 const char *opted_out_word(const struct workload *wl, const struct ns *ns, bool apply_never);
-void words_of_other_autoscaler(const struct other_autoscaler *r, char out[static PLAN_WORDS]);
+/* The message of condition OtherAutoscaler. Returns false, with out unset, where none sets a request of a container
+ * that counts. */
+bool words_of_other_autoscaler(const struct plan *p, char out[static PLAN_WORDS]);
 /* The reason of condition PodLevel: the resources with a pod-level request; NULL: none. */
 const char *pod_asks_word(const struct workload *wl);
 /* The reason of condition OutOfMemory, for the newest kill that still holds memory up; NULL: none, and out is unset. A

@@ -37,8 +37,9 @@ struct snapshot_target {
         uint8_t state; /* enum state */
         uint8_t mode;  /* enum apply_mode, as it is in force; APPLY_MODES: no profile */
         struct status_decision decision;
-        bool hpa_holds[RESOURCES]; /* an HPA scales the target by utilization, so its requests are not changed */
-        const char *hold;          /* reason of a person's hold; NULL: no hold */
+        const struct vpa_policy *left; /* what the decision's other_autoscaler sets; NULL: every request */
+        bool hpa_holds[RESOURCES];     /* an HPA scales the target by utilization, so its requests are not changed */
+        const char *hold;              /* reason of a person's hold; NULL: no hold */
         const struct snapshot_profile *profile; /* NULL: no profile selects the target any more */
         int64_t replicas, saving[RESOURCES];
         int64_t samples, since_ms, last_ms;
@@ -85,6 +86,7 @@ struct snapshot_pod {
 /* The target of an autoscaler that sets requests itself (a VerticalPodAutoscaler). The cache may not have it yet. */
 struct snapshot_other_autoscaler {
         const char *ns, *group, *kind, *name;
+        const struct vpa_policy *left; /* what it sets; NULL: every request */
 };
 
 struct snapshot {
@@ -133,6 +135,8 @@ const char *snapshot_name(struct snapshot *v, const char *name);
  * compared by address: they must be constants or results of snapshot_name. */
 const struct snapshot_condition *snapshot_conditions(struct snapshot *v, const struct snapshot_condition *c,
                                                      size_t count);
+/* A copy in the arena; NULL returns NULL. */
+const struct vpa_policy *snapshot_vpa_policy(struct snapshot *v, const struct vpa_policy *p);
 /* Labels packed as "key\0value\0" for each, as a snapshot keeps them. Copies into the arena. */
 const char *snapshot_labels(struct snapshot *v, const struct label_pair *label, size_t labels, uint32_t *ret_size);
 

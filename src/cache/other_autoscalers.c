@@ -1,5 +1,5 @@
 /*
- * Other autoscalers: VerticalPodAutoscalers that are not Off, and the workloads whose requests each of them sets.
+ * Other autoscalers: VerticalPodAutoscalers that set requests, and the workloads whose requests each of them sets.
  */
 #include <string.h>
 
@@ -12,6 +12,7 @@ static void other_autoscaler_free(struct cache *w, struct other_autoscaler *r)
         intern_drop(w->names, r->target_kind);
         intern_drop(w->names, r->mode);
         mem_free(r->target_name);
+        mem_free(r->policy);
         mem_free(r->key);
         mem_free(r);
 }
@@ -42,6 +43,9 @@ static struct other_autoscaler *other_autoscaler_new(struct cache *w, const stru
         r->target_kind = intern_text(w->names, v->target.kind);
         r->target_name = mem_string_n(v->target.name.p, v->target.name.len);
         r->mode = intern_text(w->names, v->mode);
+        r->created_ms = v->meta.created.ms;
+        if (v->policy)
+                r->policy = vpa_policy_copy(v->policy, mem_new(vpa_policy_size(v->policy)));
         map_put(&w->other_autoscalers, text_of(r->key), r);
         w->changed = true;
         return r;
@@ -53,7 +57,8 @@ static bool says_the_same(const struct other_autoscaler *r, const struct vpa_vie
         struct text group, version;
         key_split(v->target.api_version, &group, &version);
         return text_is(group, r->target_group) && text_is(v->target.kind, r->target_kind) &&
-               text_is(v->target.name, r->target_name) && text_is(v->mode, r->mode);
+               text_is(v->target.name, r->target_name) && text_is(v->mode, r->mode) &&
+               v->meta.created.ms == r->created_ms && vpa_policy_equal(v->policy, r->policy);
 }
 
 int other_autoscaler_upsert(struct cache *w, struct text json, uint32_t epoch, struct err *err)
@@ -63,12 +68,11 @@ int other_autoscaler_upsert(struct cache *w, struct text json, uint32_t epoch, s
         if (rc == 0) {
                 struct text key = key_of_object(w, &view.meta);
                 struct other_autoscaler *r = map_get(&w->other_autoscalers, key);
-                bool off = text_is(view.mode, "Off");
-                if (r && (off || !says_the_same(r, &view))) {
+                if (r && (!view.sets || !says_the_same(r, &view))) {
                         other_autoscaler_drop(w, r);
                         r = NULL;
                 }
-                if (!r && !off)
+                if (!r && view.sets)
                         r = other_autoscaler_new(w, &view, key);
                 if (r)
                         r->epoch = epoch;
@@ -108,7 +112,12 @@ void other_autoscalers_release(struct cache *w)
 
 /* --- links --- */
 
-/* Index VPAs by target. Of several, the first by name counts, so that messages name the same one after a restart. */
+bool other_autoscaler_wins(const struct other_autoscaler *a, const struct other_autoscaler *b)
+{
+        return a->created_ms != b->created_ms ? a->created_ms < b->created_ms : strcmp(a->name, b->name) < 0;
+}
+
+/* Index VPAs by target. */
 static void index_other_autoscalers(struct cache *w, struct map *ret)
 {
         struct other_autoscaler *r;
@@ -117,7 +126,7 @@ static void index_other_autoscalers(struct cache *w, struct map *ret)
                 char *about = target_key_new(text_of(r->ns), text_of(r->target_group), text_of(r->target_kind),
                                              text_of(r->target_name));
                 const struct other_autoscaler *other = map_get(ret, text_of(about));
-                if (!other || strcmp(other->name, r->name) >= 0)
+                if (!other || other_autoscaler_wins(r, other))
                         map_put(ret, text_of(arena_text(&w->scratch, text_of(about))), r);
         }
 }
@@ -150,7 +159,7 @@ static void pass_on(const struct map *about, const struct workload *wl)
 {
         const struct other_autoscaler *r = workload_more(wl)->refers.kind ? map_get(about, text_of(wl->key)) : NULL;
         struct workload *of = wl->owner;
-        if (r && of && (!of->other_autoscaler || strcmp(r->name, of->other_autoscaler->name) < 0))
+        if (r && of && (!of->other_autoscaler || other_autoscaler_wins(r, of->other_autoscaler)))
                 of->other_autoscaler = r;
 }
 

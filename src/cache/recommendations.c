@@ -25,6 +25,7 @@ static void status_release(struct cache *w, struct recommendation_status *s)
         mem_free(s->quota);
         mem_free(s->so_far);
         mem_free(s->limits);
+        mem_free(s->left);
         mem_free(s->guard);
         mem_free(s->applied);
         mem_free(s->rest);
@@ -60,6 +61,7 @@ static void status_copy(struct cache *w, const struct recommendation_status *fro
         to->quota = list_copy(from->quota, RESOURCES, sizeof *to->quota);
         to->so_far = list_copy(from->so_far, RESOURCES, sizeof *to->so_far);
         to->limits = limits_copy(from->limits);
+        to->left = from->left ? vpa_policy_copy(from->left, mem_new(vpa_policy_size(from->left))) : NULL;
         to->guard = list_copy(from->guard, 1, sizeof *to->guard);
         if (to->guard)
                 to->guard->message = mem_string(from->guard->message);

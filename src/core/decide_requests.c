@@ -95,6 +95,7 @@ static struct gate_facts gate_facts_of(const struct decide_facts *f, const struc
         facts.resource = r;
         facts.hpa_holds = f->hpa_holds[r];
         facts.pod_asks = f->pod_asks[r];
+        facts.other_autoscaler = c->other_autoscaler[r];
         facts.hpa_stands = f->hpa_stands[r];
         if (f->workload.apply->runtime == RUNTIME_RESPECT)
                 facts.read_least = c->read_least[r];

@@ -80,16 +80,18 @@ static bool hpa_holds(const struct snapshot *v, const struct deploy_answer *d, c
         return false;
 }
 
-/* Does another autoscaler set the requests? If the snapshot lacks the workload, one may still exist for it already. */
-static bool has_other_autoscaler(const struct snapshot *v, const struct snapshot_target *t,
-                                 const struct deploy_subject *s)
+/* Does another autoscaler set the request? If the snapshot lacks the workload, one may still exist for it already. */
+static bool is_left_to_other(const struct snapshot *v, const struct snapshot_target *t, const struct deploy_subject *s,
+                             struct text container, enum resource of)
 {
-        if (s->other_autoscaler || t)
-                return s->other_autoscaler || t->decision.other_autoscaler;
+        if (s->other_autoscaler && vpa_policy_sets(s->left, container, of))
+                return true;
+        if (t)
+                return t->decision.other_autoscaler && vpa_policy_sets(t->left, container, of);
         for (size_t i = 0; i < v->other_autoscalers; i++) {
                 const struct snapshot_other_autoscaler *r = &v->other_autoscaler[i];
                 if (text_is(s->ns, r->ns) && text_is(s->group, r->group) && text_is(s->kind, r->kind) &&
-                    text_is(s->name, r->name))
+                    text_is(s->name, r->name) && vpa_policy_sets(r->left, container, of))
                         return true;
         }
         return false;
@@ -151,7 +153,6 @@ static void workload_facts(const struct snapshot *v, const struct deploy_subject
                                                (t && t->decision.opted_out),
                                 .paused = d->profile->spec->paused || d->profile->unreadable,
                                 .held = t && t->hold,
-                                .other_autoscaler = has_other_autoscaler(v, t, s),
                                 .profile_fused = deploy_fused(d, s),
                                 .fuse_blown = v->fuse_blown,
                                 .canary_waits = deploy_waits(v, d, s),
@@ -187,6 +188,16 @@ static const struct snapshot_profile *deploy_profile_of(const struct snapshot *v
         return snapshot_choose(v, s->ns, s->group, s->kind, s->label, s->labels);
 }
 
+/* Fill in what the profile and other autoscalers say of a container. */
+static void deploy_judge_container(const struct snapshot *v, const struct deploy_subject *s,
+                                   const struct deploy_answer *d, size_t at, struct decide_container *c)
+{
+        struct text name = s->container[at].name;
+        c->policy = profile_spec_container(d->profile->spec, name, &c->ignored);
+        for (enum resource r = CPU; r < RESOURCES; r++)
+                c->other_autoscaler[r] = is_left_to_other(v, d->target, s, name, r);
+}
+
 void deploy_answer(const struct snapshot *v, const struct deploy_subject *s, struct arena *a, struct deploy_answer *ret)
 {
         const struct snapshot_ns *ns = snapshot_find_ns(v, s->ns);
@@ -209,7 +220,7 @@ void deploy_answer(const struct snapshot *v, const struct deploy_subject *s, str
                 return;
         }
         for (size_t i = 0; i < s->containers; i++)
-                c[i].policy = profile_spec_container(ret->profile->spec, s->container[i].name, &c[i].ignored);
+                deploy_judge_container(v, s, ret, i, &c[i]);
         struct decide_facts facts;
         workload_facts(v, s, ns, ret, &facts);
         ret->any = decide_deploy(&facts, c, s->containers, ret->advice);

@@ -236,6 +236,7 @@ static bool read_subject(struct work *w, const char *path)
         if (s) {
                 memcpy(w->subject.hpa, s->utilization, sizeof w->subject.hpa);
                 w->subject.other_autoscaler = s->sets_requests;
+                w->subject.left = s->left;
         }
         return true;
 }

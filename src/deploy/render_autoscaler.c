@@ -85,9 +85,33 @@ static void read_scaled_object(const struct doc *d, uint32_t spec, bool ret[stat
 
 /* --- VerticalPodAutoscaler --- */
 
-static bool is_off(const struct doc *d, uint32_t spec)
+static void vpa_add_policy(const struct doc *d, uint32_t policy, struct vpa_policy *to)
 {
-        return text_is(render_text(d, render_at(d, spec, "updatePolicy"), "updateMode"), "Off");
+        uint32_t controlled = render_at(d, policy, "controlledResources"), name[METRICS_MAX];
+        bool sets[RESOURCES] = {true, true};
+        int names = doc_items(d, controlled, METRICS_MAX, name, NULL);
+        if (names >= 0 && doc_type(d, controlled) == DOC_SEQUENCE)
+                sets[CPU] = sets[MEMORY] = false;
+        for (int i = 0; i < names; i++)
+                render_autoscaler_mark(sets, render_autoscaler_resource_of(doc_text(d, name[i])));
+        if (text_is(render_text(d, policy, "mode"), "Off"))
+                sets[CPU] = sets[MEMORY] = false;
+        vpa_policy_add(to, render_text(d, policy, "containerName"), sets);
+}
+
+/* As decode_vpa reads it: what the VPA sets. */
+static void read_vpa_policies(struct scalers *s, const struct doc *d, uint32_t spec, struct scaler *ret)
+{
+        uint32_t policy[METRICS_MAX], list = render_at(d, render_at(d, spec, "resourcePolicy"), "containerPolicies");
+        struct vpa_policy *left = arena_new(&s->arena, sizeof *left + METRICS_MAX * sizeof left->row[0]);
+        int n = doc_items(d, list, METRICS_MAX, policy, NULL);
+        vpa_policy_begin(left);
+        for (int i = 0; i < n; i++)
+                vpa_add_policy(d, policy[i], left);
+        bool off = text_is(render_text(d, render_at(d, spec, "updatePolicy"), "updateMode"), "Off");
+        ret->sets_requests = vpa_policy_settle(left) && !off;
+        if (ret->sets_requests && !vpa_policy_sets_all(left)) /* its names lie in the document */
+                ret->left = vpa_policy_copy(left, arena_new(&s->arena, vpa_policy_size(left)));
 }
 
 /* --- Rollouts that run another workload's template --- */
@@ -118,7 +142,7 @@ void scalers_add(struct scalers *s, const struct doc *d, const struct doc_object
                 return;
         uint32_t spec = render_at(d, o->root, "spec"), ref = render_at(d, spec, vpa ? "targetRef" : "scaleTargetRef");
         if (vpa)
-                found.sets_requests = !is_off(d, spec);
+                read_vpa_policies(s, d, spec, &found);
         else if (hpa)
                 read_hpa(d, o->root, spec, found.utilization);
         else
@@ -137,6 +161,8 @@ void scalers_add(struct scalers *s, const struct doc *d, const struct doc_object
         }
         for (enum resource r = CPU; r < RESOURCES; r++)
                 to->utilization[r] |= found.utilization[r];
+        if (found.sets_requests) /* of two VPAs in the input, nobody knows which one wins */
+                to->left = to->sets_requests ? NULL : found.left;
         to->sets_requests |= found.sets_requests;
 }
 

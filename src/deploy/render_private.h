@@ -20,8 +20,9 @@ static inline struct text render_text(const struct doc *d, uint32_t mapping, con
 
 /* The autoscalers in the texts, by the workload they scale. */
 struct scaler {
-        bool utilization[RESOURCES]; /* some autoscaler scales by the utilization of this resource */
-        bool sets_requests;          /* some autoscaler sets requests itself */
+        bool utilization[RESOURCES];   /* some autoscaler scales by the utilization of this resource */
+        bool sets_requests;            /* some autoscaler sets requests itself: those of left */
+        const struct vpa_policy *left; /* NULL: every request */
 };
 struct scalers {           /* {0} is empty */
         struct map of;     /* the workload's "ns/group/kind/name/" -> struct scaler */

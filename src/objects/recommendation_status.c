@@ -176,7 +176,7 @@ static void status_write_guard(struct writer *w, const struct status_guard *g)
         writer_close(w, '}');
 }
 
-static void status_write_decision(struct writer *w, const struct status_decision *d)
+static void status_write_decision(struct writer *w, const struct status_decision *d, const struct vpa_policy *left)
 {
         writer_open(w, "decision", '{');
         writer_open(w, "facts", '[');
@@ -189,6 +189,8 @@ static void status_write_decision(struct writer *w, const struct status_decision
                 if (d->pod_asks[r])
                         writer_text(w, NULL, text_of(resource_name(r)));
         writer_close(w, ']');
+        if (d->other_autoscaler && left)
+                status_write_left(w, left);
         writer_close(w, '}');
 }
 
@@ -222,7 +224,7 @@ void recommendation_status_write(struct writer *w, const struct recommendation_s
                 status_write_applied(w, s);
         if (s->guard)
                 status_write_guard(w, s->guard);
-        status_write_decision(w, &s->decision);
+        status_write_decision(w, &s->decision, s->left);
         writer_open(w, "conditions", '[');
         for (int i = 0; i < s->conditions; i++)
                 status_write_condition(w, &s->condition[i]);
@@ -392,15 +394,6 @@ static void status_conditions_read(const json_t *list, struct arena *a, struct r
         }
 }
 
-static bool status_list_has(const json_t *list, const char *word)
-{
-        size_t at;
-        json_t *item;
-        json_array_foreach(list, at,
-                           item) if (json_is_string(item) && strcmp(json_string_value(item), word) == 0) return true;
-        return false;
-}
-
 static void status_decision_read(const json_t *decision, struct status_decision *ret)
 {
         const json_t *words = json_object_get(decision, "facts"), *asks = json_object_get(decision, "podLevel");
@@ -465,4 +458,6 @@ void recommendation_status_read(const json_t *status, enum dimension d, struct a
                 status_decision_read(decision, &ret->decision);
         else
                 status_decision_infer(d, ret);
+        if (ret->decision.other_autoscaler)
+                ret->left = status_left_read(json_object_get(decision, "otherAutoscaler"), a);
 }

@@ -23,11 +23,23 @@ static uint64_t digest_limit(uint64_t digest, const struct status_limit *l)
         return digest_number(digest, l->resource == CPU ? l->percent : l->advised);
 }
 
+static uint64_t digest_left(uint64_t digest, const struct vpa_policy *left)
+{
+        digest = digest_bytes(digest, left->rest, sizeof left->rest);
+        for (int i = 0; i < left->rows; i++) {
+                digest = digest_bytes(digest, left->row[i].container.p, left->row[i].container.len);
+                digest = digest_bytes(digest, left->row[i].sets, sizeof left->row[i].sets);
+        }
+        return digest;
+}
+
 uint64_t recommendation_status_digest(const struct recommendation_status *s)
 {
         uint64_t conditions = 0, containers = 0; /* sums, because the server may return lists in another order */
         uint64_t digest = digest_number(digest_number(digest_number(0, s->state), s->former), s->mode);
         digest = digest_bytes(digest, &s->decision, sizeof s->decision); /* only bools, so no padding */
+        if (s->decision.other_autoscaler && s->left)
+                digest = digest_left(digest, s->left);
         if (s->applied) {
                 digest = digest_text(digest_number(digest, whole_second(s->applied_ms)), s->applied);
                 digest = digest_number(digest, s->applied_mode);

@@ -1,6 +1,6 @@
 /*
- * Members of a status as the API has them: what is absent, or of another kind, is empty. And the file that has the
- * limits of a container.
+ * Members of a status as the API has them: what is absent, or of another kind, is empty. And the files that have
+ * the limits of a container, and what is left to another autoscaler.
  */
 #ifndef HALFLIFE_SRC_OBJECTS_STATUS_JSON_H
 #define HALFLIFE_SRC_OBJECTS_STATUS_JSON_H
@@ -30,8 +30,23 @@ static inline int64_t status_time_read(const json_t *object, const char *key)
         return at.ms;
 }
 
+static inline bool status_list_has(const json_t *list, const char *word)
+{
+        for (size_t i = 0; i < json_array_size(list); i++) {
+                const char *item = json_string_value(json_array_get(list, i));
+                if (item && strcmp(item, word) == 0)
+                        return true;
+        }
+        return false;
+}
+
 /* recommendation_limits.c: write the advised limits of a container; read those of all. */
 void status_write_limits(struct writer *w, const struct status_limits *limits, int container);
 void status_limits_read(const json_t *list, struct arena *a, struct recommendation_status *ret);
+
+/* recommendation_left.c: what another autoscaler sets of the requests; NULL: all, and so where there is no list, as in
+ * the previous version. */
+void status_write_left(struct writer *w, const struct vpa_policy *left);
+struct vpa_policy *status_left_read(const json_t *list, struct arena *a);
 
 #endif

@@ -100,6 +100,33 @@ bool autoscaler_concerns(const struct autoscaler *s, enum resource r)
         return autoscaler_utilizes(s, r);
 }
 
+static bool is_counted(const struct autoscaler_metric *m, const char *container, enum container_role role)
+{
+        return role != ROLE_INIT && (m->source == METRIC_RESOURCE || m->container == container);
+}
+
+/* Does a VerticalPodAutoscaler set a request that the metric counts? Its target cannot follow then. */
+static bool is_sized(const struct plan *p, const struct autoscaler_metric *m)
+{
+        for (int i = 0; autoscaler_moves(m) && i < p->containers; i++) {
+                const struct plan_container *c = &p->container[i];
+                if (is_counted(m, c->name, c->role) && c->facts.other_autoscaler[m->resource])
+                        return true;
+        }
+        return false;
+}
+
+/* The hold of the autoscaler for one resource. */
+static enum autoscaler_hold hold_on(const struct plan *p, const struct plan_autoscaler *s, enum resource r)
+{
+        if (s->hold != AUTOSCALER_FREE || autoscaler_mode_of(p) != HPA_RETUNE)
+                return s->hold;
+        for (int i = 0; i < s->of->metrics; i++)
+                if (s->of->metric[i].resource == r && is_sized(p, &s->of->metric[i]))
+                        return AUTOSCALER_SIZED;
+        return s->hold;
+}
+
 /*
  * An HPA hold restores the original request. But a target that halflife raised and cannot restore is too high for the
  * original: then the request stays as it is. It also stays while halflife does not know whether it may write the
@@ -108,14 +135,15 @@ bool autoscaler_concerns(const struct autoscaler *s, enum resource r)
 static void hold_resource(struct plan *p, const struct plan_autoscaler *of, enum resource r)
 {
         enum hpa_mode mode = autoscaler_mode_of(p);
-        if (!p->target->profile || mode == HPA_IGNORE || of->hold == AUTOSCALER_FREE)
+        enum autoscaler_hold hold = hold_on(p, of, r);
+        if (!p->target->profile || mode == HPA_IGNORE || hold == AUTOSCALER_FREE)
                 return;
         if (mode != HPA_RETUNE) {
                 p->hpa_holds[r] |= autoscaler_utilizes(of->of, r);
                 return;
         }
-        bool stuck = of->raised && of->hold != AUTOSCALER_RESET;
-        if (stuck || of->hold == AUTOSCALER_ASKING || of->hold == AUTOSCALER_UNREADABLE)
+        bool stuck = of->raised && hold != AUTOSCALER_RESET && hold != AUTOSCALER_SIZED;
+        if (stuck || hold == AUTOSCALER_ASKING || hold == AUTOSCALER_UNREADABLE)
                 p->hpa_stands[r] |= autoscaler_concerns(of->of, r);
         else
                 p->hpa_holds[r] |= autoscaler_concerns(of->of, r);
@@ -144,7 +172,7 @@ bool plan_deploys_original(const struct plan *p, enum resource r)
 {
         for (int i = 0; i < p->autoscalers; i++) {
                 const struct plan_autoscaler *s = &p->autoscaler[i];
-                if (s->hold != AUTOSCALER_FREE && (autoscaler_mode_of(p) != HPA_RETUNE || !s->raised) &&
+                if (hold_on(p, s, r) != AUTOSCALER_FREE && (autoscaler_mode_of(p) != HPA_RETUNE || !s->raised) &&
                     autoscaler_concerns(s->of, r))
                         return true;
         }
@@ -188,11 +216,6 @@ static struct amount autoscaler_original_of(const struct originals *o, const str
                                                    : range->default_request[r];
                 }
         return pod_request(c, r);
-}
-
-static bool is_counted(const struct autoscaler_metric *m, const char *container, enum container_role role)
-{
-        return role != ROLE_INIT && (m->source == METRIC_RESOURCE || m->container == container);
 }
 
 static struct retune_sum sum_of_pods(const struct plan *p, const struct autoscaler_metric *m,
@@ -267,8 +290,7 @@ static bool may_raise(const struct plan *p)
 {
         const struct profile *profile = p->target->profile;
         return autoscaler_mode_of(p) == HPA_RETUNE && profile->spec->apply.mode != APPLY_RECOMMEND &&
-               !profile->spec->paused && !profile->error && !p->held && !p->contested && !p->opted_out &&
-               !p->orphaned && !p->target->workload->other_autoscaler;
+               !profile->spec->paused && !profile->error && !p->held && !p->contested && !p->opted_out && !p->orphaned;
 }
 
 static void want_target(const struct plan *p, const struct range_facts *range, struct arena *a,
@@ -280,7 +302,7 @@ static void want_target(const struct plan *p, const struct range_facts *range, s
         struct retune_origin o = autoscaler_origin(m);
         bool back = autoscaler_mode_of(p) == HPA_IGNORE || to->hold == AUTOSCALER_RESET;
         int64_t want = back ? o.original : autoscaler_plan_target_of(p, m, o.original, range, a);
-        to->want[i] = may_raise(p) ? want : autoscaler_lesser(want, m->percent);
+        to->want[i] = may_raise(p) && !is_sized(p, m) ? want : autoscaler_lesser(want, m->percent);
         to->record[i] = to->want[i] != o.original;
         bool stands = to->record[i] ? m->recorded.set && m->recorded.value == o.original && m->applied.set &&
                                               m->applied.value == to->want[i]
@@ -363,10 +385,10 @@ static bool is_held(const struct plan *p, enum resource r)
         return false;
 }
 
-static int say_hold(const struct plan_autoscaler *s, enum resource r, char *ret, size_t size)
+static int say_hold(const struct plan *p, const struct plan_autoscaler *s, enum resource r, char *ret, size_t size)
 {
         const struct autoscaler *of = s->of;
-        switch (s->hold) {
+        switch (hold_on(p, s, r)) {
         case AUTOSCALER_RESET:
                 return snprintf(ret, size, "%s '%.100s': somebody restored its utilization target", of->kind->word,
                                 of->name);
@@ -390,6 +412,11 @@ static int say_hold(const struct plan_autoscaler *s, enum resource r, char *ret,
         case AUTOSCALER_ASKING:
                 return snprintf(ret, size, "%s '%.100s': halflife has not checked yet whether it may write its targets",
                                 of->kind->word, of->name);
+        case AUTOSCALER_SIZED:
+                return snprintf(ret, size,
+                                "%s '%.100s' scales on %s utilization, and a VerticalPodAutoscaler sets requests that "
+                                "it counts",
+                                of->kind->word, of->name, resource_name(r));
         default:
                 return snprintf(ret, size, "%s '%.64s' scales on %s utilization", of->kind->word, of->name,
                                 resource_name(r));
@@ -404,12 +431,12 @@ void autoscaler_plan_say(const struct plan *p, char *ret, size_t size)
         *ret = '\0';
         for (enum resource r = CPU; r < RESOURCES; r++) {
                 const struct plan_autoscaler *s = p->autoscaler, *end = s + p->autoscalers;
-                while (s < end && (s->hold == AUTOSCALER_FREE || !autoscaler_concerns(s->of, r)))
+                while (s < end && (hold_on(p, s, r) == AUTOSCALER_FREE || !autoscaler_concerns(s->of, r)))
                         s++;
                 if (s == end || !is_held(p, r))
                         continue;
                 char said[256];
-                say_hold(s, r, said, sizeof said);
+                say_hold(p, s, r, said, sizeof said);
                 if (strstr(ret, said))
                         continue;
                 int n = snprintf(ret + at, size - at, "%s%s", at ? ", " : "", said);

@@ -232,9 +232,10 @@ static void resource_holders_conditions(struct plan *plan)
 {
         const struct workload *wl = plan->target->workload;
         const char *asks = pod_asks_word(wl);
-        if (wl->other_autoscaler)
-                words_of_other_autoscaler(wl->other_autoscaler,
-                                          plan_say(plan, "OtherAutoscaler", true, "VerticalPodAutoscaler")->message);
+        char words[PLAN_WORDS];
+        if (words_of_other_autoscaler(plan, words))
+                snprintf(plan_say(plan, "OtherAutoscaler", true, "VerticalPodAutoscaler")->message, PLAN_WORDS, "%s",
+                         words);
         if (asks)
                 words_of_pod(wl, plan_say(plan, "PodLevel", true, asks)->message);
 }

@@ -3,6 +3,7 @@
  */
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "plan/plan.h"
 
@@ -61,12 +62,46 @@ const char *words_of_kill(const struct plan *p, char out[static PLAN_WORDS])
 
 /* --- other autoscalers, pod-level requests --- */
 
-void words_of_other_autoscaler(const struct other_autoscaler *r, char out[static PLAN_WORDS])
+/* What the other autoscaler sets of a container; NULL: nothing, or halflife would not set it either. */
+static const char *left_of(const struct plan_container *c)
 {
-        snprintf(out, PLAN_WORDS,
-                 "VerticalPodAutoscaler '%.120s'%s%s sets these requests: halflife leaves them alone until its "
-                 "updateMode is Off or it is deleted",
-                 r->name, *r->mode ? ", updateMode " : "", r->mode);
+        const bool *left = c->facts.other_autoscaler;
+        if (!plan_counts(c) || (!left[CPU] && !left[MEMORY]))
+                return NULL;
+        return !left[MEMORY] ? "cpu" : left[CPU] ? "cpu and memory" : "memory";
+}
+
+/* "memory of 'app', cpu and memory of 'side'" */
+static void say_left(const struct plan *p, char *out, size_t size)
+{
+        static const char others[] = " and of others";
+        size_t at = 0;
+        for (int i = 0; i < p->containers; i++) {
+                const struct plan_container *c = &p->container[i];
+                char one[96];
+                if (!left_of(c))
+                        continue;
+                int n = snprintf(one, sizeof one, "%s%s of '%.63s'", at ? ", " : "", left_of(c), c->name);
+                bool fits = at + (size_t)n + sizeof others <= size;
+                snprintf(out + at, size - at, "%s", fits ? one : others);
+                if (!fits)
+                        return;
+                at += (size_t)n;
+        }
+}
+
+bool words_of_other_autoscaler(const struct plan *p, char out[static PLAN_WORDS])
+{
+        const struct other_autoscaler *r = p->target->workload->other_autoscaler;
+        char what[128] = "";
+        say_left(p, what, sizeof what);
+        if (!r || !*what)
+                return false;
+        bool all = vpa_policy_sets_all(r->policy);
+        snprintf(out, PLAN_WORDS, "VerticalPodAutoscaler '%.50s'%s%.20s sets %s: halflife leaves them alone%s", r->name,
+                 *r->mode ? ", updateMode " : "", r->mode, all ? "these requests" : what,
+                 all ? " until its updateMode is Off or it is deleted" : ", and sets the others");
+        return true;
 }
 
 const char *plan_reader(const struct plan *p, const struct plan_container *c, enum resource r)

@@ -184,5 +184,6 @@ void plan_status(const struct plan *p, struct arena *a, struct recommendation_st
         plan_status_conditions(p, a, ret);
         plan_status_quota(p, a, ret);
         plan_status_guard(p, a, ret);
+        ret->left = p->target->workload->other_autoscaler ? p->target->workload->other_autoscaler->policy : NULL;
         ret->limits = plan_limits(p, a);
 }

@@ -256,6 +256,7 @@ static void reconcile_gather(const struct cache *w, struct plan *plan, const str
 {
         const struct target *t = plan->target;
         const struct workload *wl = t->workload;
+        const struct other_autoscaler *other = wl->other_autoscaler;
         const struct pod *newest = newest_pod(t), *settled = newest_settled(plan, newest);
         int most = wl->containers + (newest ? newest->containers : t->published ? t->published->status.containers : 0);
         plan->container = arena_new(a, sizeof *plan->container * (size_t)(most + 1));
@@ -278,6 +279,7 @@ static void reconcile_gather(const struct cache *w, struct plan *plan, const str
                         resize_setting(t, c);
                 for (enum resource r = CPU; r < RESOURCES; r++) {
                         struct amount running = pc ? pod_request(pc, r) : (struct amount){0};
+                        c->facts.other_autoscaler[r] = other && vpa_policy_sets(other->policy, text_of(c->name), r);
                         c->running[r] = running.set ? running : c->facts.current[r];
                         if (writes_pods(t))
                                 c->facts.current[r] = c->running[r];
@@ -422,7 +424,6 @@ static void reconcile_judge(const struct cache *w, struct plan *plan, const stru
                                 .orphaned = plan->orphaned,
                                 .held = plan->held,
                                 .guarded = plan->guarded,
-                                .other_autoscaler = wl->other_autoscaler != NULL,
                                 .rollout_blocked = plan->blocked[0] != '\0' && !in_place(t),
                                 .canary_waits = t->waits,
                                 .window_open = !t->profile || t->profile->window_open,

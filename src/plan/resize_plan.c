@@ -118,7 +118,8 @@ static struct amount resize_target(const struct plan *p, const struct plan_conta
 {
         struct amount original = c->facts.original[r], has = pod_request(&pod->container[container], r);
         struct amount want = resize_set_for(p, c, pod, has, r);
-        if (c->role == ROLE_INIT || c->role == ROLE_INJECTED || !want.set || !has.set || !original.set)
+        bool others = c->role == ROLE_INIT || c->role == ROLE_INJECTED || c->facts.other_autoscaler[r];
+        if (others || !want.set || !has.set || !original.set)
                 return (struct amount){0};
         if (!pod->ours && has.value != original.value) {
                 *ret_other |= has.value != want.value;
@@ -159,6 +160,7 @@ struct seen {
         bool lowered; /* some request is below its original */
         bool falls;   /* some request is to be lower */
         bool kept;    /* some request is above the target, because the pod starts or is late */
+        bool left;    /* another autoscaler sets some request */
         enum startup_stage stage;
 };
 
@@ -175,6 +177,7 @@ static struct seen resize_look_at(const struct plan *p, const struct pod *pod)
                         c[i].limit[r] = pod_limit(pc, r);
                         c[i].restarts[r] = pod_container_restarts(pc, r);
                         struct amount target = of ? resize_target(p, of, pod, i, r, &seen.other) : (struct amount){0};
+                        seen.left |= of && of->facts.other_autoscaler[r];
                         if (!target.set)
                                 continue;
                         c[i].want[r] = (struct amount){true, startup_want(seen.stage, c[i].request[r].value,
@@ -232,7 +235,7 @@ static void resize_count_pod(struct plan *p, const struct plan_facts *f, const s
         }
         bool has = !writes && !(seen.verdict == RESIZE_STANDS && pod->resize == RESIZE_GOES_ON);
         s->first_behind += pod->canary && !(has && !seen.kept) && !kept->left;
-        bool forgets = seen.verdict == RESIZE_STANDS && pod->ours && !seen.lowered;
+        bool forgets = seen.verdict == RESIZE_STANDS && pod->ours && !seen.lowered && !seen.left;
         bool fused = resize_fused(p, f) && writes && seen.falls;
         bool due = !fused && (writes || forgets) && !kept->left && f->now.mono.ns >= kept->again.ns;
         bool first = starts ? !s->starts : seen.raises && !s->raises && !s->starts;
@@ -269,8 +272,7 @@ static bool is_unplaced(const struct plan *p, const struct pod *pod)
 static bool may_resize(const struct plan *p)
 {
         const struct target *t = p->target;
-        return !p->opted_out && !t->profile->spec->paused && !t->profile->error && !p->held && !p->contested &&
-               !t->workload->other_autoscaler;
+        return !p->opted_out && !t->profile->spec->paused && !t->profile->error && !p->held && !p->contested;
 }
 
 /* May the running pods follow a change? Only where halflife may start one at all, or takes one back. */

@@ -117,6 +117,7 @@ void snapshot_add_other_autoscalers(const struct cache *w, struct snapshot *v)
                         .group = snapshot_name(v, r->target_group),
                         .kind = snapshot_name(v, r->target_kind),
                         .name = arena_text(&v->arena, text_of(r->target_name)),
+                        .left = snapshot_vpa_policy(v, r->policy),
                 };
 }
 
@@ -216,6 +217,7 @@ void snapshot_row_fill(struct snapshot *v, const struct recommendation_status *s
         memcpy(to->saving, s->saving, sizeof to->saving);
         to->so_far = row_so_far(v, s);
         to->limits = row_limits(v, s, gone);
+        to->left = snapshot_vpa_policy(v, s->left);
         to->quota = row_quota(v, s);
         to->containers = s->containers;
         to->container = row_containers(v, s, gone);
@@ -242,8 +244,8 @@ static const struct snapshot_profile *snapshot_profile_of(const struct cache *w,
 
 /* The autoscalers of a workload, including those that its Recommendation does not reflect yet. */
 struct scaled {
-        bool other_autoscaler; /* a VerticalPodAutoscaler sets the workload's requests */
-        bool on[RESOURCES];    /* an autoscaler scales by utilization of the resource */
+        const struct other_autoscaler *other; /* the VerticalPodAutoscaler that sets its requests; NULL: none */
+        bool on[RESOURCES];                   /* an autoscaler scales by utilization of the resource */
         bool stuck[RESOURCES]; /* an autoscaler concerns the resource, and its targets cannot be retuned */
 };
 
@@ -263,8 +265,11 @@ static void scaled_read(const struct cache *w, struct arena *a, struct map *ret)
 {
         const struct autoscaler *h;
         const struct other_autoscaler *v;
-        for (size_t at = 0; (v = map_each(&w->other_autoscalers, &at));)
-                scaled_get(ret, a, v->ns, v->target_group, v->target_kind, v->target_name)->other_autoscaler = true;
+        for (size_t at = 0; (v = map_each(&w->other_autoscalers, &at));) {
+                struct scaled *to = scaled_get(ret, a, v->ns, v->target_group, v->target_kind, v->target_name);
+                if (!to->other || other_autoscaler_wins(v, to->other))
+                        to->other = v;
+        }
         for (size_t at = 0; (h = map_each(&w->autoscalers, &at));) {
                 if (autoscaler_spoken_for(w, h))
                         continue;
@@ -279,6 +284,16 @@ static void scaled_read(const struct cache *w, struct arena *a, struct map *ret)
 static bool snapshot_keeps(const struct snapshot_target *t, const struct scaled *s, enum resource r)
 {
         return t->profile && t->profile->spec->apply.hpa == HPA_RETUNE ? s->stuck[r] : s->on[r];
+}
+
+/* Where the Recommendation does not reflect the VPA as it is by now, or reflects another, every request is left. */
+static void snapshot_leave(struct snapshot *v, const struct other_autoscaler *other, struct snapshot_target *to)
+{
+        if (!to->decision.other_autoscaler)
+                to->left = snapshot_vpa_policy(v, other->policy);
+        else if (!vpa_policy_equal(to->left, other->policy))
+                to->left = NULL;
+        to->decision.other_autoscaler = true;
 }
 
 static void show_recommendation(const struct cache *w, const struct published *p, const struct map *scaled,
@@ -304,7 +319,8 @@ static void show_recommendation(const struct cache *w, const struct published *p
         if (scaled->count) {
                 AUTO(mem_free) char *key = target_key_new(ns, group, text_of(p->target_kind), text_of(p->target_name));
                 const struct scaled *by = map_get(scaled, text_of(key));
-                to->decision.other_autoscaler |= by && by->other_autoscaler;
+                if (by && by->other)
+                        snapshot_leave(v, by->other, to);
                 for (enum resource r = CPU; by && r < RESOURCES; r++)
                         to->hpa_holds[r] |= snapshot_keeps(to, by, r);
         }

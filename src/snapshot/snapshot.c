@@ -116,6 +116,11 @@ const struct snapshot_condition *snapshot_conditions(struct snapshot *v, const s
         return copy;
 }
 
+const struct vpa_policy *snapshot_vpa_policy(struct snapshot *v, const struct vpa_policy *p)
+{
+        return p ? vpa_policy_copy(p, arena_new(&v->arena, vpa_policy_size(p))) : NULL;
+}
+
 const char *snapshot_labels(struct snapshot *v, const struct label_pair *label, size_t labels, uint32_t *ret_size)
 {
         size_t size = 0;

@@ -23,6 +23,12 @@
             "{targetRef: "                                                                                             \
             "{apiVersion: apps/v1, kind: Deployment, name: web}, updatePolicy: {updateMode: " mode "}}}")
 
+#define VPA_POLICY(list)                                                                                               \
+        MERGE("verticalpodautoscalers/sizer", "{spec: {resourcePolicy: {containerPolicies: [" list "]}}}")
+#define BOTH_MANAGED                                                                                                   \
+        TEAM("{resources: {memory: {enabled: true}}, apply: {mode: Rollout, minHistory: 2s, maxDecreasePercent: 90, "  \
+             "cooldown: 0s}}")
+
 static struct story stories[] = {
         STORY("opted-out-workload", AT_ONCE(""), WEB(LIMITED),
               MERGE("deployments/web", "{metadata: {annotations: {halflife.dev/apply: Never}}}"), HELD("OptedOut"),
@@ -193,6 +199,30 @@ static struct story stories[] = {
               EXPECT(REC, "status.conditions[OtherAutoscaler].status", "True"), CYCLES(2),
               CHECK("deployments/web", CPU_REQUEST, "285m"), DELETE("verticalpodautoscalers/sizer"),
               EXPECT(REC, "status.conditions[OtherAutoscaler]", "-")),
+        STORY("vpa-on-memory", BOTH_MANAGED, VPA("Auto"),
+              VPA_POLICY("{containerName: '*', controlledResources: [memory]}"), WEB(LIMITED),
+              EXPECT("deployments/web", APP_REQUESTS, "{\"cpu\":\"285m\",\"memory\":\"1Gi\"}"),
+              EXPECT(REC, "status.containers[app].memory.reason", "OtherAutoscaler"),
+              CHECK(REC, "status.conditions[OtherAutoscaler].message",
+                    "VerticalPodAutoscaler 'sizer', updateMode Auto sets memory of 'app': halflife leaves them alone, "
+                    "and sets the others"),
+              EXPECT(REC, "status.conditions[Applied].reason", "OtherAutoscaler"), CYCLES(2),
+              CHECK("deployments/web", "metadata.generation", "2"), VPA_POLICY("{containerName: app, mode: 'Off'}"),
+              EXPECT("deployments/web", APP_REQUESTS, "{\"cpu\":\"285m\",\"memory\":\"364Mi\"}"),
+              EXPECT(REC, "status.conditions[OtherAutoscaler]", "-")),
+        STORY("vpa-on-one-container", BOTH_MANAGED, VPA("Recreate"),
+              VPA_POLICY("{containerName: '*', mode: 'Off'}, {containerName: side, controlledValues: RequestsOnly}"),
+              WEB("[{name: app, resources: {requests: {cpu: '1', memory: 1Gi}}}, {name: side, resources: {requests: "
+                  "{cpu: '1', memory: 1Gi}}}]"),
+              EXPECT("deployments/web", APP_REQUESTS, "{\"cpu\":\"285m\",\"memory\":\"364Mi\"}"), CYCLES(2),
+              CHECK("deployments/web", "spec.template.spec.containers[side].resources.requests",
+                    "{\"cpu\":\"1\",\"memory\":\"1Gi\"}"),
+              CHECK(REC, "status.containers[side].cpu.reason", "OtherAutoscaler"),
+              CHECK(REC, "status.containers[app].cpu.reason", "Lowered"),
+              CHECK(REC, "status.conditions[OtherAutoscaler].message", "~sets cpu and memory of 'side':")),
+        STORY("vpa-all-off", AT_ONCE(""), VPA("Auto"), VPA_POLICY("{containerName: '*', mode: 'Off'}"), WEB(LIMITED),
+              LOWERED, EXPECT(REC, "status.containers[app].cpu.reason", "Lowered"),
+              CHECK(REC, "status.conditions[OtherAutoscaler]", "-")),
         STORY("hpa-on-average-value", AT_ONCE(""),
               PUT("{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {name: web}, spec: "
                   "{scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}, maxReplicas: 4, metrics: "

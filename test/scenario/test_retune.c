@@ -34,6 +34,10 @@
                 EXPECT(REC, "status.conditions[Applied].message", message), CYCLES(2),                                 \
                 CHECK("deployments/web", CPU_REQUEST, "1"), CHECK(HPA_PATH, ORIGINAL_NOTE, "-")
 
+#define VPA(policies)                                                                                                  \
+        PUT("{apiVersion: autoscaling.k8s.io/v1, kind: VerticalPodAutoscaler, metadata: {name: sizer}, spec: "         \
+            "{targetRef: {apiVersion: apps/v1, kind: Deployment, name: web}, resourcePolicy: {containerPolicies: "     \
+            "[" policies "]}}}")
 #define SCALED_OBJECT(triggers)                                                                                        \
         PUT("{apiVersion: keda.sh/v1alpha1, kind: ScaledObject, metadata: {name: web}, spec: {scaleTargetRef: {name: " \
             "web}, maxReplicaCount: 9, triggers: [" triggers "]}}")
@@ -141,14 +145,29 @@ static struct story stories[] = {
         STORY("on-average-value", RETUNE,
               HPA_OF("", "{type: Resource, resource: {name: cpu, target: {type: AverageValue, averageValue: 500m}}}"),
               WEB(LIMITED), LOWERED, CYCLES(1), CHECK(HPA_PATH, ORIGINAL_NOTE, "-")),
+        STORY("vpa-of-memory", RETUNE, VPA("{containerName: '*', controlledResources: [memory]}"), HPA, WEB(LIMITED),
+              LOWERED, RETUNED),
+        STORY("vpa-of-what-it-counts", RETUNE,
+              VPA("{containerName: '*', mode: 'Off'}, {containerName: side, controlledResources: [cpu]}"), HPA,
+              WEB("[{name: app, resources: {requests: {cpu: '1'}}}, {name: side, resources: {requests: {cpu: '1'}}}]"),
+              HOLDS("~HPA 'web' scales on cpu utilization, and a VerticalPodAutoscaler sets requests that it counts"),
+              CHECK(REC, "status.containers[side].cpu.reason", "OtherAutoscaler"), CHECK(HPA_PATH, VALUE, "70")),
+        STORY("vpa-of-another-container", RETUNE,
+              VPA("{containerName: '*', mode: 'Off'}, {containerName: side, controlledResources: [cpu]}"),
+              HPA_OF("", "{type: ContainerResource, containerResource: {name: cpu, container: app, target: {type: "
+                         "Utilization, averageUtilization: 60}}}"),
+              WEB("[{name: app, resources: {requests: {cpu: '1'}}}, {name: side, resources: {requests: {cpu: '1'}}}]"),
+              LOWERED, EXPECT(HPA_PATH, "spec.metrics[0].containerResource.target.averageUtilization", "211"),
+              CHECK("deployments/web", "spec.template.spec.containers[side].resources.requests.cpu", "1")),
         STORY("profile-goes", RETUNE, HPA, WEB(LIMITED), LOWERED, RETUNED,
               MERGE("profiles/team", "{spec: {apply: {mode: Recommend}}}"),
               EXPECT(REC, "status.conditions[Applied].reason", "Orphaned"), CYCLES(2), CHECK(HPA_PATH, VALUE, "246"),
               MERGE("deployments/web", "{spec: {template: {spec: {containers: " LIMITED "}}}}"), AS_ITS_OWNERS),
 };
 
-static void install_keda(struct fake *f)
+static void install_kinds(struct fake *f)
 {
+        story_define_kind(f, "autoscaling.k8s.io", "VerticalPodAutoscaler");
         fake_put(f, "kubectl-create",
                  "{\"apiVersion\":\"apiextensions.k8s.io/"
                  "v1\",\"kind\":\"CustomResourceDefinition\",\"metadata\":{\"name\":"
@@ -251,6 +270,6 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {cmocka_unit_test(test_follows_pods_at_once),
                                            cmocka_unit_test(test_follows_what_was_resized)};
-        int failed = stories_main("retune", stories, sizeof stories / sizeof stories[0], NULL, install_keda);
+        int failed = stories_main("retune", stories, sizeof stories / sizeof stories[0], NULL, install_kinds);
         return failed ? failed : cmocka_run_group_tests_name("retune, between cycles", tests, NULL, NULL);
 }

@@ -93,6 +93,7 @@ var scenarios = []stage.Scenario{
 	{Name: "hpa-contested", Needs: stage.Learner, Run: hpaContested},
 	{Name: "hpa-retune-in-place", Needs: stage.Learner, Run: hpaRetuneInPlace},
 	{Name: "vpa-auto", Needs: stage.Learner, Run: vpaAuto},
+	{Name: "vpa-part", Needs: stage.Learner, Run: vpaPart},
 	{Name: "rollout", Needs: stage.Learner, Run: rollout},
 	{Name: "owner-deployment", Needs: stage.Learner, Run: func(t *stage.T) { owner(t, "Deployment") }},
 	{Name: "owner-statefulset", Needs: stage.Learner, Run: func(t *stage.T) { owner(t, "StatefulSet") }},

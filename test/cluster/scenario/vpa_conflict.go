@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"fmt"
+	"strings"
 
 	"halflife.dev/cluster/kube"
 	"halflife.dev/cluster/stage"
@@ -47,6 +48,39 @@ func vpaAuto(t *stage.T) {
 		}
 		return nil
 	})
+}
+
+// A VPA whose policies set memory alone, and nothing of another container: that is left to it, the rest is lowered. The
+// API server takes the list of it in the status.
+func vpaPart(t *stage.T) {
+	t.Namespace()
+	t.InstallVPA()
+	vpa := t.NewVPA("sizer", "web", "Auto")
+	vpa["spec"].(stage.M)["resourcePolicy"] = stage.M{"containerPolicies": stage.L{
+		stage.M{"containerName": "*", "controlledResources": stage.L{"memory"}, "controlledValues": "RequestsOnly"},
+		stage.M{"containerName": "side", "mode": "Off"}}}
+	t.Apply(vpa)
+	side := stage.App()
+	side.Name = "side"
+	t.Apply(t.NewDeployment("web", 2, stage.App(), side))
+	t.Profile(stage.QuickProfile("Rollout"))
+	cpu, memory := stage.Targets()
+	for _, want := range []struct{ container, resource, value string }{
+		{"app", "cpu", cpu}, {"app", "memory", "1Gi"}, {"side", "cpu", cpu}, {"side", "memory", memory}} {
+		t.Eventually("what is left to the VPA stays, the rest is lowered", stage.Soon, func() error {
+			return t.PodsAsk("web", want.container, want.resource, want.value, 2)
+		})
+	}
+	t.RecWhen("deployment-web", "the part is named, for people and for programs", stage.Soon, func(r kube.Object) error {
+		if got := r.Named("app", "status", "containers").Text("memory", "reason"); got != "OtherAutoscaler" {
+			return fmt.Errorf("reason of memory is '%s'", got)
+		}
+		if got := fmt.Sprint(r.At("status", "decision", "otherAutoscaler")); !strings.Contains(got, "side") {
+			return fmt.Errorf("the decision has %s", got)
+		}
+		return stage.CheckCondition(r, "OtherAutoscaler", "True", "sets memory of 'app': halflife leaves them alone, and sets the others")
+	})
+	t.CheckGeneration("deployments", "web", 2)
 }
 
 // At a deploy, the first one as well, a workload that a VPA sizes gets its owner's values, by render and at admission.

@@ -176,37 +176,57 @@ static void test_rows(void **state)
         }
 }
 
-/* What a VPA sizes by now is not followed, though it was set before. */
+/* What a VPA sizes by now is not followed, though it was set before; what it leaves goes on. */
 static void test_beside_a_vpa(void **state)
 {
         (void)state;
-        static const struct row behind = {"beside a VPA", SET,   "1",   "2",   "",        "",           "",
-                                          false,          false, false, false, "Waiting", "1 of 2 pods"};
-        struct cache w;
-        struct arena a = {0};
-        struct plan plan;
-        struct err err = {0};
-        make_world(&w, &behind);
-        assert_int_equal(
-                other_autoscaler_upsert(&w,
-                                        TEXT("{\"metadata\":{\"namespace\":\"web\",\"name\":\"sizer\"},\"spec\":{"
-                                             "\"targetRef\":{\"apiVersion\":\"apps/v1\",\"kind\":\"StatefulSet\","
-                                             "\"name\":\"db\"}}}"),
-                                        1, &err),
-                0);
-        cache_relink(&w, now_of());
-        struct target *t = target_get(&w, TEXT("web"), TEXT("apps"), TEXT("StatefulSet"), TEXT("db"));
-        t->profile->window_open = true;
-        learn(t);
-        t->apply_state.changed_ms = set_ms;
-        target_set_applied(&w, t, mem_string(SET), true);
-        struct plan_facts facts = {.now = now_of(), .interval_ms = 1000};
-        plan_judge(&w, t, &facts, &a, &plan);
-        plan_finish(&w, &facts, &a, &plan);
-        check(&behind, &plan);
-        assert_non_null(plan_condition(&plan, "OtherAutoscaler"));
-        arena_release(&a);
-        cache_release(&w);
+#define BEHIND(what, next, reason, says)                                                                               \
+        {                                                                                                              \
+                what, SET, "1", "2", "", "", "", false, false, false, next, reason, says                               \
+        }
+        static const struct {
+                struct row row;
+                const char *policy;
+                bool named;
+        } beside[] = {
+                {BEHIND("beside a VPA", false, "UpToDate", ""), "", true},
+                {BEHIND("beside a VPA of CPU", false, "UpToDate", ""), "\"controlledResources\":[\"cpu\"]", true},
+                {BEHIND("beside a VPA of memory", true, "Resizing", "10 at once"),
+                 "\"controlledResources\":[\"memory\"]", true},
+                {BEHIND("beside a VPA that is Off", true, "Resizing", "10 at once"), "\"mode\":\"Off\"", false},
+                {{"its record stays beside a VPA", "[]", "1", "2", NOTES("285m"), "", "", false, false, false, false,
+                  "OtherAutoscaler", ""},
+                 "\"controlledResources\":[\"cpu\"]",
+                 true},
+        };
+        for (size_t i = 0; i < sizeof beside / sizeof beside[0]; i++) {
+                const struct row *row = &beside[i].row;
+                struct cache w;
+                struct arena a = {0};
+                struct plan plan;
+                struct err err = {0};
+                AUTO(mem_free)
+                char *vpa =
+                        mem_printf("{\"metadata\":{\"namespace\":\"web\",\"name\":\"sizer\"},\"spec\":{\"targetRef\":{"
+                                   "\"apiVersion\":\"apps/v1\",\"kind\":\"StatefulSet\",\"name\":\"db\"},"
+                                   "\"resourcePolicy\":{\"containerPolicies\":[{\"containerName\":\"app\"%s%s}]}}}",
+                                   *beside[i].policy ? "," : "", beside[i].policy);
+                make_world(&w, row);
+                assert_int_equal(other_autoscaler_upsert(&w, text_of(vpa), 1, &err), 0);
+                cache_relink(&w, now_of());
+                struct target *t = target_get(&w, TEXT("web"), TEXT("apps"), TEXT("StatefulSet"), TEXT("db"));
+                t->profile->window_open = true;
+                learn(t);
+                t->apply_state.changed_ms = set_ms;
+                target_set_applied(&w, t, mem_string(row->set), true);
+                struct plan_facts facts = {.now = now_of(), .interval_ms = 1000};
+                plan_judge(&w, t, &facts, &a, &plan);
+                plan_finish(&w, &facts, &a, &plan);
+                check(row, &plan);
+                assert_int_equal(plan_condition(&plan, "OtherAutoscaler") != NULL, beside[i].named);
+                arena_release(&a);
+                cache_release(&w);
+        }
 }
 
 static void test_settings_are_read(void **state)

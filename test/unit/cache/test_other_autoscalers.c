@@ -18,6 +18,14 @@
 #define MODE(m)          ",\"updatePolicy\":{\"updateMode\":\"" m "\"}"
 #define OF(name, policy) VPA(name, "apps/v1", "Deployment", "web", policy)
 
+#define OF_AGE(name, at)                                                                                               \
+        "{\"metadata\":{\"namespace\":\"web\",\"creationTimestamp\":\"" at "\",\"name\":\"" name                       \
+        "\"},\"spec\":{\"targetRef\":{\"apiVersion\":\"apps/v1\",\"kind\":\"Deployment\",\"name\":\"web\"}}}"
+#define POLICY(container, more)                                                                                        \
+        ",\"resourcePolicy\":{\"containerPolicies\":[{\"containerName\":\"" container "\"," more "}]}"
+#define NOTHING              POLICY("*", "\"mode\":\"Off\"")
+#define MEMORY_OF(container) POLICY(container, "\"controlledResources\":[\"memory\"]")
+
 enum what { PUT, OUT, SWEEP };
 static const struct {
         enum what what;
@@ -33,6 +41,13 @@ static const struct {
         {PUT, 1, OF("c", MODE("Auto")), "b", "b", ""},
         {PUT, 1, OF("a", MODE("Recreate")), "a", "a", ""},
         {OUT, 0, OF("a", ""), "b", "b", ""},
+        /* the older one before it, as for the VPA's own components */
+        {PUT, 1, OF_AGE("z", "2024-01-01T00:00:00Z"), "b", "b", ""},
+        {PUT, 1, OF_AGE("b", "2024-06-01T00:00:00Z"), "c", "c", ""},
+        {PUT, 1, OF_AGE("c", "2024-03-01T00:00:00Z"), "z", "z", ""},
+        {OUT, 0, OF("z", ""), "c", "c", ""},
+        /* one whose policies set nothing */
+        {PUT, 1, OF("c", NOTHING), "b", "b", ""},
         {SWEEP, 2, NULL, "", "", ""},
         /* another group, kind, name, namespace: another one */
         {PUT, 1, VPA("d", "apps.kruise.io/v1", "Deployment", "web", ""), "", "", ""},
@@ -172,6 +187,14 @@ static void its_status_changes_nothing(void **state)
         assert_false(w.changed);
         assert_int_equal(other_autoscaler_upsert(&w, TEXT(OF("a", MODE("Off"))), 1, &err), 0);
         assert_true(w.changed);
+        static const char *const says[] = {OF("a", ""), OF("a", MEMORY_OF("*")), OF("a", MEMORY_OF("app")),
+                                           OF("a", MEMORY_OF("log")), OF("a", NOTHING)};
+        for (size_t i = 0; i < sizeof says / sizeof says[0]; i++)
+                for (int again = 0; again < 2; again++) {
+                        w.changed = false;
+                        assert_int_equal(other_autoscaler_upsert(&w, text_of(says[i]), 1, &err), 0);
+                        assert_int_equal(w.changed, !again);
+                }
         cache_release(&w);
 }
 

@@ -73,6 +73,34 @@ static void expect_deploy(const char *row, const struct deploy_advice *d, enum r
                          reason_name(d->reason[r]));
 }
 
+/* A VPA that sets one request of one container holds that alone, now and at a deploy. */
+static void test_a_part_is_left_to_a_vpa(void **state)
+{
+        (void)state;
+        for (int i = 0; i < 2; i++)
+                for (enum resource of = CPU; of < RESOURCES; of++) {
+                        struct scene s;
+                        struct deploy_advice deploy[2];
+                        scene_init(&s);
+                        s.c[i].other_autoscaler[of] = true;
+                        assert_true(judge(&s));
+                        for (int k = 0; k < 2; k++)
+                                for (enum resource r = CPU; r < RESOURCES; r++) {
+                                        bool left = k == i && r == of;
+                                        if ((s.advice[k].reason[r] == REASON_OTHER_AUTOSCALER) != left ||
+                                            (s.advice[k].gate[r].hold != REASON_NONE) != left)
+                                                fail_msg("container %d %s: '%s'", k, resource_name(r),
+                                                         reason_name(s.advice[k].reason[r]));
+                                }
+                        scene_init_deploy(&s);
+                        s.c[i].other_autoscaler[of] = true;
+                        assert_true(decide_deploy(&s.facts, s.c, 2, deploy));
+                        for (int k = 0; k < 2; k++)
+                                for (enum resource r = CPU; r < RESOURCES; r++)
+                                        assert_int_equal(deploy[k].ours[r], k != i || r != of);
+                }
+}
+
 static void test_all_is_lowered(void **state)
 {
         (void)state;
@@ -733,6 +761,7 @@ static void test_deploy_without_original(void **state)
 int main(void)
 {
         static const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_a_part_is_left_to_a_vpa),
                 cmocka_unit_test(test_all_is_lowered),
                 cmocka_unit_test(test_each_judged_by_its_own_facts),
                 cmocka_unit_test(test_reasons_shown),

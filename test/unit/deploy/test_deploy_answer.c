@@ -35,6 +35,9 @@ struct scene {
         struct deploy_answer got;
 };
 
+/* What a VPA sets. */
+static const struct vpa_policy for_cpu = {.rest = {true, false}}, for_memory = {.rest = {false, true}};
+
 static void scene_init(struct scene *s)
 {
         memset(s, 0, sizeof *s);
@@ -75,7 +78,7 @@ static void scene_init(struct scene *s)
                                              .container = &s->known};
         s->ns = (struct snapshot_ns){.name = "shop", .labels = ""};
         s->hpa = (struct snapshot_hpa){"shop", "apps", "Deployment", "web", {true, false}, false};
-        s->other_autoscaler = (struct snapshot_other_autoscaler){"shop", "apps", "Deployment", "new"};
+        s->other_autoscaler = (struct snapshot_other_autoscaler){"shop", "apps", "Deployment", "new", NULL};
         s->container = (struct deploy_container){.name = TEXT("app"), .request = {YES(2000), YES(4096 * MI)}};
         s->subject = (struct deploy_subject){.ns = TEXT("shop"),
                                              .group = TEXT("apps"),
@@ -136,6 +139,10 @@ enum {
         NEVER_ALL,
         RIVAL,
         OTHER_AUTOSCALER_BESIDE,
+        RIVAL_FOR_MEMORY,
+        RIVAL_FOR_CPU,
+        OTHER_AUTOSCALER_BESIDE_FOR_MEMORY,
+        OTHER_AUTOSCALER_OF_UNKNOWN_FOR_MEMORY,
         OTHER_AUTOSCALER_OF_UNKNOWN,
         OTHER_AUTOSCALER_OF_ANOTHER,
         RANGE_DEFAULT,
@@ -201,6 +208,10 @@ static void test_each_fact_counts(void **state)
                 {NEVER_ALL, 2000, REASON_OPTED_OUT},
                 {RIVAL, 2000, REASON_OTHER_AUTOSCALER},
                 {OTHER_AUTOSCALER_BESIDE, 2000, REASON_OTHER_AUTOSCALER},
+                {RIVAL_FOR_MEMORY, 440, REASON_LOWERED},
+                {RIVAL_FOR_CPU, 2000, REASON_OTHER_AUTOSCALER},
+                {OTHER_AUTOSCALER_BESIDE_FOR_MEMORY, 440, REASON_LOWERED},
+                {OTHER_AUTOSCALER_OF_UNKNOWN_FOR_MEMORY, 1000, REASON_STATIC},
                 {OTHER_AUTOSCALER_OF_UNKNOWN, 2000, REASON_OTHER_AUTOSCALER},
                 {OTHER_AUTOSCALER_OF_ANOTHER, 1000, REASON_STATIC},
                 {RANGE_DEFAULT, 440, REASON_LOWERED},
@@ -361,6 +372,20 @@ static void test_each_fact_counts(void **state)
                         break;
                 case RIVAL:
                         s.target.decision.other_autoscaler = true;
+                        break;
+                case RIVAL_FOR_MEMORY:
+                case RIVAL_FOR_CPU:
+                        s.target.decision.other_autoscaler = true;
+                        s.target.left = row[i].what == RIVAL_FOR_CPU ? &for_cpu : &for_memory;
+                        break;
+                case OTHER_AUTOSCALER_BESIDE_FOR_MEMORY:
+                        s.subject.other_autoscaler = true;
+                        s.subject.left = &for_memory;
+                        break;
+                case OTHER_AUTOSCALER_OF_UNKNOWN_FOR_MEMORY:
+                        s.other_autoscaler.left = &for_memory;
+                        s.view->other_autoscaler = &s.other_autoscaler, s.view->other_autoscalers = 1;
+                        s.subject.name = TEXT("new");
                         break;
                 case OTHER_AUTOSCALER_OF_UNKNOWN:
                 case OTHER_AUTOSCALER_OF_ANOTHER:

@@ -171,6 +171,11 @@ static void rendered_release(struct rendered *r)
         "apiVersion: autoscaling.k8s.io/v1\nkind: VerticalPodAutoscaler\nspec:\n  targetRef: {apiVersion: apps/v1, "   \
         "kind: "                                                                                                       \
         "Deployment, name: web}\n  updatePolicy: {updateMode: " mode "}\n"
+#define LEFT(container, of) "  resourcePolicy:\n    containerPolicies:\n" LEFT_TOO(container, of)
+#define LEFT_TOO(container, of)                                                                                        \
+        "    - containerName: " container "\n      controlledResources: [" of                                          \
+        "]\n      controlledValues: RequestsOnly\n"
+#define ALL_OFF   "  resourcePolicy: {containerPolicies: [{containerName: '*', mode: 'Off'}]}\n"
 #define HPA(more) "apiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata: {name: h}\nspec:\n" more "\n"
 #define REF(name) "  scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: " name "}\n"
 #define RUNS_WEB                                                                                                       \
@@ -337,6 +342,18 @@ static const struct {
          PLAIN("Deployment", "web", "2") "      resources: {limits: {cpu: 3, memory: 1Gi}}\n",
          LOWERED("Deployment", "web", "2", "440m") "      resources: {limits: {cpu: 3, memory: 1Gi}}\n", NULL},
         {"a VPA beside it", ON_DEPLOY_POD, VPA("Auto") "---\n" WEB, NULL, "OtherAutoscaler"},
+        {"a VPA of its memory", ON_DEPLOY_POD,
+         VPA("Auto") LEFT("app", "memory") "---\n" PLAIN("Deployment", "web", "2"),
+         VPA("Auto") LEFT("app", "memory") "---\n" LOWERED("Deployment", "web", "2", "440m"), NULL},
+        {"a VPA of its CPU", ON_DEPLOY_POD, VPA("Auto") LEFT("'*'", "cpu") "---\n" WEB, NULL, "OtherAutoscaler"},
+        {"a VPA of another container's CPU", ON_DEPLOY_POD,
+         VPA("Auto") LEFT("'*'", "") LEFT_TOO("log", "cpu") "---\n" PLAIN("Deployment", "web", "2"),
+         VPA("Auto") LEFT("'*'", "") LEFT_TOO("log", "cpu") "---\n" LOWERED("Deployment", "web", "2", "440m"), NULL},
+        {"a VPA whose policies are Off", ON_DEPLOY_POD, VPA("Auto") ALL_OFF "---\n" PLAIN("Deployment", "web", "2"),
+         VPA("Auto") ALL_OFF "---\n" LOWERED("Deployment", "web", "2", "440m"), NULL},
+        {"two VPAs, nobody knows which counts", ON_DEPLOY_POD,
+         VPA("Auto") LEFT("app", "memory") "---\n" VPA("Auto") LEFT("app", "memory") "---\n" WEB, NULL,
+         "OtherAutoscaler"},
         {"a VPA without a mode", ON_DEPLOY_POD,
          "apiVersion: autoscaling.k8s.io/v1\nkind: VerticalPodAutoscaler\nspec:\n  targetRef: {apiVersion: apps/v1, "
          "kind: "

@@ -105,6 +105,43 @@ static void test_facts_beside_conditions(void **state)
         arena_release(&arena);
 }
 
+/* What a VPA sets comes back as it was written. Without a list it sets every request, as before there was one. */
+static void test_what_is_left_comes_back(void **state)
+{
+        (void)state;
+        struct recommendation_status s = {.state = STATE_READY, .decision = {.other_autoscaler = true}};
+        uint64_t all = recommendation_status_digest(&s);
+        static const bool none[RESOURCES] = {false, false}, cpu[RESOURCES] = {true, false};
+        struct vpa_policy *left = arena_new(&arena, sizeof *left + 2 * sizeof left->row[0]);
+        vpa_policy_begin(left);
+        vpa_policy_add(left, TEXT("*"), none);
+        vpa_policy_add(left, TEXT("app"), cpu);
+        s.left = left;
+        uint64_t part = recommendation_status_digest(&s);
+        assert_true(part != all);
+        struct buf b;
+        struct writer w = {.b = &b};
+        buf_init(&b, 4096);
+        writer_open(&w, NULL, '{');
+        recommendation_status_write(&w, &s);
+        writer_close(&w, '}');
+        assert_non_null(strstr(b.data, "\"otherAutoscaler\":[{\"container\":\"*\",\"resources\":[]},{\"container\":"
+                                       "\"app\",\"resources\":[\"cpu\"]}]"));
+        struct recommendation_status back = read_status(b.data, DIMENSION_WORKLOAD);
+        assert_true(vpa_policy_equal(left, back.left));
+        assert_int_equal(recommendation_status_digest(&back), part);
+        left->row[0].sets[MEMORY] = true;
+        assert_true(recommendation_status_digest(&s) != part);
+        buf_release(&b);
+        static const char *const whole[] = {"", ",\"otherAutoscaler\":[]", ",\"otherAutoscaler\":7"};
+        for (size_t i = 0; i < sizeof whole / sizeof whole[0]; i++) {
+                AUTO(mem_free)
+                char *json = mem_printf("{\"decision\":{\"facts\":[\"OtherAutoscaler\"]%s}}", whole[i]);
+                assert_null(read_status(json, DIMENSION_WORKLOAD).left);
+        }
+        arena_release(&arena);
+}
+
 #define CONTAINERS(limits) "{\"containers\":[{\"name\":\"log\"},{\"name\":\"app\"," limits "}]}"
 #define LIMITS(advice)     CONTAINERS("\"limits\":{\"memory\":" advice "}")
 
@@ -250,6 +287,7 @@ int main(void)
                 cmocka_unit_test(test_facts_come_back),
                 cmocka_unit_test(test_facts_of_the_version_before),
                 cmocka_unit_test(test_facts_beside_conditions),
+                cmocka_unit_test(test_what_is_left_comes_back),
                 cmocka_unit_test(test_limits_come_back),
                 cmocka_unit_test(test_more_comes_back),
                 cmocka_unit_test(test_other_limits),

@@ -1,4 +1,5 @@
-/* Condition OutOfMemory: which kill it is about, and how long a limit is said to be too low. */
+/* Messages of conditions. OutOfMemory: which kill it is about, and how long a limit is said to be too low.
+ * OtherAutoscaler: what is left to a VPA. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -100,11 +101,68 @@ static void test_an_ignored_container_has_none(void **state)
         mem_free(harms);
 }
 
+#define LONG_NAME "a23456789b23456789c23456789d23456789e23456789f23456789g23456789"
+
+/* Condition OtherAutoscaler names what is left, as far as there is room. */
+static void test_what_is_left_to_a_vpa_is_named(void **state)
+{
+        (void)state;
+        static const struct {
+                const char *name[3];
+                bool left[3][RESOURCES];
+                enum container_role role; /* of the last */
+                bool partly;
+                const char *says; /* NULL: there is no such condition */
+        } row[] = {
+                {{"app", "side"},
+                 {{true, true}, {true, true}},
+                 ROLE_MAIN,
+                 false,
+                 "sets these requests: halflife leaves them alone until its updateMode is Off or it is deleted"},
+                {{"app", "side"},
+                 {{false, true}, {false, true}},
+                 ROLE_MAIN,
+                 true,
+                 "'sizer', updateMode Auto sets memory of 'app', memory of 'side': halflife leaves them alone, and "
+                 "sets the others"},
+                {{"app", "side"}, {{false, false}, {true, false}}, ROLE_SIDECAR, true, " sets cpu of 'side': "},
+                {{"app", "side"}, {{true, true}, {true, false}}, ROLE_INIT, true, " sets cpu and memory of 'app': "},
+                {{"app", "side"}, {{false, false}, {true, false}}, ROLE_INIT, true, NULL},
+                {{"app"}, {{false, false}}, ROLE_MAIN, true, NULL},
+                {{LONG_NAME, "side", LONG_NAME},
+                 {{true, true}, {true, true}, {true, true}},
+                 ROLE_MAIN,
+                 true,
+                 " sets cpu and memory of '" LONG_NAME "', cpu and memory of 'side' and of others: "},
+        };
+        for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+                struct vpa_policy part = {.rows = 0};
+                struct other_autoscaler vpa = {.name = "sizer", .mode = "Auto", .policy = row[i].partly ? &part : NULL};
+                struct workload wl = {.other_autoscaler = &vpa};
+                struct target t = {.workload = &wl};
+                struct plan_container c[3] = {{0}};
+                struct plan p = {.target = &t, .container = c};
+                char words[PLAN_WORDS] = "";
+                for (; p.containers < 3 && row[i].name[p.containers]; p.containers++) {
+                        c[p.containers].name = row[i].name[p.containers];
+                        memcpy(c[p.containers].facts.other_autoscaler, row[i].left[p.containers],
+                               sizeof c->facts.other_autoscaler);
+                }
+                c[p.containers - 1].role = row[i].role;
+                bool said = words_of_other_autoscaler(&p, words);
+                if (said != (row[i].says != NULL) || (said && !strstr(words, row[i].says)))
+                        fail_msg("row %zu: %s", i, words);
+                wl.other_autoscaler = NULL;
+                assert_false(words_of_other_autoscaler(&p, words) && row[i].says);
+        }
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_a_limit_is_too_low_until_it_is_raised),
                 cmocka_unit_test(test_an_ignored_container_has_none),
+                cmocka_unit_test(test_what_is_left_to_a_vpa_is_named),
         };
         return cmocka_run_group_tests_name("hold_messages", tests, NULL, NULL);
 }

@@ -47,16 +47,17 @@ static void put_profile(struct cache *w, const char *spec)
         assert_int_equal(profile_upsert(w, false, text_of(json), 1, &err), 0);
 }
 
-static void put_autoscalers(struct cache *w, bool vpa, bool hpa)
+/* vpa: what follows its target in the spec; NULL: there is none. */
+static void put_autoscalers(struct cache *w, const char *vpa, bool hpa)
 {
 #define TARGET "{\"apiVersion\":\"apps/v1\",\"kind\":\"Deployment\",\"name\":\"web\"}"
         struct err err = {0};
+        AUTO(mem_free)
+        char *json = mem_printf("{\"metadata\":{\"namespace\":\"web\",\"name\":\"vpa\"},\"spec\":{\"targetRef\":" TARGET
+                                "%s}}",
+                                vpa ? vpa : "");
         if (vpa)
-                assert_int_equal(other_autoscaler_upsert(w,
-                                                         TEXT("{\"metadata\":{\"namespace\":\"web\",\"name\":\"vpa\"},"
-                                                              "\"spec\":{\"targetRef\":" TARGET "}}"),
-                                                         1, &err),
-                                 0);
+                assert_int_equal(other_autoscaler_upsert(w, text_of(json), 1, &err), 0);
         if (hpa)
                 assert_int_equal(hpa_upsert(w,
                                             TEXT("{\"metadata\":{\"namespace\":\"web\",\"name\":\"hpa\"},\"spec\":{"
@@ -208,6 +209,7 @@ static void compare_rows(const struct snapshot_target *a, const struct snapshot_
             (a->so_far && memcmp(a->so_far, b->so_far, RESOURCES * sizeof *a->so_far) != 0))
                 fail_msg("mode or soFar: %s", status);
         compare_limits(a->limits, b->limits, status);
+        assert_true(vpa_policy_equal(a->left, b->left));
         if (!young && (a->samples != b->samples || a->last_ms / SECOND_MS != b->last_ms / SECOND_MS))
                 fail_msg("counters: %s", status);
         if (applied && a->applied_ms / SECOND_MS != b->applied_ms / SECOND_MS)
@@ -267,7 +269,11 @@ static void compare_world(struct seen *seen)
         struct plan plan;
         struct now now = {.wall = {base_ms + SAMPLES * 1000}, .mono = {1}};
         const char *spec = PICK(specs), *hold = draw(5) ? "nothing" : "hold";
-        bool vpa = !draw(5), hpa = !draw(5);
+        static const char *const vpas[] = {
+                "", ",\"resourcePolicy\":{\"containerPolicies\":[{\"containerName\":\"*\",\"controlledResources\":["
+                    "\"memory\"]},{\"containerName\":\"side\",\"mode\":\"Off\"}]}"};
+        const char *vpa = draw(4) ? NULL : PICK(vpas);
+        bool hpa = !draw(5);
         cache_init(&w, "halflife", "halflife-system");
         put_deployment(&w);
         put_profile(&w, spec);
@@ -292,7 +298,8 @@ static void compare_world(struct seen *seen)
         assert_int_equal(planned->targets, 1);
         note(seen, planned->target[0]);
         const char *const written[] = {status, before};
-        bool news = fused || strstr(spec, "startup"); /* the version before knew neither, so its replicas do not */
+        bool news = fused || strstr(spec, "startup") ||
+                    (vpa && *vpa); /* the version before knew neither, so its replicas do not */
         for (int i = 0; i < (news ? 1 : 2); i++) {
                 cache_init(&replica, "halflife", "halflife-system");
                 put_profile(&replica, spec);

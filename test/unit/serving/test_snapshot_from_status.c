@@ -78,6 +78,62 @@ static void test_new_autoscalers(void **state)
         }
 }
 
+/* A part that the Recommendation has, and a VPA that sets another part by now: until both agree, all is left. */
+static void test_part_of_a_vpa(void **state)
+{
+        (void)state;
+#define FACTS(list) ",\"decision\":{\"facts\":[\"OtherAutoscaler\"]" list "}"
+#define OF_APP                                                                                                         \
+        ",\"otherAutoscaler\":[{\"container\":\"*\",\"resources\":[]},{\"container\":\"app\",\"resources\":[\"cpu\"]}" \
+        "]"
+#define SETS(of)                                                                                                       \
+        ",\"resourcePolicy\":{\"containerPolicies\":[{\"containerName\":\"*\",\"mode\":\"Off\"},{\"containerName\":"   \
+        "\"app\",\"controlledResources\":[\"" of "\"]}]}"
+        static const struct {
+                const char *facts, *vpa; /* NULL: no VPA */
+                bool app_cpu, app_memory, side;
+        } row[] = {
+                {FACTS(OF_APP), NULL, true, false, false},
+                {FACTS(OF_APP), SETS("cpu"), true, false, false},
+                {FACTS(OF_APP), SETS("memory"), true, true, true},
+                {FACTS(OF_APP), "", true, true, true},
+                {FACTS(""), NULL, true, true, true},
+                {FACTS(""), SETS("cpu"), true, true, true},
+                {"", SETS("memory"), false, true, false},
+                {"", "", true, true, true},
+        };
+        for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+                struct cache w;
+                struct err err = {0};
+                cache_init(&w, "halflife", "halflife");
+                AUTO(mem_free)
+                char *published =
+                        mem_printf("{\"metadata\":{\"name\":\"deployment-web\",\"namespace\":\"shop\"},\"spec\":{"
+                                   "\"targetRef\":{\"apiVersion\":\"apps/v1\",\"kind\":\"Deployment\",\"name\":"
+                                   "\"web\"}},\"status\":{\"state\":\"Ready\"%s}}",
+                                   row[i].facts);
+                AUTO(mem_free)
+                char *vpa =
+                        mem_printf("{\"metadata\":{\"namespace\":\"shop\",\"name\":\"sizer\"},\"spec\":{\"targetRef\":"
+                                   "{\"apiVersion\":\"apps/v1\",\"kind\":\"Deployment\",\"name\":\"web\"}%s}}",
+                                   row[i].vpa ? row[i].vpa : "");
+                assert_int_equal(published_upsert(&w, text_of(published), 1, &err), 0);
+                if (row[i].vpa)
+                        assert_int_equal(other_autoscaler_upsert(&w, text_of(vpa), 1, &err), 0);
+                struct snapshot *v = snapshot_from_status(&w, (struct wall){1000});
+                const struct snapshot_target *t =
+                        snapshot_find(v, TEXT("shop"), TEXT("apps"), TEXT("Deployment"), TEXT("web"));
+                assert_non_null(t);
+                assert_true(t->decision.other_autoscaler);
+                if (vpa_policy_sets(t->left, TEXT("app"), CPU) != row[i].app_cpu ||
+                    vpa_policy_sets(t->left, TEXT("app"), MEMORY) != row[i].app_memory ||
+                    vpa_policy_sets(t->left, TEXT("side"), CPU) != row[i].side)
+                        fail_msg("row %zu", i);
+                snapshot_drop(v);
+                cache_release(&w);
+        }
+}
+
 #define OTHER(name, kind, target, containers, more)                                                                    \
         "{\"metadata\":{\"name\":\"" name "\",\"namespace\":\"shop\",\"uid\":\"" name                                  \
         "\",\"resourceVersion\":\"1\"},\"spec\":{\"targetRef\":{\"apiVersion\":\"v1\",\"kind\":\"" kind                \
@@ -159,6 +215,7 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_roles),
+                cmocka_unit_test(test_part_of_a_vpa),
                 cmocka_unit_test(test_new_autoscalers),
                 cmocka_unit_test(test_dimensions),
                 cmocka_unit_test(test_a_profile_never_read),

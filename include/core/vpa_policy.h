@@ -1,0 +1,41 @@
+/*
+ * Which requests a VerticalPodAutoscaler sets, by its resourcePolicy.containerPolicies, read as its own updater and
+ * admission controller read them.
+ */
+#ifndef HALFLIFE_CORE_VPA_POLICY_H
+#define HALFLIFE_CORE_VPA_POLICY_H
+
+#include "base/text.h"
+#include "core/amount.h"
+
+/* How many policies are read. A VPA with more counts as one that sets everything. */
+enum { VPA_POLICY_ROWS = 256 };
+
+struct vpa_policy_row {
+        struct text container;
+        bool sets[RESOURCES];
+};
+struct vpa_policy {
+        bool rest[RESOURCES]; /* of containers without a row */
+        int rows;
+        struct vpa_policy_row row[]; /* no two of one name */
+};
+
+/* What a VPA without policies sets: everything. */
+void vpa_policy_begin(struct vpa_policy *p);
+/* Add the next of the VPA's policies; p has room for one row more. Of several for a container the first counts, of
+ * several for "*" the last. */
+void vpa_policy_add(struct vpa_policy *p, struct text container, const bool sets[static RESOURCES]);
+/* Drop rows that equal the rest. Returns whether the VPA sets anything at all. */
+bool vpa_policy_settle(struct vpa_policy *p);
+
+/* Does the VPA set every request of every container? p NULL: it does. */
+bool vpa_policy_sets_all(const struct vpa_policy *p);
+bool vpa_policy_sets(const struct vpa_policy *p, struct text container, enum resource r);
+bool vpa_policy_equal(const struct vpa_policy *a, const struct vpa_policy *b); /* rows in the same order */
+
+/* The size of a copy with its names, and a copy into that many bytes, which points to nothing outside. */
+size_t vpa_policy_size(const struct vpa_policy *p);
+struct vpa_policy *vpa_policy_copy(const struct vpa_policy *p, void *to);
+
+#endif
