@@ -354,7 +354,7 @@ static void print_diffs(const struct rendering *r)
 }
 
 /* The last line: how many workloads are left as they were, or that there is none to change. */
-static void say_left(const struct rendering *r)
+static void render_say_left(const struct rendering *r)
 {
         size_t rows = 0, left = 0;
         const char *hint = r->dry_run ? "" : "; --dry-run says why";
@@ -390,7 +390,7 @@ static int render_manifests(void *state, struct err *err)
                 render_table_print(&r->in, r->report);
         else
                 (r->diff ? print_diffs : print_manifests)(r);
-        say_left(r);
+        render_say_left(r);
         return r->exit_code && r->changed ? EXIT_CHANGES : EXIT_DONE;
 }
 

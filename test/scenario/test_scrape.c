@@ -73,7 +73,8 @@ static bool speaks_again(struct fake *f, struct story *s)
 static bool loses_a_store(struct fake *f, struct story *s)
 {
         (void)f, (void)s;
-        return store_away = true;
+        store_away = true;
+        return true;
 }
 
 static bool has_all_stores(struct fake *f, struct story *s)
