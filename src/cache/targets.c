@@ -53,7 +53,6 @@ static void target_hold_seen(struct target *t)
         if (hold == t->hold || (hold && t->hold && strcmp(hold, t->hold) == 0))
                 return;
         mem_free(t->hold);
-        sample_refusals_forget(t);
         t->hold = mem_string(hold);
         t->apply_state_dirty = true;
 }
@@ -202,6 +201,7 @@ void target_free(struct cache *w, struct target *t)
         apply_state_release(w, t);
         mem_free(t->denied);
         mem_free(t->hold);
+        sample_refusals_forget(t);
         imported_forget(w, t);
         limit_harms_forget(w, t);
         map_drop(&w->targets, text_of(t->key));
