@@ -49,8 +49,12 @@ struct pod_kills {
 /* How a container's processes ended; times in seconds since 1970. */
 struct pod_ends {
         int64_t kills_counted; /* restart count of the newest kill counted; -1: none */
+        int64_t counted_ms;    /* when it was counted, by halflife's clock; 0: not known */
         int64_t told;          /* number of the newest end that a status reported, numbered as kills are */
-        uint32_t restarts;     /* restart count in the last status */
+        uint32_t restarts;     /* restart count in the last status, and base */
+        /* What is added to reported counts since they fell (restart_counts.c); the last one reported, and the one
+         * before the fall; the newest end that any status reported, in seconds. */
+        uint32_t base, reported, fell_from, end_s;
         /* restarts caused by a node shutdown; the restart count after the last of them */
         uint32_t node_restarts, node_restarted;
         uint32_t began_s;   /* when the present process began; 0: not reported */
@@ -239,7 +243,7 @@ void pod_kills_answered(struct pod *p);
 void pod_kill_is_kubelets(struct pod_kill *k);
 void pod_kill_date(struct pod_kill *k, int64_t at_ms); /* set the time of a kill whose status had none */
 void pod_kill_know(struct pod_kill *k, const struct kill_known *known);
-void pod_kill_counted(struct pod_container *c, int64_t number);
+void pod_kill_counted(struct pod_container *c, int64_t number, int64_t at_ms); /* at_ms: when, by halflife's clock */
 void pod_history(struct pod_container *c, struct history *h);
 void pod_cpu_told(struct pod *p, const struct pod_container *c, int64_t nanocores);
 /* its state of resizes, reset if it is about another change */
@@ -251,5 +255,14 @@ void resizing_refused(struct resizing *kept, struct mono again, const char *why)
 void pod_resize_after(struct pod *p, struct mono again);
 void raising_sampled(struct raising *r, const struct raise_facts *facts); /* decide on a raise by a new sample */
 void pod_set_requests(struct pod *p, const struct pod_view *v); /* the requests as the API server has them now */
+
+/* --- restart counts that go back (restart_counts.c) --- */
+
+/* Let a status' restart counts go on from those before it, where they fell; before the status is taken. */
+void restart_counts_continue(struct pod *p, struct pod_view *v);
+/* Keep what the next status is compared with. */
+void restart_count_keep(struct pod_ends *e, const struct container_status_view *s);
+/* Add to the numbers of a container's kills that are not counted, and to all restart counts from now on. */
+void pod_kills_continue(struct pod_container *c, int64_t by);
 
 #endif

@@ -65,8 +65,8 @@ struct apply_state {
 /* A counted kill, loaded from the store and kept until its pod is listed. */
 struct loaded_kill {
         uint8_t uid[UID_BYTES];
-        const char *container; /* interned */
-        int64_t restarts;
+        const char *container;   /* interned */
+        int64_t restarts, at_ms; /* number of the kill; when it was counted */
 };
 
 struct target {

@@ -86,6 +86,7 @@ static void load_kill(void *arg, void *target, struct text container, const stru
         memcpy(k->uid, kill->uid, UID_BYTES);
         k->container = intern_text(cp->cache->names, container);
         k->restarts = kill->restarts;
+        k->at_ms = kill->at.ms;
 }
 
 static void load_note(void *arg, struct text name, struct text value)

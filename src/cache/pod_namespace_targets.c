@@ -336,7 +336,7 @@ void dimension_link(struct pod *p)
                         struct pod_container *c = &p->container[i];
                         if (t->killed[k].container == c->name && t->killed[k].restarts > pod_ended(c).kills_counted &&
                             memcmp(t->killed[k].uid, p->uid, UID_BYTES) == 0)
-                                pod_ends(c)->kills_counted = t->killed[k].restarts;
+                                pod_kill_counted(c, t->killed[k].restarts, t->killed[k].at_ms);
                 }
 }
 

@@ -52,11 +52,6 @@ void pod_kill_know(struct pod_kill *k, const struct kill_known *known)
         k->known.looked = true;
 }
 
-void pod_kill_counted(struct pod_container *c, int64_t number)
-{
-        pod_ends(c)->kills_counted = number;
-}
-
 /* --- usage --- */
 
 void pod_history(struct pod_container *c, struct history *h)

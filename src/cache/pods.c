@@ -126,6 +126,12 @@ struct pod_ends *pod_ends(struct pod_container *c)
         return c->ends;
 }
 
+void pod_kill_counted(struct pod_container *c, int64_t number, int64_t at_ms)
+{
+        pod_ends(c)->kills_counted = number;
+        pod_ends(c)->counted_ms = at_ms;
+}
+
 void pod_kills_forget(struct pod_container *c, int first)
 {
         struct pod_kills *k = c->kills;
@@ -316,6 +322,7 @@ static void container_set(struct cache *w, struct pod_container *c, const struct
                 return;
         c->has_status = true;
         if (c->ends || restarts_told(s) || pod_stopped(s)) {
+                restart_count_keep(pod_ends(c), s);
                 pod_ends(c)->restarts = restarts_told(s);
                 pod_ends(c)->began_s = seconds_of(s->running_since.ms);
                 pod_ends(c)->stopped_s = pod_stopped(s);
@@ -419,8 +426,9 @@ static void count_restarts(struct pod *p, const struct pod_view *v)
         p->ended_s = seconds_of(ended_ms);
 }
 
-static void pod_set(struct cache *w, struct pod *p, const struct pod_view *v, uint32_t epoch)
+static void pod_set(struct cache *w, struct pod *p, struct pod_view *v, uint32_t epoch)
 {
+        restart_counts_continue(p, v);
         p->epoch = epoch;
         p->created_ms = v->meta.created.ms;
         p->started_s = seconds_of(v->started.ms);

@@ -330,7 +330,7 @@ static void container_recall(const struct pod *p, struct pod_container *c)
                 const struct loaded_kill *k = &t->killed[i];
                 if (k->container == c->name && k->restarts > pod_ended(c).kills_counted &&
                     memcmp(k->uid, p->uid, UID_BYTES) == 0)
-                        pod_ends(c)->kills_counted = k->restarts;
+                        pod_kill_counted(c, k->restarts, k->at_ms);
         }
 }
 

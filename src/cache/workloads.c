@@ -286,9 +286,10 @@ static int workload_take(struct cache *w, struct watched_kind *k, struct text js
         }
         if (!wl)
                 wl = workload_new(w, k, &view->meta);
+        bool listed = wl->epoch != epoch; /* afresh: it counts, also where a restored etcd has an older state */
         wl->epoch = epoch;
         /* An event from before halflife's write may come after the write's answer, and an answer after later events. */
-        bool newer = view->meta.generation > wl->generation, same = view->meta.generation == wl->generation;
+        bool newer = listed || view->meta.generation > wl->generation, same = view->meta.generation == wl->generation;
         if (newer || (same && (!events || *events == wl->events))) {
                 workload_set(w, wl, view, template_fingerprint(json, k->template_path));
                 w->changed = true;

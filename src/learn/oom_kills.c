@@ -139,15 +139,28 @@ static int64_t untold_before(const struct pod_container *pc, const struct pod_ki
         return counted > 0 && counted >= k->told_before ? k->number - counted - 1 : 0;
 }
 
+/*
+ * Whether a kill with a number that was counted is another one: its process ended after the counted one was counted,
+ * and by more than clocks may differ. So the restart count fell while halflife was down. It goes on from there.
+ */
+static bool is_after_a_fall(struct pod_container *pc, const struct pod_kill *told)
+{
+        const struct pod_ends e = pod_ended(pc);
+        if (told->number >= e.kills_counted || !e.counted_ms || told->at_ms <= e.counted_ms + USAGE_FUTURE_MS)
+                return false;
+        pod_kills_continue(pc, e.kills_counted + 1 - told->number);
+        return true;
+}
+
 static void count_kill(struct learner *learner, const struct pod *p, struct pod_container *pc, struct pod_kill *told)
 {
-        if (told->number <= pod_ended(pc).kills_counted) /* counted before; the store knows */
-                return;
+        if (told->number <= pod_ended(pc).kills_counted && !is_after_a_fall(pc, told))
+                return; /* counted before; the store knows */
         const struct kill_facts f = oom_facts_of(learner, p, pc, told);
         const enum kill_cause cause = kill_judge(&f);
         const struct wall at = oom_time_of(learner, told);
         int64_t untold = untold_before(pc, told);
-        pod_kill_counted(pc, told->number);
+        pod_kill_counted(pc, told->number, loop_now(learner->loop).wall.ms);
         if (counted_long_ago(learner, pc, at.ms))
                 return;
         struct history *h = pc->role == ROLE_INIT ? NULL : ingest_history(learner, p, pc);

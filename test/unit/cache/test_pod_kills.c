@@ -103,6 +103,20 @@ static const struct {
          "\"startTime\":\"2026-07-01T11:00:00Z\"," STATUS(OF("app", "0", RUNS, "{}")), "", false, false},
         {"is of another pod", EVENT, "", false, true},
         {"though it ends", "\"phase\":\"Failed\",\"startTime\":\"2026-07-01T11:00:00Z\"", "", false, true},
+        /* the kubelet's record of restarts is lost: kills go on from there */
+        {"killed five times", STATUS(OF("app", "5", RUNS, DEAD("1"))), "app:5@1", true, false},
+        {"the count fell", STATUS(OF("app", "0", RUNS, "{}")), "", false, true},
+        {"killed after that", STATUS(OF("app", "1", RUNS, DEAD("2"))), "app:6@2", true, true},
+        {"and again", STATUS(OF("app", "2", RUNS, DEAD("3"))), "app:7@3", true, true},
+        {"told again", STATUS(OF("app", "2", RUNS, DEAD("3"))), "", false, true},
+        {"killed, and the record is back", STATUS(OF("app", "8", RUNS, DEAD("4"))), "app:8@4", true, true},
+        {"and once more", STATUS(OF("app", "9", RUNS, DEAD("5"))), "app:9@5", true, true},
+        {"killed five times", STATUS(OF("app", "5", RUNS, DEAD("1"))), "app:5@1", true, false},
+        {"the count fell, and rose again unseen", STATUS(OF("app", "3", RUNS, DEAD("4"))), "app:6@4", true, true},
+        {"killed five times", STATUS(OF("app", "5", RUNS, DEAD("1"))), "app:5@1", true, false},
+        {"the count fell, by the same end", STATUS(OF("app", "4", RUNS, DEAD("1"))), "", false, true},
+        {"killed, the present process", STATUS(OF("app", "4", DEAD("2"), DEAD("1"))), "app:6@2", true, true},
+        {"fallen to 0 in between", STATUS(OF("app", "0", RUNS, DEAD("2"))), "", false, true},
 };
 
 static void print_kills(struct pod *p, bool counted, char *out, size_t size)

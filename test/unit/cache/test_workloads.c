@@ -127,6 +127,26 @@ static void test_an_answer_makes_nothing(void **state)
         cache_release(&w);
 }
 
+/* A list taken afresh counts, also where its state is older: etcd was restored. In a watch an older state came late. */
+static void test_an_older_state(void **state)
+{
+        (void)state;
+        static const char older[] = "{\"metadata\":{\"namespace\":\"web\",\"name\":\"a\",\"uid\":"
+                                    "\"00000000-0000-0000-0000-00000000000a\",\"generation\":0},\"spec\":{\"template\":"
+                                    "{\"spec\":{\"containers\":[{\"name\":\"older\"}]}}}}";
+        struct cache w;
+        struct err err = {0};
+        cache_init(&w, "halflife", "halflife");
+        struct watched_kind *k = kind_watched(&w, TEXT("apps"), TEXT("Deployment"));
+        struct workload *a = put(&w, "Deployment", "a", "");
+        for (uint32_t epoch = 1; epoch <= 2; epoch++) {
+                assert_int_equal(workload_upsert(&w, k, text_of(older), epoch, &err), 0);
+                assert_string_equal(a->container[0].name, epoch == 1 ? "app" : "older");
+                assert_int_equal(a->generation, epoch == 1 ? 1 : 0);
+        }
+        cache_release(&w);
+}
+
 static void test_its_uid_is_told_as_it_came(void **state)
 {
         (void)state;
@@ -268,6 +288,7 @@ int main(void)
                 cmocka_unit_test(test_owner_cycles),
                 cmocka_unit_test(test_adopted_by_another),
                 cmocka_unit_test(test_gone_chains_are_freed),
+                cmocka_unit_test(test_an_older_state),
                 cmocka_unit_test(test_an_answer_makes_nothing),
                 cmocka_unit_test(test_its_uid_is_told_as_it_came),
                 cmocka_unit_test(test_runs_the_template_of_another),

@@ -291,6 +291,40 @@ static void one_before_the_last(void **state)
                   0);
 }
 
+/* The store knows a kill of number 5. A lower number counts only if its process ended after that one was counted. */
+static void after_a_count_that_fell(void **state)
+{
+        (void)state;
+        static const struct {
+                int64_t counted_ms; /* against the end of the kill of number 1, which the status shows */
+                int64_t number;     /* of the stored kill */
+                uint64_t kills;
+        } was[] = {
+                {-HOUR_MS, 5, 1}, {-6 * MINUTE_MS, 5, 1}, {-4 * MINUTE_MS, 5, 0},
+                {0, 5, 0},        {HOUR_MS, 5, 0},        {-HOUR_MS, 1, 0},
+        };
+        for (size_t i = 0; i < sizeof was / sizeof *was; i++) {
+                struct rig c;
+                rig_begin(&c);
+                c.live.retention_ms = INT64_MAX / 4;
+                c.live.interval_ms = MINUTE_MS;
+                shop_profile(&c.cache, 1, "{\"resources\":{\"memory\":{\"enabled\":true}}}");
+                shop_deployment(&c.cache, "{}");
+                take(&c.cache, POD("web-1", OWNED, "1Gi", KILLED("137")));
+                struct pod_container *pc = &((struct pod *)map_get(&c.cache.pods, TEXT("web/web-1")))->container[0];
+                pod_kill_counted(pc, was[i].number, pc->kills->kill[0].at_ms + was[i].counted_ms);
+                cache_relink(&c.cache, loop_now(c.loop));
+                oom_count(c.learner);
+                if (c.learner->count.kills != was[i].kills)
+                        fail_msg("row %zu: %llu kills", i, (unsigned long long)c.learner->count.kills);
+                assert_int_equal(pod_ended(pc).kills_counted, was[i].number + (int64_t)was[i].kills);
+                take(&c.cache, POD("web-1", OWNED, "1Gi", KILLED("137"))); /* told again */
+                oom_count(c.learner);
+                assert_int_equal(c.learner->count.kills, was[i].kills);
+                rig_end(&c);
+        }
+}
+
 /* Kept while its answer is awaited: what was measured before the kill. */
 static void facts_are_of_the_first_look(void **state)
 {
@@ -537,6 +571,7 @@ int main(void)
                                            cmocka_unit_test(told_by_a_clock_ahead),
                                            cmocka_unit_test(the_node_tells),
                                            cmocka_unit_test(one_before_the_last),
+                                           cmocka_unit_test(after_a_count_that_fell),
                                            cmocka_unit_test(facts_are_of_the_first_look),
                                            cmocka_unit_test(deleted_while_an_answer_is_awaited),
                                            cmocka_unit_test(without_a_time),
