@@ -138,7 +138,7 @@ func (r *rendering) files() {
 	r.Notef("%d files the same in all ways, %d broken ones told by line and column", len(paths)-broken, broken)
 }
 
-var ours = regexp.MustCompile(`halflife\.dev/|annotations|resources|requests|cpu|memory|^[\s{}]*,?$`)
+var ours = regexp.MustCompile(`halflife\.dev/|annotations|resources|requests|cpu|memory|^metadata:|^[\s{}]*,?$`)
 
 // unexpected is the first line that changed and should not have; "": none.
 func unexpected(in, out string) string {
