@@ -55,6 +55,9 @@ struct autoscaler {
         bool permitted;
         char *denied; /* why the server refused; NULL: it did not */
         int64_t denied_ms;
+        /* The pods that it counts by utilization, beside those of the workload; as of the last cache_relink. */
+        uint32_t others;           /* how many other workloads have such pods */
+        char *other;               /* the first of them: "Deployment 'web'"; NULL: none */
         struct workload *workload; /* the workload it scales; linked by autoscalers_settle */
         struct autoscaler *next;   /* next autoscaler of the workload, by name */
 };
@@ -90,6 +93,9 @@ bool other_autoscaler_wins(const struct other_autoscaler *a, const struct other_
 void autoscalers_settle(struct cache *w);
 void autoscalers_forget(struct workload *wl);
 void autoscalers_release(struct cache *w);
+/* Find the other workloads whose pods each autoscaler counts, in namespaces where they may have changed; after
+ * autoscalers_settle. */
+void autoscaler_counts_settle(struct cache *w);
 /* Whether it is an HPA that KEDA made from a watched ScaledObject. halflife then uses the ScaledObject instead. */
 bool autoscaler_spoken_for(const struct cache *w, const struct autoscaler *s);
 /* Does it scale by the utilization of a resource, so that a lower request would make more pods? */

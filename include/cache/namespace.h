@@ -55,6 +55,8 @@ struct ns {
         /* exempt: its own, or in the setting exempt-namespaces; apply_never: exempt, its annotation forbids changes,
          * or labels_cut: it has more labels than are kept, so a selector could choose a wrong profile */
         bool exempt, apply_never, labels_cut;
+        bool recount; /* what autoscalers count in it may differ from the last cache_relink */
+        bool scales;  /* an autoscaler in it goes by utilization; valid while autoscaler_counts_settle runs */
         bool retunes; /* autoscaler targets follow the requests of its pods: as of the last cache_relink */
         struct backfill_refusal {
                 struct mono until; /* no back-fill is asked for until then */
@@ -89,6 +91,7 @@ struct ns *ns_get(struct cache *w, struct text name);              /* made when 
 const struct ns *ns_find(const struct cache *w, const char *name); /* never NULL: an unknown namespace is all zero */
 /* The values of the namespace's LimitRanges; of several, the strictest. */
 void range_facts(const struct cache *w, const char *ns, struct range_facts *ret);
+void ns_recount(struct cache *w, const char *name); /* the next cache_relink finds anew what autoscalers in it count */
 void quotas_release(struct cache *w, struct ns *ns);
 bool namespace_going(const struct cache *w, const char *name); /* it is being deleted */
 void namespaces_release(struct cache *w);

@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "cache/label_roles.h"
 #include "cache/labels.h"
 #include "cache/record_set.h"
 #include "cache/request_readers.h"
@@ -60,6 +61,11 @@ struct workload_more {
         struct rollout_ref rollout_ref;    /* as of the last cache_relink */
         int64_t observed_referred;         /* generation of the referred workload that it has observed */
         enum rollout_phase phase;          /* status.phase, for kinds that have one */
+        struct label_roles_rest roles;     /* what `roles` of the workload cannot tell */
+        bool suspended;                    /* it makes no pods (spec.suspend) */
+        /* an autoscaler of another workload that counts its pods, and compares their utilization of the resource; NULL:
+         * none. As of the last cache_relink */
+        const struct autoscaler *counted_by[RESOURCES];
 };
 
 /* Why nothing of a workload is applied. CUT: it or its template has more labels than are kept, so a selector could
@@ -79,8 +85,8 @@ struct workload {
         int children;
         uint32_t events; /* how many events of this object the watch has delivered */
         int64_t generation, created_ms;
-        struct labels labels; /* its own and its template's: both are seen by selectors */
-        size_t own_labels;    /* the first so many are the workload's own, which its Recommendation copies */
+        struct labels labels;     /* its own and its template's: both are seen by selectors */
+        struct label_roles roles; /* of these labels */
         struct controller_owner owner_ref;
         /* owner_ref's object or the referred workload; linked by cache_relink; counted in children */
         struct workload *owner;
@@ -128,7 +134,7 @@ void workloads_free_gone(struct cache *w);
 void workloads_release(struct cache *w);
 static inline struct labels workload_own_labels(const struct workload *wl)
 {
-        return (struct labels){wl->labels.pair, wl->own_labels};
+        return (struct labels){wl->labels.pair, wl->roles.own};
 }
 
 /* The facts that few workloads have, for reading; all zero where it has none. */

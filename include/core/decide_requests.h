@@ -28,7 +28,7 @@ struct decide_container {
 
 struct decide_facts {
         struct gate_facts workload; /* the facts of the workload; the decision fills in those of each resource */
-        bool hpa_holds[RESOURCES], hpa_stands[RESOURCES]; /* see gate_facts */
+        bool hpa_holds[RESOURCES], hpa_shared[RESOURCES], hpa_stands[RESOURCES]; /* see gate_facts */
         bool pod_asks[RESOURCES]; /* the pod's own spec.resources has this request; the QoS class and LimitRanges go
                                      by that then, not by the containers' requests */
         struct amount range_min[RESOURCES],

@@ -59,6 +59,7 @@ struct gate_facts {
                             shown as `Immutable`, also at a deploy */
         bool hpa_holds;  /* an autoscaler scales by this resource's utilization and is not retuned: the original comes
                             back */
+        bool hpa_shared; /* hpa_holds, because it counts pods of other workloads too: shown as `HPAShared` */
         bool hpa_stands; /* an autoscaler to be retuned cannot be retuned now: no change, neither down nor up */
         struct amount read_least; /* a container reads the request, and gets the owner's value from no lower one than
                                    * this; unset: nothing reads it. The original comes back */
@@ -68,8 +69,8 @@ struct gate_facts {
 };
 
 struct gate_verdict {
-        enum gate gate;    /* the first gate that holds; without a hold, GUARD, HPA or READER where it puts the original
-                              back */
+        enum gate gate; /* the first gate that holds; without a hold, GUARD, HPA_SHARED, HPA or READER where it puts the
+                           original back */
         enum reason hold;  /* what the status shows; REASON_NONE: no gate holds, so the value may be written */
         int64_t value;     /* the value to write without a hold: the target, a step towards it, or the original */
         bool step_limited; /* maxDecreasePercent bounds the value, so further steps follow */

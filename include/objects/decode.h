@@ -150,6 +150,8 @@ struct workload_view {
         int64_t replicas; /* desired pods. DaemonSet: desiredNumberScheduled. Job: the lesser of parallelism (default
                              1) and completions. CronJob: pods of one of its Jobs */
         struct text selector; /* raw JSON of spec.selector */
+        struct text
+                scale_selector; /* of its scale subresource, as text in the status of custom kinds; "": none there */
         /* Facts about a rollout. For kinds that have no rollouts, they show that none is running. */
         bool paused, on_delete, recreate, suspended;
         bool in_place_only; /* OpenKruise: a change that needs new pods would block, and every later change with it */

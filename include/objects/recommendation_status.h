@@ -109,14 +109,15 @@ struct status_condition {
  * give people, and replicas of the previous version, the same facts. */
 struct status_decision {
         bool contested, orphaned;
-        bool opted_out;           /* the annotation halflife.dev/apply forbids changes */
-        bool other_autoscaler;    /* a VerticalPodAutoscaler sets requests of the target; which: `left` of the status */
-        bool in_place_only;       /* a change of the template's requests would block its rollout (OpenKruise) */
-        bool waits;               /* waits for the canaries of its profile */
-        bool profile_fused;       /* the fuse of its profile is blown for its namespace */
-        bool never_written;       /* a namespace, or a pod of a workload: halflife only recommends */
-        bool starts_original;     /* new pods start with their originals, and are resized once they have started */
-        bool pod_asks[RESOURCES]; /* pods request the resource at pod level (spec.resources) */
+        bool opted_out;        /* the annotation halflife.dev/apply forbids changes */
+        bool other_autoscaler; /* a VerticalPodAutoscaler sets requests of the target; which: `left` of the status */
+        bool in_place_only;    /* a change of the template's requests would block its rollout (OpenKruise) */
+        bool waits;            /* waits for the canaries of its profile */
+        bool profile_fused;    /* the fuse of its profile is blown for its namespace */
+        bool never_written;    /* a namespace, or a pod of a workload: halflife only recommends */
+        bool starts_original;  /* new pods start with their originals, and are resized once they have started */
+        bool hpa_shared[RESOURCES]; /* an autoscaler by utilization of the resource counts pods of several workloads */
+        bool pod_asks[RESOURCES];   /* pods request the resource at pod level (spec.resources) */
 };
 
 struct recommendation_status {

@@ -17,6 +17,7 @@ enum autoscaler_hold {
         AUTOSCALER_APPLIED,    /* another manager owns its metrics by server-side apply */
         AUTOSCALER_UNKNOWN,    /* halflife does not understand one of its metrics */
         AUTOSCALER_UNREADABLE, /* halflife's annotation on it cannot be read */
+        AUTOSCALER_SHARED,     /* it counts pods of other workloads too, so that no target is right for all */
         AUTOSCALER_FORBIDDEN,  /* the API server refused the write */
         AUTOSCALER_ASKING,     /* halflife must first ask the API server for permission */
         AUTOSCALER_SIZED       /* of one resource: a VerticalPodAutoscaler sets requests that its metric counts */

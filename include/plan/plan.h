@@ -72,7 +72,7 @@ struct plan {
          * (autoscaler_plan.h) */
         struct plan_autoscaler *autoscaler;
         int autoscalers;
-        bool hpa_holds[RESOURCES], hpa_stands[RESOURCES]; /* defined in core/rules.h */
+        bool hpa_holds[RESOURCES], hpa_shared[RESOURCES], hpa_stands[RESOURCES]; /* defined in core/gates.h */
         struct plan_resize resize;
         enum reason hold; /* why the first wanted change is held back; REASON_NONE: it is not */
         struct plan_condition condition[PLAN_CONDITIONS];

@@ -39,12 +39,24 @@ static void leave_workload(struct autoscaler *s)
         s->next = NULL;
 }
 
+/* The next cache_relink counts the namespace anew; until then no workload may point to what is freed. */
+static void autoscaler_uncount(struct cache *w, const struct autoscaler *s)
+{
+        struct workload *wl;
+        ns_recount(w, s->ns);
+        for (size_t at = 0; s->others && (wl = map_each(&w->workloads, &at));)
+                for (enum resource r = CPU; wl->more && r < RESOURCES; r++)
+                        if (wl->more->counted_by[r] == s)
+                                wl->more->counted_by[r] = NULL;
+}
+
 static void autoscaler_free(struct cache *w, struct autoscaler *s)
 {
         leave_workload(s);
         autoscaler_clear(w, s);
         intern_drop(w->names, s->name);
         mem_free(s->denied);
+        mem_free(s->other);
         mem_free(s->key);
         mem_free(s);
 }
@@ -165,7 +177,10 @@ static void autoscaler_set(struct cache *w, const struct autoscaler_view *v, str
         s->records = set_records(w, v->meta.annotation.targets, s, true);
         int applied = set_records(w, v->meta.annotation.targets_applied, s, false);
         s->records = applied > s->records ? applied : s->records;
-        w->changed |= !autoscaler_is_same(&was, s);
+        if (!autoscaler_is_same(&was, s)) {
+                ns_recount(w, s->ns);
+                w->changed = true;
+        }
         autoscaler_clear(w, &was);
 }
 
@@ -211,8 +226,10 @@ static void autoscaler_drop(struct cache *w, const struct autoscaler_kind *k, st
         struct object_view view;
         if (decode_object(json, &w->scratch, &view, NULL) == 0) {
                 struct autoscaler *s = map_drop(&w->autoscalers, autoscaler_key_of(w, k, view.ns, view.name));
-                if (s)
+                if (s) {
+                        autoscaler_uncount(w, s);
                         autoscaler_free(w, s);
+                }
                 w->changed = true;
         }
         arena_reset(&w->scratch);
@@ -224,6 +241,7 @@ static void autoscaler_sweep(struct cache *w, const struct autoscaler_kind *k, u
         for (size_t at = 0; (s = map_each(&w->autoscalers, &at));)
                 if (s->kind == k && s->epoch != epoch) {
                         map_drop(&w->autoscalers, text_of(s->key));
+                        autoscaler_uncount(w, s);
                         autoscaler_free(w, s);
                         w->changed = true;
                 }
@@ -305,6 +323,7 @@ void autoscalers_settle(struct cache *w)
                         wl = NULL;
                 if (wl == s->workload)
                         continue;
+                ns_recount(w, s->ns);
                 leave_workload(s);
                 if (wl)
                         link_to(wl, s);

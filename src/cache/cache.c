@@ -23,6 +23,7 @@ void cache_relink(struct cache *w, struct now now)
         workloads_settle(w);
         pods_settle(w);
         autoscalers_settle(w);
+        autoscaler_counts_settle(w);
         other_autoscalers_relink(w);
         targets_link(w, now);
         w->changed = false;

@@ -36,6 +36,11 @@ const struct ns *ns_find(const struct cache *w, const char *name)
         return ns ? ns : &none;
 }
 
+void ns_recount(struct cache *w, const char *name)
+{
+        ns_get(w, text_of(name))->recount = true;
+}
+
 int ns_upsert(struct cache *w, struct text json, uint32_t epoch, struct err *err)
 {
         struct object_view view;

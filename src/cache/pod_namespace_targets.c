@@ -150,7 +150,7 @@ static void synthetic_of_pod(struct cache *w, struct target *t, const struct pod
         const struct pod_more *more = p->more && p->more->alone ? p->more : NULL;
         struct labels own = more ? more->labels : workload_own_labels(p->owner);
         (void)labels_keep(&wl->labels, own.pair, own.count);
-        wl->own_labels = own.count;
+        wl->roles.own = (uint32_t)own.count;
         memcpy(wl->uid, p->uid, UID_BYTES);
         wl->created_ms = p->created_ms;
         wl->generation = more ? p->created_ms : 0; /* has the records of an ownerless pod compared once */
@@ -213,7 +213,7 @@ static void settle_namespace(struct cache *w, struct ns *ns)
                 return;
         struct workload *wl = synthetic_of(w, t);
         (void)labels_keep(&wl->labels, ns->labels.pair, ns->labels.count);
-        wl->own_labels = ns->labels.count;
+        wl->roles.own = (uint32_t)ns->labels.count;
 }
 
 /* Is its name like "web-3" of workload "web"? */

@@ -45,12 +45,15 @@ struct workload_more *workload_more_made(struct workload *wl)
         return wl->more;
 }
 
-/* Clears all but rollout_ref, which comes from other objects and is valid until the next settle. */
+/* Clears all but rollout_ref and counted_by, which come from other objects and are valid until the next settle. */
 static void workload_more_clear(struct cache *w, struct workload *wl)
 {
         if (!wl->more)
                 return;
         struct rollout_ref by = wl->more->rollout_ref;
+        const struct autoscaler *counted_by[RESOURCES];
+        memcpy(counted_by, wl->more->counted_by, sizeof counted_by);
+        label_roles_release(&wl->more->roles);
         request_readers_release(w, &wl->more->readers);
         runtime_heaps_release(w, &wl->more->heaps);
         mem_free(wl->more->refused);
@@ -61,13 +64,15 @@ static void workload_more_clear(struct cache *w, struct workload *wl)
         wl->more = NULL;
         if (by.kind)
                 workload_more_made(wl)->rollout_ref = by;
+        if (counted_by[CPU] || counted_by[MEMORY])
+                memcpy(workload_more_made(wl)->counted_by, counted_by, sizeof counted_by);
 }
 
 /* Clear the fields that a new version of the object sets. */
 static void workload_clear(struct cache *w, struct workload *wl)
 {
         labels_release(&wl->labels);
-        wl->own_labels = 0;
+        wl->roles = (struct label_roles){0};
         for (int i = 0; i < wl->containers; i++)
                 intern_drop(w->names, wl->container[i].name);
         mem_free(wl->container);
@@ -108,6 +113,7 @@ static void workload_drop(struct cache *w, struct workload *wl)
 {
         map_drop(&w->workloads, text_of(wl->key));
         map_drop(&w->uids, uid_key(wl->uid));
+        ns_recount(w, wl->ns);
         wl->gone = true;
         wl->next_gone = w->gone;
         w->gone = wl;
@@ -157,7 +163,7 @@ static void labels_join(struct cache *w, struct workload *wl, const struct workl
         struct label_pair *pair = arena_new(&w->scratch, sizeof *pair * (most + 1));
         for (int i = 0; i < v->meta.labels; i++)
                 pair[count++] = (struct label_pair){v->meta.label[i].key, v->meta.label[i].value};
-        wl->own_labels = count;
+        wl->roles.own = (uint32_t)count;
         for (int i = 0; i < v->template_labels; i++) {
                 bool known = false; /* on equal keys, the workload's own label wins */
                 for (int k = 0; k < v->meta.labels && !known; k++)
@@ -166,6 +172,32 @@ static void labels_join(struct cache *w, struct workload *wl, const struct workl
                         pair[count++] = (struct label_pair){v->template_label[i].key, v->template_label[i].value};
         }
         labels_set(&wl->labels, pair, count);
+}
+
+static void roles_set(struct cache *w, struct workload *wl, const struct workload_view *v)
+{
+        struct label_roles_rest rest = {0};
+        label_roles_read(v, &wl->labels, &w->scratch, &wl->roles, &rest);
+        if (rest.labels.count || rest.selector)
+                workload_more_made(wl)->roles = rest;
+        if (v->suspended)
+                workload_more_made(wl)->suspended = true;
+}
+
+/* A digest of what decides who counts its pods, and which pods its selector counts. */
+static uint64_t roles_digest(struct cache *w, const struct workload *wl)
+{
+        const struct label_roles_rest *rest = &workload_more(wl)->roles;
+        if (workload_is_link(wl) && !workload_more(wl)->refers.kind)
+                return 0;
+        struct labels labels = label_roles_of_pods(&wl->labels, &wl->roles, rest, &w->scratch);
+        uint64_t digest = digest_bytes(wl->replicas > 0 && !workload_more(wl)->suspended, &wl->roles.selected,
+                                       sizeof wl->roles.selected);
+        for (size_t i = 0; i < labels.count; i++) {
+                digest = digest_bytes(digest, labels.pair[i].key.p, labels.pair[i].key.len);
+                digest = digest_bytes(digest, labels.pair[i].value.p, labels.pair[i].value.len);
+        }
+        return rest->selector ? digest_bytes(digest, rest->selector, strlen(rest->selector)) : digest;
 }
 
 static void containers_set(struct cache *w, struct workload *wl, const struct workload_view *v)
@@ -241,9 +273,12 @@ static void workload_set(struct cache *w, struct workload *wl, const struct work
                 owner_set(w, &workload_more_made(wl)->refers, &v->refers);
         owner_unlink(&wl->owner, workload_more(wl)->refers.kind ? workload_more(wl)->refers.uid : wl->owner_ref.uid);
         rollout_set(wl, v);
+        if (workload_more(wl)->refers.kind)
+                roles_set(w, wl, v);
         if (workload_is_link(wl))
                 return;
         labels_join(w, wl, v);
+        roles_set(w, wl, v);
         containers_set(w, wl, v);
         if (v->pod_asks[CPU].set || v->pod_asks[MEMORY].set)
                 memcpy(workload_more_made(wl)->pod_asks, v->pod_asks, sizeof wl->more->pod_asks);
@@ -291,7 +326,10 @@ static int workload_take(struct cache *w, struct watched_kind *k, struct text js
         /* An event from before halflife's write may come after the write's answer, and an answer after later events. */
         bool newer = listed || view->meta.generation > wl->generation, same = view->meta.generation == wl->generation;
         if (newer || (same && (!events || *events == wl->events))) {
+                uint64_t was = roles_digest(w, wl);
                 workload_set(w, wl, view, template_fingerprint(json, k->template_path));
+                if (roles_digest(w, wl) != was)
+                        ns_recount(w, wl->ns);
                 w->changed = true;
         }
         wl->events += !events;
@@ -407,6 +445,8 @@ void workloads_settle(struct cache *w)
                         continue;
                 wl->owner = owner;
                 owner->children++;
+                if (!workload_is_link(wl) || workload_more(wl)->refers.kind)
+                        ns_recount(w, wl->ns);
         }
         for (size_t at = 0; (wl = map_each(&w->workloads, &at));)
                 if (workload_more(wl)->refers.kind && wl->owner)

@@ -94,6 +94,7 @@ static struct gate_facts gate_facts_of(const struct decide_facts *f, const struc
         struct gate_facts facts = f->workload;
         facts.resource = r;
         facts.hpa_holds = f->hpa_holds[r];
+        facts.hpa_shared = f->hpa_shared[r];
         facts.pod_asks = f->pod_asks[r];
         facts.other_autoscaler = c->other_autoscaler[r];
         facts.hpa_stands = f->hpa_stands[r];
@@ -143,7 +144,7 @@ static enum reason reason_shown(const struct decide_facts *f, enum resource r, c
         if (f->workload.guarded)
                 return REASON_GUARD;
         if (f->hpa_holds[r])
-                return REASON_HPA_HOLD;
+                return f->hpa_shared[r] ? REASON_HPA_SHARED : REASON_HPA_HOLD;
         if (g->gate == GATE_READER)
                 return REASON_READ_BY_CONTAINER;
         return g->step_limited ? REASON_STEP_LIMITED : of->reason;

@@ -86,6 +86,11 @@ static bool by_hpa(const struct gate_facts *f, const struct move *m)
         return f->hpa_stands || (f->hpa_holds && !m->put_back);
 }
 
+static bool by_hpa_shared(const struct gate_facts *f, const struct move *m)
+{
+        return f->hpa_shared && by_hpa(f, m);
+}
+
 static bool by_reader(const struct gate_facts *f, const struct move *m)
 {
         return !m->put_back && reads_other(f, m->to);
@@ -296,11 +301,12 @@ void gates_ask(const struct gate_facts *f, struct gate_verdict *ret)
         assert(!f->original.set || !f->target.set || m.to <= f->original.value);
         enum gate held = first_that_holds(f, &m);
         *ret = (struct gate_verdict){
-                .gate = held           ? held
-                        : m.guarded    ? GATE_GUARD
-                        : !m.put_back  ? GATE_NONE
-                        : f->hpa_holds ? GATE_HPA
-                                       : GATE_READER,
+                .gate = held            ? held
+                        : m.guarded     ? GATE_GUARD
+                        : !m.put_back   ? GATE_NONE
+                        : !f->hpa_holds ? GATE_READER
+                        : f->hpa_shared ? GATE_HPA_SHARED
+                                        : GATE_HPA,
                 .hold = reason_of_hold(f, held),
                 .value = m.to,
                 .again_ms = held == GATE_COOLDOWN ? cooldown_left_ms(f, &m) : 0,

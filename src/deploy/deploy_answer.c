@@ -163,6 +163,7 @@ static void workload_facts(const struct snapshot *v, const struct deploy_subject
         };
         for (enum resource r = CPU; r < RESOURCES; r++) {
                 ret->hpa_holds[r] = hpa_holds(v, d, s, r);
+                ret->hpa_shared[r] = ret->hpa_holds[r] && !s->hpa[r] && t && t->decision.hpa_shared[r];
                 ret->pod_asks[r] = s->pod_asks[r];
                 ret->range_min[r] = ns ? ns->range_min[r] : (struct amount){0};
                 ret->range_ratio[r] = ns ? ns->range_ratio[r] : (struct amount){0};

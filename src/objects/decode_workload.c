@@ -210,6 +210,8 @@ static void workload_read_status(struct workload_reader *r)
                         w->observed_generation = workload_read_number(d);
                 else if (text_is(key, "workloadObservedGeneration"))
                         w->observed_referred = workload_read_number(d);
+                else if ((text_is(key, "selector") || text_is(key, "labelSelector")) && json_peek(&d->j) == '"')
+                        w->scale_selector = json_text(&d->j, d->arena);
                 else if (text_is(key, "phase") && json_peek(&d->j) == '"')
                         w->phase = json_text(&d->j, d->arena);
                 else if (text_is(key, "updatedReplicas") || text_is(key, "updatedNumberScheduled"))

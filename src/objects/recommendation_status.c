@@ -176,6 +176,15 @@ static void status_write_guard(struct writer *w, const struct status_guard *g)
         writer_close(w, '}');
 }
 
+static void status_write_resource_names(struct writer *w, const char *key, const bool is[static RESOURCES])
+{
+        writer_open(w, key, '[');
+        for (enum resource r = CPU; r < RESOURCES; r++)
+                if (is[r])
+                        writer_text(w, NULL, text_of(resource_name(r)));
+        writer_close(w, ']');
+}
+
 static void status_write_decision(struct writer *w, const struct status_decision *d, const struct vpa_policy *left)
 {
         writer_open(w, "decision", '{');
@@ -184,11 +193,9 @@ static void status_write_decision(struct writer *w, const struct status_decision
                 if (*(const bool *)((const char *)d + facts[i].at))
                         writer_text(w, NULL, text_of(facts[i].word));
         writer_close(w, ']');
-        writer_open(w, "podLevel", '[');
-        for (enum resource r = CPU; r < RESOURCES; r++)
-                if (d->pod_asks[r])
-                        writer_text(w, NULL, text_of(resource_name(r)));
-        writer_close(w, ']');
+        status_write_resource_names(w, "podLevel", d->pod_asks);
+        if (d->hpa_shared[CPU] || d->hpa_shared[MEMORY])
+                status_write_resource_names(w, "sharedAutoscaler", d->hpa_shared);
         if (d->other_autoscaler && left)
                 status_write_left(w, left);
         writer_close(w, '}');
@@ -396,11 +403,14 @@ static void status_conditions_read(const json_t *list, struct arena *a, struct r
 
 static void status_decision_read(const json_t *decision, struct status_decision *ret)
 {
-        const json_t *words = json_object_get(decision, "facts"), *asks = json_object_get(decision, "podLevel");
+        const json_t *words = json_object_get(decision, "facts"), *asks = json_object_get(decision, "podLevel"),
+                     *shared = json_object_get(decision, "sharedAutoscaler");
         for (int i = 0; i < FACTS; i++)
                 *(bool *)((char *)ret + facts[i].at) = status_list_has(words, facts[i].word);
-        for (enum resource r = CPU; r < RESOURCES; r++)
+        for (enum resource r = CPU; r < RESOURCES; r++) {
                 ret->pod_asks[r] = status_list_has(asks, resource_name(r));
+                ret->hpa_shared[r] = status_list_has(shared, resource_name(r));
+        }
 }
 
 /* The previous version wrote the facts as conditions only. */

@@ -86,8 +86,12 @@ static enum autoscaler_hold hold_of(const struct plan *p, const struct autoscale
                 return hold == AUTOSCALER_FREE && mode != HPA_IGNORE ? AUTOSCALER_MODE : hold;
         if (hold != AUTOSCALER_FREE)
                 return hold;
+        if (s->others && !is_raised(s)) /* what is not raised needs no permission to be put back */
+                return AUTOSCALER_SHARED;
         if (s->denied && since >= 0 && since < DENIED_MS)
                 return AUTOSCALER_FORBIDDEN;
+        if (s->others)
+                return AUTOSCALER_SHARED;
         return s->permitted || is_raised(s) ? AUTOSCALER_FREE : AUTOSCALER_ASKING;
 }
 
@@ -142,11 +146,19 @@ static void hold_resource(struct plan *p, const struct plan_autoscaler *of, enum
                 p->hpa_holds[r] |= autoscaler_utilizes(of->of, r);
                 return;
         }
-        bool stuck = of->raised && hold != AUTOSCALER_RESET && hold != AUTOSCALER_SIZED;
+        bool stuck = of->raised && hold != AUTOSCALER_RESET && hold != AUTOSCALER_SIZED && hold != AUTOSCALER_SHARED;
         if (stuck || hold == AUTOSCALER_ASKING || hold == AUTOSCALER_UNREADABLE)
                 p->hpa_stands[r] |= autoscaler_concerns(of->of, r);
         else
                 p->hpa_holds[r] |= autoscaler_concerns(of->of, r);
+        p->hpa_shared[r] |= hold == AUTOSCALER_SHARED && autoscaler_concerns(of->of, r);
+}
+
+/* The autoscaler of another workload that counts the pods of this one: a lower request would make more pods of that. */
+static const struct autoscaler *counted_by(const struct plan *p, enum resource r)
+{
+        bool held = p->target->profile && autoscaler_mode_of(p) != HPA_IGNORE;
+        return held ? workload_more(p->target->workload)->counted_by[r] : NULL;
 }
 
 void autoscaler_plan_facts(struct plan *p, struct wall now, struct arena *a)
@@ -156,8 +168,9 @@ void autoscaler_plan_facts(struct plan *p, struct wall now, struct arena *a)
                 count++;
         p->autoscaler = arena_new(a, (size_t)(count + 1) * sizeof *p->autoscaler);
         p->autoscalers = 0; /* a plan may be judged a second time, where a quota has no room */
-        memset(p->hpa_holds, 0, sizeof p->hpa_holds);
         memset(p->hpa_stands, 0, sizeof p->hpa_stands);
+        for (enum resource r = CPU; r < RESOURCES; r++)
+                p->hpa_holds[r] = p->hpa_shared[r] = counted_by(p, r) != NULL;
         for (struct autoscaler *s = p->target->workload->autoscaler; s; s = s->next) {
                 if (!autoscaler_concerns(s, CPU) && !autoscaler_concerns(s, MEMORY) && !s->records)
                         continue;
@@ -170,6 +183,8 @@ void autoscaler_plan_facts(struct plan *p, struct wall now, struct arena *a)
 
 bool plan_deploys_original(const struct plan *p, enum resource r)
 {
+        if (p->hpa_shared[r])
+                return true;
         for (int i = 0; i < p->autoscalers; i++) {
                 const struct plan_autoscaler *s = &p->autoscaler[i];
                 if (hold_on(p, s, r) != AUTOSCALER_FREE && (autoscaler_mode_of(p) != HPA_RETUNE || !s->raised) &&
@@ -300,7 +315,8 @@ static void want_target(const struct plan *p, const struct range_facts *range, s
         if (!autoscaler_moves(m) || m->percent < RETUNE_LEAST)
                 return;
         struct retune_origin o = autoscaler_origin(m);
-        bool back = autoscaler_mode_of(p) == HPA_IGNORE || to->hold == AUTOSCALER_RESET;
+        bool back =
+                autoscaler_mode_of(p) == HPA_IGNORE || to->hold == AUTOSCALER_RESET || to->hold == AUTOSCALER_SHARED;
         int64_t want = back ? o.original : autoscaler_plan_target_of(p, m, o.original, range, a);
         to->want[i] = may_raise(p) && !is_sized(p, m) ? want : autoscaler_lesser(want, m->percent);
         to->record[i] = to->want[i] != o.original;
@@ -318,6 +334,7 @@ static bool autoscaler_may_write(const struct plan *p, const struct plan_autosca
         case AUTOSCALER_FREE:
                 return true;
         case AUTOSCALER_MODE:
+        case AUTOSCALER_SHARED:
                 return to->raised;
         case AUTOSCALER_ASKING:
                 return may_raise(p);
@@ -380,14 +397,39 @@ const struct plan_autoscaler *plan_retunes(const struct plan *p)
 static bool is_held(const struct plan *p, enum resource r)
 {
         for (int i = 0; i < p->containers; i++)
-                if (plan_wants_change(&p->container[i], r) && p->container[i].advice.gate[r].hold == REASON_HPA_HOLD)
+                if (plan_wants_change(&p->container[i], r) &&
+                    (p->container[i].advice.gate[r].hold == REASON_HPA_HOLD ||
+                     p->container[i].advice.gate[r].hold == REASON_HPA_SHARED))
                         return true;
         return false;
+}
+
+/* ", and counts pods of Deployment 'db' and 2 other workloads too"; "" where it counts only its own. */
+static const char *also_counts(const struct autoscaler *of, char *ret, size_t size)
+{
+        char more[40] = "";
+        *ret = '\0';
+        if (of->others > 1)
+                snprintf(more, sizeof more, " and %u other workload%s", (unsigned)of->others - 1,
+                         of->others > 2 ? "s" : "");
+        if (of->others)
+                snprintf(ret, size, ", and counts pods of %.100s%s too", of->other, more);
+        return ret;
+}
+
+static int say_counted(const struct autoscaler *by, enum resource r, char *ret, size_t size)
+{
+        const struct workload *of = by->workload;
+        return snprintf(ret, size,
+                        "%s '%.60s'%s%s%s%.60s%s scales on %s utilization, and counts pods of this workload too",
+                        by->kind->word, by->name, of ? " of " : "", of ? of->kind->kind : "", of ? " '" : "",
+                        of ? of->name : "", of ? "'" : "", resource_name(r));
 }
 
 static int say_hold(const struct plan *p, const struct plan_autoscaler *s, enum resource r, char *ret, size_t size)
 {
         const struct autoscaler *of = s->of;
+        char others[160];
         switch (hold_on(p, s, r)) {
         case AUTOSCALER_RESET:
                 return snprintf(ret, size, "%s '%.100s': somebody restored its utilization target", of->kind->word,
@@ -418,8 +460,8 @@ static int say_hold(const struct plan *p, const struct plan_autoscaler *s, enum 
                                 "it counts",
                                 of->kind->word, of->name, resource_name(r));
         default:
-                return snprintf(ret, size, "%s '%.64s' scales on %s utilization", of->kind->word, of->name,
-                                resource_name(r));
+                return snprintf(ret, size, "%s '%.64s' scales on %s utilization%s", of->kind->word, of->name,
+                                resource_name(r), also_counts(of, others, sizeof others));
         }
 }
 
@@ -433,10 +475,14 @@ void autoscaler_plan_say(const struct plan *p, char *ret, size_t size)
                 const struct plan_autoscaler *s = p->autoscaler, *end = s + p->autoscalers;
                 while (s < end && (hold_on(p, s, r) == AUTOSCALER_FREE || !autoscaler_concerns(s->of, r)))
                         s++;
-                if (s == end || !is_held(p, r))
+                const struct autoscaler *by = counted_by(p, r);
+                if ((s == end && !by) || !is_held(p, r))
                         continue;
                 char said[256];
-                say_hold(p, s, r, said, sizeof said);
+                if (s < end)
+                        say_hold(p, s, r, said, sizeof said);
+                else
+                        say_counted(by, r, said, sizeof said);
                 if (strstr(ret, said))
                         continue;
                 int n = snprintf(ret + at, size - at, "%s%s", at ? ", " : "", said);

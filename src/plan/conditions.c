@@ -77,7 +77,7 @@ static void applied_condition(struct plan *plan)
                 snprintf(c->message, sizeof c->message, "%s", plan->no_room);
         else if (hold == REASON_BUDGET && *plan->over_budget)
                 snprintf(c->message, sizeof c->message, "%s", plan->over_budget);
-        else if (hold == REASON_HPA_HOLD)
+        else if (hold == REASON_HPA_HOLD || hold == REASON_HPA_SHARED)
                 autoscaler_plan_say(plan, c->message, sizeof c->message);
         else if (hold == REASON_RECOMMEND_ONLY && !dimension_writes(plan->target))
                 snprintf(c->message, sizeof c->message, "halflife never writes the target values of a %s%s",

@@ -155,6 +155,7 @@ static struct status_decision plan_decision(const struct plan *p)
                 .profile_fused = target_fused(p->target),
                 .never_written = !dimension_writes(p->target),
                 .starts_original = p->starts && !p->startup_bar,
+                .hpa_shared = {p->hpa_shared[CPU], p->hpa_shared[MEMORY]},
                 .pod_asks = {asks[CPU].set, asks[MEMORY].set},
         };
 }

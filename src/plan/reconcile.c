@@ -436,6 +436,7 @@ static void reconcile_judge(const struct cache *w, struct plan *plan, const stru
         autoscaler_plan_facts(plan, f->now.wall, a);
         for (enum resource r = CPU; r < RESOURCES; r++) {
                 facts.hpa_holds[r] = plan->hpa_holds[r];
+                facts.hpa_shared[r] = plan->hpa_shared[r];
                 facts.hpa_stands[r] = plan->hpa_stands[r];
                 facts.pod_asks[r] = workload_more(wl)->pod_asks[r].set;
                 facts.range_min[r] = range->min[r];

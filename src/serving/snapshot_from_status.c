@@ -315,6 +315,8 @@ static void show_recommendation(const struct cache *w, const struct published *p
         for (int i = 0; i < p->status.containers; i++)
                 for (enum resource r = CPU; r < RESOURCES; r++)
                         to->hpa_holds[r] |= p->status.container[i].of[r].reason == REASON_HPA_HOLD;
+        for (enum resource r = CPU; r < RESOURCES; r++)
+                to->hpa_holds[r] |= p->status.decision.hpa_shared[r];
         snapshot_add_published(v, p, to, false);
         if (scaled->count) {
                 AUTO(mem_free) char *key = target_key_new(ns, group, text_of(p->target_kind), text_of(p->target_name));

@@ -51,6 +51,21 @@
 #define TRIGGER(n)        "spec.triggers[" #n "].metadata.value"
 #define HPA_IS_LEFT_ALONE CHECK(HPA_PATH, VALUE, "70"), CHECK(HPA_PATH, ORIGINAL_NOTE, "-")
 
+/* Its pods have the label that the selector of Deployment 'web' asks for. */
+#define CANARY                                                                                                         \
+        PUT("{apiVersion: apps/v1, kind: Deployment, metadata: {name: canary}, spec: {replicas: 2, selector: "         \
+            "{matchLabels: {app: web, track: canary}}, template: {metadata: {labels: {app: web, track: canary}}, "     \
+            "spec: {containers: " LIMITED "}}}}")
+#define CANARY_REC "recommendations/deployment-canary"
+#define CANARY_HELD                                                                                                    \
+        EXPECT(CANARY_REC, "status.containers[app].cpu.reason", "HPAShared"),                                          \
+                EXPECT(CANARY_REC, "status.conditions[Applied].message",                                               \
+                       "HPA 'web' of Deployment 'web' scales on cpu utilization, and counts pods of this workload "    \
+                       "too"),                                                                                         \
+                CHECK(CANARY_REC, "status.decision.sharedAutoscaler", "[\"cpu\"]"),                                    \
+                CHECK("deployments/canary", CPU_REQUEST, "1")
+#define COUNTS_CANARY "HPA 'web' scales on cpu utilization, and counts pods of Deployment 'canary' too"
+
 static bool forbid(struct fake *f, struct story *s)
 {
         fake_deny(f, &(struct fake_rule){"patch", "autoscaling", "horizontalpodautoscalers", s->name});
@@ -159,6 +174,24 @@ static struct story stories[] = {
               WEB("[{name: app, resources: {requests: {cpu: '1'}}}, {name: side, resources: {requests: {cpu: '1'}}}]"),
               LOWERED, EXPECT(HPA_PATH, "spec.metrics[0].containerResource.target.averageUtilization", "211"),
               CHECK("deployments/web", "spec.template.spec.containers[side].resources.requests.cpu", "1")),
+        STORY("shared", RETUNE, HPA, CANARY, WEB(LIMITED),
+              EXPECT(REC, "status.containers[app].cpu.reason", "HPAShared"),
+              EXPECT(REC, "status.conditions[Applied].reason", "HPAShared"),
+              EXPECT(REC, "status.conditions[Applied].message", COUNTS_CANARY), CANARY_HELD, CYCLES(2),
+              CHECK("deployments/web", CPU_REQUEST, "1"), HPA_IS_LEFT_ALONE,
+              MERGE("deployments/canary", "{spec: {replicas: 0}}"), LOWERED, RETUNED),
+        STORY("shared-later", RETUNE, HPA, WEB(LIMITED), LOWERED, RETUNED, CANARY, PUT_BACK, AS_ITS_OWNERS,
+              EXPECT(REC, "status.containers[app].cpu.reason", "HPAShared"), CANARY_HELD, CYCLES(2),
+              CHECK("deployments/web", CPU_REQUEST, "1"), HPA_IS_LEFT_ALONE, DELETE("deployments/canary"), LOWERED,
+              RETUNED),
+        STORY("shared-before-a-rollout", RETUNE, HPA, WEB(LIMITED), LOWERED, RETUNED,
+              MERGE("deployments/web", "{spec: {paused: true}}"), CANARY, AS_ITS_OWNERS,
+              EXPECT(REC, "status.containers[app].cpu.reason", "RolloutBlocked"), CYCLES(2),
+              CHECK("deployments/web", CPU_REQUEST, "285m"), HPA_IS_LEFT_ALONE,
+              MERGE("deployments/web", "{spec: {paused: false}}"), PUT_BACK, CYCLES(1), HPA_IS_LEFT_ALONE),
+        STORY("shared-held", AT_ONCE(", cooldown: 0s"), HPA, CANARY, WEB(LIMITED), HOLDS(COUNTS_CANARY), CANARY_HELD),
+        STORY("shared-ignored", AT_ONCE(", hpa: Ignore, cooldown: 0s"), HPA, CANARY, WEB(LIMITED), LOWERED,
+              EXPECT("deployments/canary", CPU_REQUEST, "285m"), HPA_IS_LEFT_ALONE),
         STORY("profile-goes", RETUNE, HPA, WEB(LIMITED), LOWERED, RETUNED,
               MERGE("profiles/team", "{spec: {apply: {mode: Recommend}}}"),
               EXPECT(REC, "status.conditions[Applied].reason", "Orphaned"), CYCLES(2), CHECK(HPA_PATH, VALUE, "246"),

@@ -254,6 +254,58 @@ func hpaRetuneInPlace(t *stage.T) {
 	}
 }
 
+// The real controller counts the pods of a canary Deployment too, because the selector of its target matches them. Then no
+// target is right for the requests of one of the two: both are held, until the canary is gone.
+func hpaShared(t *stage.T) {
+	const own, others, pods, canaries = 80, 400, 2, 4 // millicores of each pod
+	t.Namespace()
+	t.Profile(retuning(t, "Rollout"))
+	t.Apply(t.NewHPA("web", M{"type": "Utilization", "averageUtilization": ownersTarget}))
+	service := func(name string, replicas int, used int64) M {
+		return t.NewDeployment(name, replicas, stage.Container{Name: "app",
+			Requests: M{"cpu": ownersCPU, "memory": "64Mi"}, CPU: used, Memory: 40 * stage.Mi})
+	}
+	canary := service("canary", canaries, others)
+	labels, spec := M{"app": "web", "track": "canary"}, canary["spec"].(M)
+	spec["selector"] = M{"matchLabels": labels}
+	spec["template"].(M)["metadata"].(M)["labels"] = labels
+	t.Apply(canary)
+	t.Apply(service("web", pods, own))
+	sees := func(each int64) {
+		t.Eventually(fmt.Sprintf("the autoscaler sees %dm of each pod", each), stage.Soon, func() error {
+			_, err := stage.SeenByHPA(t.Workload("horizontalpodautoscalers", "web"), pods, each)
+			return err
+		})
+	}
+	held := func() {
+		t.WaitHeld("deployment-web", "HPAShared",
+			"HPA 'web' scales on cpu utilization, and counts pods of Deployment 'canary' too")
+		t.WaitHeld("deployment-canary", "HPAShared",
+			"HPA 'web' of Deployment 'web' scales on cpu utilization, and counts pods of this workload too")
+		asItsOwners(t, "web", ownersCPU)
+		if got := stage.Requested(t.Workload("deployments", "canary"), "app", "cpu"); got != ownersCPU {
+			t.Fatalf("the request of the canary is '%s'", got)
+		}
+	}
+	sees((pods*own + canaries*others) / (pods + canaries))
+	held()
+	t.Cycles(t.Learner, 2)
+	held()
+	t.Ctl("-n", t.NS, "delete", "deployment", "canary")
+	t.Eventually("the request falls and the target rises", stage.Soon, func() error {
+		if got, err := t.RequestOf("web"); err != nil || got == ownersCPU {
+			return fmt.Errorf("the request is '%s' (%v)", got, err)
+		}
+		if got := utilizationTarget(t.Workload("horizontalpodautoscalers", "web")); got < ownersTarget*3/2 {
+			return fmt.Errorf("the target is %d", got)
+		}
+		return nil
+	})
+	sees(own)
+	t.Apply(canary)
+	held()
+}
+
 // Whoever applies the autoscaler again puts its target back: the original request comes back, and the workload is left
 // alone.
 func hpaContested(t *stage.T) {

@@ -90,6 +90,7 @@ var scenarios = []stage.Scenario{
 	{Name: "restore", Needs: stage.Learner, Run: restoreAll},
 	{Name: "adopt", Needs: stage.Learner, Run: adopt},
 	{Name: "hpa-retune", Needs: stage.Learner, Run: hpaRetune},
+	{Name: "hpa-shared", Needs: stage.Learner, Run: hpaShared},
 	{Name: "hpa-contested", Needs: stage.Learner, Run: hpaContested},
 	{Name: "hpa-retune-in-place", Needs: stage.Learner, Run: hpaRetuneInPlace},
 	{Name: "vpa-auto", Needs: stage.Learner, Run: vpaAuto},

@@ -127,6 +127,9 @@ static void test_each_judged_by_its_own_facts(void **state)
         expect(&s, 1, CPU, 2000, 2000, REASON_AT_ORIGINAL);
         assert_true(s.advice[1].of[CPU].under_provisioned);
         expect(&s, 1, MEMORY, 2356 * MI, 2356 * MI, REASON_HPA_HOLD);
+        s.facts.hpa_shared[MEMORY] = true;
+        assert_false(judge(&s));
+        expect(&s, 1, MEMORY, 2356 * MI, 2356 * MI, REASON_HPA_SHARED);
 }
 
 static void test_reasons_shown(void **state)
@@ -141,7 +144,10 @@ static void test_reasons_shown(void **state)
         assert_true(judge(&s));
         expect(&s, 0, CPU, 110, 1000, REASON_STEP_LIMITED);
         expect(&s, 0, MEMORY, 2356 * MI, 4096 * MI, REASON_HPA_HOLD);
-        s.facts.hpa_holds[MEMORY] = false;
+        s.facts.hpa_shared[MEMORY] = true;
+        assert_true(judge(&s));
+        expect(&s, 0, MEMORY, 2356 * MI, 4096 * MI, REASON_HPA_SHARED);
+        s.facts.hpa_holds[MEMORY] = s.facts.hpa_shared[MEMORY] = false;
         s.c[0].read_least[MEMORY] = YES(3000 * MI + 1);
         assert_true(judge(&s));
         expect(&s, 0, MEMORY, 2356 * MI, 4096 * MI, REASON_READ_BY_CONTAINER);

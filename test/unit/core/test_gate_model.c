@@ -12,7 +12,7 @@
  * set, over all changes both ways and times around the cooldown's end; with more flags, over every 101st of those.
  */
 
-enum { CURRENT = 1000, ORIGINAL = 2000, PERCENT = 20, FLAGS = 16 };
+enum { CURRENT = 1000, ORIGINAL = 2000, PERCENT = 20, FLAGS = 17 };
 static const struct wall now = {INT64_C(1800000000000)};
 static const struct apply_policy policy[2] = {
         {.mode = APPLY_RECOMMEND, .min_change_percent = PERCENT, .max_decrease_percent = 50, .cooldown_ms = DAY_MS},
@@ -50,7 +50,7 @@ static enum reason first_hold(const struct gate_facts *f, int64_t to, bool put_b
                 {f->paused || f->held, REASON_PAUSED},
                 {f->apply_never, REASON_OPTED_OUT},
                 {f->other_autoscaler, REASON_OTHER_AUTOSCALER},
-                {f->hpa_holds && !put_back, REASON_HPA_HOLD},
+                {f->hpa_holds && !put_back, f->hpa_shared ? REASON_HPA_SHARED : REASON_HPA_HOLD},
                 {!put_back && to < f->read_least.value, REASON_READ_BY_CONTAINER},
                 {!back && f->state == STATE_HELD && !f->contested && !f->orphaned, REASON_GUARD},
                 {down && f->profile_fused, REASON_PROFILE_FUSE},
@@ -103,7 +103,8 @@ static bool facts_of(unsigned set, unsigned n, struct gate_facts *f)
         bool *const flags[FLAGS] = {&f->apply_never,     &f->source_away, &f->paused,           &f->immutable,
                                     &f->contested,       &f->managed,     &f->orphaned,         &f->held,
                                     &f->rollout_blocked, &f->window_open, &f->canary_waits,     &f->fuse_blown,
-                                    &f->after_kill,      &f->hpa_holds,   &f->other_autoscaler, &f->profile_fused};
+                                    &f->after_kill,      &f->hpa_holds,   &f->other_autoscaler, &f->profile_fused,
+                                    &f->hpa_shared};
         *f = (struct gate_facts){.now = now, .resource = CPU, .current = {true, CURRENT}};
         for (size_t i = 0; i < FLAGS; i++)
                 *flags[i] = one_of(2, &set);

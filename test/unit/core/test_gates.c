@@ -100,6 +100,10 @@ static void close_hpa(struct gate_facts *f)
 {
         f->hpa_holds = true;
 }
+static void close_hpa_shared(struct gate_facts *f)
+{
+        f->hpa_holds = f->hpa_shared = true;
+}
 static void close_reader(struct gate_facts *f)
 {
         f->read_least = YES(1000);
@@ -158,6 +162,7 @@ static const struct door {
         {GATE_GUARD, REASON_GUARD, close_guard, true},
         {GATE_READER, REASON_READ_BY_CONTAINER, close_reader, false},
         {GATE_HPA, REASON_HPA_HOLD, close_hpa, false},
+        {GATE_HPA_SHARED, REASON_HPA_SHARED, close_hpa_shared, false},
         {GATE_AUTOSCALER, REASON_OTHER_AUTOSCALER, close_autoscaler, false},
         {GATE_OPT_OUT, REASON_OPTED_OUT, close_never, false},
         {GATE_PAUSE, REASON_PAUSED, close_paused, false},
@@ -706,7 +711,11 @@ static void test_the_gate_that_puts_back_is_told(void **state)
         gates_ask(&f, &v);
         assert_int_equal(v.hold, REASON_NONE);
         assert_int_equal(v.gate, GATE_HPA);
-        f.hpa_holds = false;
+        f.hpa_shared = true;
+        gates_ask(&f, &v);
+        assert_int_equal(v.hold, REASON_NONE);
+        assert_int_equal(v.gate, GATE_HPA_SHARED);
+        f.hpa_holds = f.hpa_shared = false;
         f.read_least = YES(701);
         gates_ask(&f, &v);
         assert_int_equal(v.hold, REASON_NONE);

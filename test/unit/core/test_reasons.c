@@ -50,6 +50,7 @@ static void test_reason_names(void **state)
                 "ReadByContainer",
                 "HeapStart",
                 "ProfileFuse",
+                "HPAShared",
         };
         assert_int_equal(sizeof want / sizeof want[0], REASONS);
         for (int r = 0; r < REASONS; r++)

@@ -121,6 +121,8 @@ enum {
         HPA_IGNORED,
         HPA_LIMIT_BASED,
         HPA_BESIDE,
+        HPA_COUNTS_OTHERS,
+        HPA_COUNTS_OTHERS_IGNORED,
         HPA_OF_UNKNOWN,
         HPA_RETUNED,
         HPA_BESIDE_RETUNED,
@@ -190,6 +192,8 @@ static void test_each_fact_counts(void **state)
                 {HPA_IGNORED, 440, REASON_LOWERED},
                 {HPA_LIMIT_BASED, 2000, REASON_HPA_HOLD},
                 {HPA_BESIDE, 2000, REASON_HPA_HOLD},
+                {HPA_COUNTS_OTHERS, 2000, REASON_HPA_SHARED},
+                {HPA_COUNTS_OTHERS_IGNORED, 440, REASON_LOWERED},
                 {HPA_OF_UNKNOWN, 2000, REASON_HPA_HOLD},
                 {HPA_RETUNED, 1000, REASON_STATIC},
                 {HPA_BESIDE_RETUNED, 2000, REASON_HPA_HOLD},
@@ -286,6 +290,11 @@ static void test_each_fact_counts(void **state)
                         break;
                 case HPA_BESIDE:
                         s.subject.hpa[CPU] = true;
+                        break;
+                case HPA_COUNTS_OTHERS:
+                case HPA_COUNTS_OTHERS_IGNORED:
+                        s.target.hpa_holds[CPU] = s.target.decision.hpa_shared[CPU] = true;
+                        s.spec.apply.hpa = row[i].what == HPA_COUNTS_OTHERS ? HPA_RETUNE : HPA_IGNORE;
                         break;
                 case HPA_OF_UNKNOWN: /* of a workload that is not there yet */
                         s.view->hpa = &s.hpa, s.view->hpas = 1;

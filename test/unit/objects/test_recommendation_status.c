@@ -98,9 +98,11 @@ static void test_facts_beside_conditions(void **state)
         (void)state;
         static const char text[] =
                 "{\"decision\":{\"facts\":[\"Orphaned\",\"OfALaterVersion\",7],\"podLevel\":[\"cpu\","
-                "\"disk\"]}," SAYS("Contested", "True", "ChangedBack") "}";
+                "\"disk\"],\"sharedAutoscaler\":[\"memory\",7]}," SAYS("Contested", "True", "ChangedBack") "}";
         struct recommendation_status s = read_status(text, DIMENSION_NAMESPACE);
-        assert_true(same(s.decision, (struct status_decision){.orphaned = true, .pod_asks = {true, false}}));
+        assert_true(same(
+                s.decision,
+                (struct status_decision){.orphaned = true, .hpa_shared = {false, true}, .pod_asks = {true, false}}));
         assert_false(s.former);
         arena_release(&arena);
 }

@@ -31,6 +31,9 @@
         "\"apply\":{\"mode\":\"Rollout\",\"minHistory\":\"1m\"}}"
 #define LIMIT_BASIS                                                                                                    \
         "{\"apply\":{\"mode\":\"Rollout\",\"minHistory\":\"1m\",\"maxDecreasePercent\":90,\"hpa\":\"LimitBasis\"}}"
+#define OF_HPA(mode)                                                                                                   \
+        "{\"apply\":{\"mode\":\"Rollout\",\"minHistory\":\"1m\",\"maxDecreasePercent\":90,\"hpa\":\"" mode "\"}}"
+#define SELECTS "\"selector\":{\"matchLabels\":{\"app\":\"web\"}},"
 #define UTILIZATION(what)                                                                                              \
         "{\"type\":\"Resource\",\"resource\":{\"name\":\"" what "\",\"target\":{\"type\":\"Utilization\","             \
         "\"averageUtilization\":60}}}"
@@ -60,6 +63,8 @@ struct row {
         const char *quota;       /* its spec and status; NULL: there is none */
         const char *admitted;    /* what admission made of ours; NULL */
         const char *hpa;         /* metrics of an HPA; NULL: there is none */
+        const char *scales;      /* the workload that the HPA scales; NULL: ours */
+        int others;              /* so many other workloads have pods with the same label */
         int samples;
         int changed_ms, killed_ms; /* so long ago, as we know it and as a kubelet tells; 0: never */
         /* wanted */
@@ -585,6 +590,101 @@ static const struct row rows[] = {
          .value = 1000,
          .reason = "HPAHold",
          .carries = true},
+        {.what = "Hold, and the HPA counts another workload's pods too",
+         .spec = ROLLOUT,
+         .request = "1",
+         .annotations = "",
+         .hpa = UTILIZATION("cpu"),
+         .samples = SAMPLES,
+         .original = 1000,
+         .target = 285,
+         .others = 1,
+         .reason = "HPAHold",
+         .says = "HPA 'web' scales on cpu utilization, and counts pods of Deployment 'other-0' too"},
+        {.what = "Retune, and the HPA counts other workloads' pods too",
+         .spec = OF_HPA("Retune"),
+         .request = "1",
+         .annotations = "",
+         .hpa = UTILIZATION("cpu"),
+         .samples = SAMPLES,
+         .original = 1000,
+         .target = 285,
+         .others = 3,
+         .reason = "HPAShared",
+         .condition = "Applied=HPAShared",
+         .says = "HPA 'web' scales on cpu utilization, and counts pods of Deployment 'other-0' and 2 other workloads "
+                 "too"},
+        {.what = "Retune, and the HPA counts another workload's pods by the other resource",
+         .spec = OF_HPA("Retune"),
+         .request = "1",
+         .annotations = "",
+         .hpa = UTILIZATION("memory"),
+         .samples = SAMPLES,
+         .original = 1000,
+         .target = 285,
+         .others = 1,
+         .value = 285,
+         .reason = "Lowered"},
+        {.what = "Retune, lowered, and another workload comes: the original comes back",
+         .spec = OF_HPA("Retune"),
+         .request = "285m",
+         .annotations = CARRIES("1", "285m"),
+         .hpa = UTILIZATION("cpu"),
+         .samples = SAMPLES,
+         .original = 1000,
+         .target = 285,
+         .others = 1,
+         .value = 1000,
+         .reason = "HPAShared",
+         .carries = true},
+        {.what = "Ignore, and the HPA counts another workload's pods too",
+         .spec = OF_HPA("Ignore"),
+         .request = "1",
+         .annotations = "",
+         .hpa = UTILIZATION("cpu"),
+         .samples = SAMPLES,
+         .original = 1000,
+         .target = 285,
+         .others = 1,
+         .value = 285,
+         .reason = "Lowered"},
+        {.what = "the HPA of another workload counts its pods",
+         .spec = ROLLOUT,
+         .request = "1",
+         .annotations = "",
+         .hpa = UTILIZATION("cpu"),
+         .samples = SAMPLES,
+         .original = 1000,
+         .target = 285,
+         .others = 1,
+         .scales = "other-0",
+         .reason = "HPAShared",
+         .condition = "Applied=HPAShared",
+         .says = "HPA 'web' of Deployment 'other-0' scales on cpu utilization, and counts pods of this workload too"},
+        {.what = "the HPA of another workload counts its pods, at a deploy",
+         .spec = ON_DEPLOY,
+         .request = "1",
+         .annotations = "",
+         .hpa = UTILIZATION("cpu"),
+         .samples = SAMPLES,
+         .original = 1000,
+         .target = 285,
+         .others = 1,
+         .scales = "other-0",
+         .reason = "HPAShared",
+         .condition = "Applied=HPAShared"},
+        {.what = "the HPA of another workload counts its pods, and is ignored",
+         .spec = OF_HPA("Ignore"),
+         .request = "1",
+         .annotations = "",
+         .hpa = UTILIZATION("cpu"),
+         .samples = SAMPLES,
+         .original = 1000,
+         .target = 285,
+         .others = 1,
+         .scales = "other-0",
+         .value = 285,
+         .reason = "Lowered"},
 };
 
 static struct watched_kind *deployments(struct cache *w)
@@ -606,7 +706,8 @@ static void make_world(struct cache *w, const struct row *r)
                 json, sizeof json,
                 "{\"metadata\":{\"namespace\":\"web\",\"name\":\"web\",\"uid\":\"00000000-0000-4000-8000-"
                 "000000000001\","
-                "\"generation\":1},\"spec\":{%s\"replicas\":2,\"template\":{\"metadata\":{\"annotations\":{%s}},"
+                "\"generation\":1},\"spec\":{%s\"replicas\":2," SELECTS
+                "\"template\":{\"metadata\":{\"labels\":{\"app\":\"web\"},\"annotations\":{%s}},"
                 "\"spec\":{"
                 "\"containers\":[{\"name\":\"app\",\"resources\":%s}]%s}}},\"status\":{\"observedGeneration\":1,"
                 "\"replicas\":2,"
@@ -633,6 +734,19 @@ static void make_quota(struct cache *w, const struct row *r)
                 fail_msg("%s: %s", r->what, err.text);
 }
 
+static void make_others(struct cache *w, const struct row *r)
+{
+        struct err err = {0};
+        for (int i = 0; i < r->others; i++) {
+                AUTO(mem_free)
+                char *json = mem_printf("{\"metadata\":{\"namespace\":\"web\",\"name\":\"other-%d\",\"uid\":\"00000000-"
+                                        "0000-4000-8000-00000000001%d\",\"generation\":1},\"spec\":{\"replicas\":1,%s"
+                                        "\"template\":{\"metadata\":{\"labels\":{\"app\":\"web\"}}}}}",
+                                        i, i, SELECTS);
+                assert_int_equal(workload_upsert(w, deployments(w), text_of(json), 1, &err), 0);
+        }
+}
+
 static void make_hpa(struct cache *w, const struct row *r)
 {
         char json[1500];
@@ -641,8 +755,8 @@ static void make_hpa(struct cache *w, const struct row *r)
                 return;
         snprintf(json, sizeof json,
                  "{\"metadata\":{\"namespace\":\"web\",\"name\":\"web\"},\"spec\":{\"scaleTargetRef\":{\"apiVersion\":"
-                 "\"apps/v1\",\"kind\":\"Deployment\",\"name\":\"web\"},\"metrics\":[%s]}}",
-                 r->hpa);
+                 "\"apps/v1\",\"kind\":\"Deployment\",\"name\":\"%s\"},\"metrics\":[%s]}}",
+                 r->scales ? r->scales : "web", r->hpa);
         if (hpa_upsert(w, text_of(json), 1, &err) < 0)
                 fail_msg("%s: %s", r->what, err.text);
 }
@@ -710,6 +824,7 @@ static void test_rows(void **state)
                 struct plan plan;
                 struct now now = {.wall = {base_ms + SAMPLES * 1000}, .mono = {1}};
                 make_world(&w, r);
+                make_others(&w, r);
                 make_hpa(&w, r);
                 make_quota(&w, r);
                 cache_relink(&w, now);

@@ -38,6 +38,8 @@ static unsigned draw(unsigned below)
 
 #define RECORDED "{\\\"app\\\":{\\\"requests\\\":{\\\"cpu\\\":\\\"%s\\\"}}}"
 
+#define SELECTS "\"selector\":{\"matchLabels\":{\"app\":\"web\"}},"
+
 static void put_profile(struct cache *w, const char *spec)
 {
         struct err err = {0};
@@ -47,8 +49,8 @@ static void put_profile(struct cache *w, const char *spec)
         assert_int_equal(profile_upsert(w, false, text_of(json), 1, &err), 0);
 }
 
-/* vpa: what follows its target in the spec; NULL: there is none. */
-static void put_autoscalers(struct cache *w, const char *vpa, bool hpa)
+/* vpa: what follows its target in the spec; NULL: there is none. hpa: the Deployment that it scales; NULL: likewise. */
+static void put_autoscalers(struct cache *w, const char *vpa, const char *hpa, const char *metric)
 {
 #define TARGET "{\"apiVersion\":\"apps/v1\",\"kind\":\"Deployment\",\"name\":\"web\"}"
         struct err err = {0};
@@ -58,14 +60,28 @@ static void put_autoscalers(struct cache *w, const char *vpa, bool hpa)
                                 vpa ? vpa : "");
         if (vpa)
                 assert_int_equal(other_autoscaler_upsert(w, text_of(json), 1, &err), 0);
+        AUTO(mem_free)
+        char *scaler =
+                mem_printf("{\"metadata\":{\"namespace\":\"web\",\"name\":\"hpa\"},\"spec\":{\"scaleTargetRef\":{"
+                           "\"apiVersion\":\"apps/v1\",\"kind\":\"Deployment\",\"name\":\"%s\"},\"metrics\":[{"
+                           "\"type\":\"Resource\",\"resource\":{\"name\":\"%s\",\"target\":{\"type\":"
+                           "\"Utilization\",\"averageUtilization\":60}}}]}}",
+                           hpa ? hpa : "", metric);
         if (hpa)
-                assert_int_equal(hpa_upsert(w,
-                                            TEXT("{\"metadata\":{\"namespace\":\"web\",\"name\":\"hpa\"},\"spec\":{"
-                                                 "\"scaleTargetRef\":" TARGET ",\"metrics\":[{\"type\":\"Resource\","
-                                                 "\"resource\":{\"name\":\"cpu\",\"target\":{\"type\":\"Utilization\","
-                                                 "\"averageUtilization\":60}}}]}}"),
-                                            1, &err),
-                                 0);
+                assert_int_equal(hpa_upsert(w, text_of(scaler), 1, &err), 0);
+}
+
+/* A workload whose pods have the label that its own selector and that of the other ask for. */
+static void put_other(struct cache *w)
+{
+        struct err err = {0};
+        assert_int_equal(
+                workload_upsert(w, kind_watched(w, TEXT("apps"), TEXT("Deployment")),
+                                TEXT("{\"metadata\":{\"namespace\":\"web\",\"name\":\"other\",\"uid\":\"00000000-"
+                                     "0000-4000-8000-000000000002\",\"generation\":1},\"spec\":{\"replicas\":1," SELECTS
+                                     "\"template\":{\"metadata\":{\"labels\":{\"app\":\"web\"}}}}}"),
+                                1, &err),
+                0);
 }
 
 static void put_recommendation(struct cache *w, const char *hold, const char *status)
@@ -97,8 +113,9 @@ static void put_deployment(struct cache *w)
         char *json = mem_printf(
                 "{\"metadata\":{\"namespace\":\"web\",\"name\":\"web\",\"uid\":\"00000000-0000-4000-8000-"
                 "000000000001\","
-                "\"generation\":1,\"annotations\":{\"halflife.dev/%s\":\"Never\"}},\"spec\":{\"replicas\":%u,%s"
-                "\"template\":{\"metadata\":{\"annotations\":{%s}},\"spec\":{\"containers\":[{\"name\":\"app\","
+                "\"generation\":1,\"annotations\":{\"halflife.dev/%s\":\"Never\"}},\"spec\":{\"replicas\":%u,%s" SELECTS
+                "\"template\":{\"metadata\":{\"labels\":{\"app\":\"web\"},\"annotations\":{%s}},\"spec\":{"
+                "\"containers\":[{\"name\":\"app\","
                 "\"resources\":{\"requests\":{%s}%s}},{\"name\":\"side\",\"resources\":{\"requests\":{%s}}}],"
                 "\"initContainers\":[{\"name\":\"prepare\",\"resources\":{\"requests\":{%s}}}]%s}}},"
                 "\"status\":{\"observedGeneration\":1,\"replicas\":2,\"updatedReplicas\":2,\"availableReplicas\":2}}",
@@ -263,6 +280,7 @@ static void compare_world(struct seen *seen)
                 "{\"apply\":{\"mode\":\"OnDeploy\",\"at\":\"Workload\",\"minHistory\":\"1m\"}}",
                 "{\"paused\":true,\"apply\":{\"mode\":\"Rollout\",\"minHistory\":\"1m\"}}",
                 "{\"apply\":{\"mode\":\"OnDeploy\",\"minHistory\":\"1m\",\"startup\":{\"request\":\"Original\"}}}",
+                "{\"apply\":{\"mode\":\"OnDeploy\",\"minHistory\":\"1m\",\"hpa\":\"Retune\"}}",
         };
         struct cache w, replica;
         struct arena a = {0}, scratch = {0};
@@ -273,11 +291,16 @@ static void compare_world(struct seen *seen)
                 "", ",\"resourcePolicy\":{\"containerPolicies\":[{\"containerName\":\"*\",\"controlledResources\":["
                     "\"memory\"]},{\"containerName\":\"side\",\"mode\":\"Off\"}]}"};
         const char *vpa = draw(4) ? NULL : PICK(vpas);
-        bool hpa = !draw(5);
+        static const char *const metrics[] = {"cpu", "memory"}, *const scaled[] = {"web", "other"};
+        bool shared = !draw(4), retunes = strstr(spec, "Retune");
+        /* a replica does not know yet of an HPA that nobody has asked permission for */
+        const char *metric = PICK(metrics), *hpa = shared ? PICK(scaled) : retunes || draw(5) ? NULL : "web";
         cache_init(&w, "halflife", "halflife-system");
         put_deployment(&w);
         put_profile(&w, spec);
-        put_autoscalers(&w, vpa, hpa);
+        put_autoscalers(&w, vpa, hpa, metric);
+        if (shared)
+                put_other(&w);
         put_recommendation(&w, hold, "{}");
         cache_relink(&w, now);
         struct target *t = target_get(&w, TEXT("web"), TEXT("apps"), TEXT("Deployment"), TEXT("web"));
@@ -298,12 +321,12 @@ static void compare_world(struct seen *seen)
         assert_int_equal(planned->targets, 1);
         note(seen, planned->target[0]);
         const char *const written[] = {status, before};
-        bool news = fused || strstr(spec, "startup") ||
-                    (vpa && *vpa); /* the version before knew neither, so its replicas do not */
+        bool news = fused || shared || strstr(spec, "startup") ||
+                    (vpa && *vpa); /* the version before knew none of these, so its replicas do not */
         for (int i = 0; i < (news ? 1 : 2); i++) {
                 cache_init(&replica, "halflife", "halflife-system");
                 put_profile(&replica, spec);
-                put_autoscalers(&replica, vpa, hpa);
+                put_autoscalers(&replica, vpa, hpa, metric);
                 put_recommendation(&replica, hold, written[i]);
                 struct snapshot *v = snapshot_from_status(&replica, now.wall);
                 assert_int_equal(v->targets, 1);

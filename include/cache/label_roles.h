@@ -1,0 +1,38 @@
+/*
+ * Which of a workload's labels are its own, which its pods have, and which its selector asks for. Bits tell the latter
+ * two, because nearly every selector is a part of the template's labels.
+ */
+#ifndef HALFLIFE_CACHE_LABEL_ROLES_H
+#define HALFLIFE_CACHE_LABEL_ROLES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/mem.h"
+#include "cache/labels.h"
+#include "objects/decode.h"
+
+struct label_roles {
+        uint32_t own;      /* the first so many are the workload's own, which its Recommendation copies */
+        uint32_t carried;  /* bit i: its pods have label i */
+        uint32_t selected; /* bit i: its selector asks for that label with that value; 0: it asks for none so */
+};
+
+/* What bits cannot tell; few workloads need it. */
+struct label_roles_rest {
+        struct labels labels; /* of its pods; empty: the bits have them */
+        char *selector;       /* as text, such as "app=web,tier in (a,b)"; NULL: the bits have it */
+};
+
+/* Read what pods have and what the selector asks for, of a workload with these labels: its own, then its template's. */
+void label_roles_read(const struct workload_view *v, const struct labels *labels, struct arena *a,
+                      struct label_roles *ret, struct label_roles_rest *ret_rest);
+void label_roles_release(struct label_roles_rest *r);
+/* The labels of its pods, in the arena; of texts that the workload owns. */
+struct labels label_roles_of_pods(const struct labels *labels, const struct label_roles *s,
+                                  const struct label_roles_rest *r, struct arena *a);
+/* Its selector, in the arena; NULL: it has none that can be read. */
+struct selector *label_roles_selector(const struct labels *labels, const struct label_roles *s,
+                                      const struct label_roles_rest *r, struct arena *a);
+
+#endif

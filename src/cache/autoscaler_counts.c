@@ -1,0 +1,222 @@
+/*
+ * Which workloads an autoscaler counts beside its own. The HPA controller takes the selector of its target's scale
+ * subresource, and counts all pods of the namespace that the selector matches, whoever made them.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cache/cache.h"
+
+/* An index by label: a row for each label of a workload's pods, and one without a label, all by digest. */
+struct counted {
+        uint64_t digest; /* of the namespace and the label */
+        struct workload *of;
+};
+
+struct counted_index {
+        struct counted *row;
+        size_t rows;
+};
+
+static uint64_t ns_digest(const char *ns)
+{
+        return digest_bytes(0, ns, strlen(ns) + 1);
+}
+
+static uint64_t label_digest(const char *ns, struct text key, struct text value)
+{
+        return digest_bytes(digest_bytes(ns_digest(ns), key.p, key.len), value.p, value.len);
+}
+
+static struct labels labels_of_pods(const struct workload *wl, struct arena *a)
+{
+        return label_roles_of_pods(&wl->labels, &wl->roles, &workload_more(wl)->roles, a);
+}
+
+/* Of a workload that others own, the topmost one with a template speaks. A Job runs once and is over, so that its pods
+ * would hold changes for a moment only, and put requests back for it. */
+static bool counts_has_pods(const struct workload *wl)
+{
+        bool once = (wl->kind->flags & KIND_TO_COMPLETION) && !(wl->kind->flags & KIND_BY_RUNS);
+        return !once && !workload_is_link(wl) && !workload_more(wl)->suspended && workload_replicas(wl) > 0 &&
+               !(wl->owner && wl->owner->containers);
+}
+
+static bool is_above(const struct workload *above, const struct workload *wl)
+{
+        while (wl && wl != above)
+                wl = wl->owner;
+        return wl != NULL;
+}
+
+static int counted_index_order(const void *x, const void *y)
+{
+        const struct counted *a = x, *b = y;
+        return a->digest < b->digest ? -1 : a->digest > b->digest;
+}
+
+static void counted_index_add(struct counted_index *to, struct workload *wl, struct arena *a)
+{
+        struct labels labels = labels_of_pods(wl, a);
+        to->row = mem_resize(to->row, to->rows + labels.count + 1, sizeof *to->row);
+        to->row[to->rows++] = (struct counted){ns_digest(wl->ns), wl};
+        for (size_t i = 0; i < labels.count; i++)
+                to->row[to->rows++] =
+                        (struct counted){label_digest(wl->ns, labels.pair[i].key, labels.pair[i].value), wl};
+}
+
+/* The workloads of the namespaces to be counted anew that have an autoscaler by utilization. */
+static struct counted_index counted_index_make(struct cache *w)
+{
+        struct counted_index to = {0};
+        const struct ns *ns = NULL;
+        struct workload *wl;
+        for (size_t at = 0; (wl = map_each(&w->workloads, &at));) {
+                ns = ns && ns->name == wl->ns ? ns : ns_find(w, wl->ns);
+                if (!ns->recount)
+                        continue;
+                if (wl->more)
+                        memset(wl->more->counted_by, 0, sizeof wl->more->counted_by);
+                if (ns->scales && counts_has_pods(wl))
+                        counted_index_add(&to, wl, &w->scratch);
+        }
+        if (to.rows)
+                qsort(to.row, to.rows, sizeof *to.row, counted_index_order);
+        return to;
+}
+
+/* The first row whose digest is at least that. */
+static size_t counted_index_from(const struct counted_index *all, uint64_t digest)
+{
+        size_t low = 0, high = all->rows;
+        while (low < high) {
+                size_t middle = low + (high - low) / 2;
+                if (all->row[middle].digest < digest)
+                        low = middle + 1;
+                else
+                        high = middle;
+        }
+        return low;
+}
+
+/* The rows with a digest. */
+static struct counted_index counted_index_with(const struct counted_index *all, uint64_t digest)
+{
+        size_t from = counted_index_from(all, digest);
+        size_t end = digest == UINT64_MAX ? all->rows : counted_index_from(all, digest + 1);
+        return (struct counted_index){all->row + from, end - from};
+}
+
+/* The rows among which all that the selector matches are: those of its rarest label. */
+static struct counted_index counted_index_few(const struct counted_index *all, const char *ns, const struct selector *s)
+{
+        struct counted_index few = counted_index_with(all, ns_digest(ns));
+        for (size_t i = 0; i < s->count; i++) {
+                const struct requirement *r = &s->of[i];
+                if (r->op != OP_IN || r->values != 1)
+                        continue;
+                struct counted_index with =
+                        counted_index_with(all, label_digest(ns, text_of(r->key), text_of(r->value[0])));
+                if (with.rows < few.rows)
+                        few = with;
+        }
+        return few;
+}
+
+static struct selector *selector_of_workload(const struct workload *wl, struct arena *a)
+{
+        return wl ? label_roles_selector(&wl->labels, &wl->roles, &workload_more(wl)->roles, a) : NULL;
+}
+
+/* A Rollout that runs another's template may lack a selector, and then has the other's. */
+static struct selector *scale_selector(struct cache *w, const struct autoscaler *s)
+{
+        const struct workload *scaled = workload_find(w, s->target_group, s->target_kind, s->ns, s->target_name);
+        struct selector *own = selector_of_workload(scaled, &w->scratch);
+        return own ? own : selector_of_workload(s->workload, &w->scratch);
+}
+
+/* Of several autoscalers, the workload is told the first by key. */
+static void counted_note(const struct autoscaler *s, struct workload *of)
+{
+        for (enum resource r = CPU; r < RESOURCES; r++) {
+                if (!autoscaler_utilizes(s, r))
+                        continue;
+                const struct autoscaler **by = &workload_more_made(of)->counted_by[r];
+                if (!*by || strcmp(s->key, (*by)->key) < 0)
+                        *by = s;
+        }
+}
+
+static bool counts_other(struct cache *w, const struct autoscaler *s, const struct selector *asks,
+                         const struct workload *of)
+{
+        if (of->ns != s->ns || is_above(of, s->workload) || is_above(s->workload, of))
+                return false;
+        struct labels labels = labels_of_pods(of, &w->scratch);
+        return selector_match(asks, labels.pair, labels.count);
+}
+
+static void autoscaler_count(struct cache *w, struct autoscaler *s, const struct counted_index *all)
+{
+        const struct selector *asks = scale_selector(w, s);
+        const struct workload *first = NULL;
+        struct counted_index few = {0};
+        if (asks)
+                few = counted_index_few(all, s->ns, asks);
+        for (size_t i = 0; i < few.rows; i++) {
+                struct workload *of = few.row[i].of;
+                if (!counts_other(w, s, asks, of))
+                        continue;
+                s->others++;
+                counted_note(s, of);
+                if (!first || strcmp(of->key, first->key) < 0)
+                        first = of; /* so that messages name the same workload after a restart */
+        }
+        if (first)
+                s->other = mem_printf("%s '%s'", first->kind->kind, first->name);
+}
+
+static bool counts_due(const struct cache *w)
+{
+        const struct ns *ns;
+        for (size_t at = 0; (ns = map_each(&w->namespaces, &at));)
+                if (ns->recount)
+                        return true;
+        return false;
+}
+
+static bool scales_by_utilization(const struct autoscaler *s)
+{
+        return s->workload && (autoscaler_utilizes(s, CPU) || autoscaler_utilizes(s, MEMORY));
+}
+
+static void counts_clear(struct cache *w)
+{
+        struct ns *ns;
+        for (size_t at = 0; (ns = map_each(&w->namespaces, &at));)
+                ns->recount = ns->scales = false;
+}
+
+void autoscaler_counts_settle(struct cache *w)
+{
+        struct autoscaler *s;
+        if (!counts_due(w))
+                return;
+        for (size_t at = 0; (s = map_each(&w->autoscalers, &at));) {
+                struct ns *ns = ns_get(w, text_of(s->ns));
+                if (!ns->recount)
+                        continue;
+                mem_free(s->other);
+                s->other = NULL;
+                s->others = 0;
+                ns->scales |= scales_by_utilization(s);
+        }
+        struct counted_index all = counted_index_make(w);
+        for (size_t at = 0; all.rows && (s = map_each(&w->autoscalers, &at));)
+                if (ns_find(w, s->ns)->recount && scales_by_utilization(s))
+                        autoscaler_count(w, s, &all);
+        mem_free(all.row);
+        arena_reset(&w->scratch);
+        counts_clear(w);
+}

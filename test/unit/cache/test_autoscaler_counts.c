@@ -1,0 +1,352 @@
+/* Which workloads an autoscaler counts beside the one it scales. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+/* after its needs */
+#include <cmocka.h>
+
+#include "cache/cache.h"
+
+#define SELECTS(what)    "\"selector\":{" what "},"
+#define APP(value)       SELECTS("\"matchLabels\":{\"app\":\"" value "\"}")
+#define BY_EXPRESSION(e) SELECTS("\"matchExpressions\":[{" e "}]")
+#define LABELS(labels)                                                                                                 \
+        "\"template\":{\"metadata\":{\"labels\":{" labels "}},\"spec\":{\"containers\":[{\"name\":\"app\"}]}}"
+#define WEB LABELS("\"app\":\"web\"")
+#define ONE "\"replicas\":1,"
+#define OWNED_BY(n)                                                                                                    \
+        ",\"ownerReferences\":[{\"apiVersion\":\"apps/"                                                                \
+        "v1\",\"kind\":\"Deployment\",\"name\":\"web\",\"uid\":\"00000000-0000-"                                       \
+        "4000-8000-00000000000" n "\",\"controller\":true}]"
+#define OWN(labels) ",\"labels\":{" labels "}"
+
+static const struct now at = {.wall = {1763700000000}, .mono = {1}};
+
+struct object {
+        const char *kind; /* NULL: there is none */
+        const char *name, *meta, *spec;
+};
+
+static struct watched_kind *kind_of(struct cache *w, const char *kind)
+{
+        const char *group = strcmp(kind, "Rollout") == 0  ? "argoproj.io"
+                            : strstr(kind, "Job") != NULL ? "batch"
+                                                          : "apps";
+        return kind_watched(w, text_of(group), text_of(kind));
+}
+
+static void put_status(struct cache *w, const char *ns, int uid, const struct object *o, const char *status)
+{
+        struct err err = {0};
+        AUTO(mem_free)
+        char *json = mem_printf("{\"metadata\":{\"namespace\":\"%s\",\"name\":\"%s\",\"uid\":\"00000000-0000-4000-8000-"
+                                "00000000000%d\",\"generation\":1%s},\"spec\":{%s},\"status\":{%s}}",
+                                ns, o->name, uid, o->meta ? o->meta : "", o->spec, status);
+        if (workload_upsert(w, kind_of(w, o->kind), text_of(json), 1, &err) < 0)
+                fail_msg("%s: %s", json, err.text);
+}
+
+static void put(struct cache *w, const char *ns, int uid, const struct object *o)
+{
+        put_status(w, ns, uid, o, "");
+}
+
+#define HPA_META(name) "{\"metadata\":{\"namespace\":\"web\",\"name\":\"" name "\"}"
+static void put_hpa(struct cache *w, const char *kind, const char *of, const char *target)
+{
+        struct err err = {0};
+        AUTO(mem_free)
+        char *json = mem_printf(
+                HPA_META("hpa") ",\"spec\":{\"scaleTargetRef\":{\"apiVersion\":\"%s/v1\",\"kind\":\"%s\",\"name\":"
+                                "\"%s\"},\"metrics\":[{\"type\":\"Resource\",\"resource\":{\"name\":\"cpu\",\"target\":"
+                                "{%s}}}]}}",
+                strcmp(kind, "Rollout") == 0 ? "argoproj.io" : "apps", kind, of, target);
+        assert_int_equal(hpa_upsert(w, text_of(json), 1, &err), 0);
+}
+#define BY_UTILIZATION "\"type\":\"Utilization\",\"averageUtilization\":60"
+
+static const struct autoscaler *hpa_of(const struct cache *w)
+{
+        return map_get(&w->autoscalers, TEXT("web/hpa"));
+}
+
+static void expect(const char *what, const struct cache *w, const char *first, unsigned others)
+{
+        const struct autoscaler *s = hpa_of(w);
+        if (s->others != others || strcmp(s->other ? s->other : "", first) != 0)
+                fail_msg("%s: %u others, the first is '%s'", what, (unsigned)s->others, s->other ? s->other : "");
+}
+
+static const struct row {
+        const char *what;
+        const char *spec; /* of the Deployment that the HPA scales */
+        struct object other[3];
+        const char *first; /* wanted; "": the HPA counts no other */
+        unsigned others;
+} rows[] = {
+        {"nobody else", APP("web") WEB, {{0}}, "", 0},
+        {"the same label", APP("web") WEB, {{"Deployment", "canary", NULL, ONE WEB}}, "Deployment 'canary'", 1},
+        {"more labels",
+         APP("web") WEB,
+         {{"Deployment", "canary", NULL, ONE LABELS("\"track\":\"canary\",\"app\":\"web\"")}},
+         "Deployment 'canary'",
+         1},
+        {"another value", APP("web") WEB, {{"Deployment", "db", NULL, ONE LABELS("\"app\":\"db\"")}}, "", 0},
+        {"one label of two",
+         SELECTS("\"matchLabels\":{\"app\":\"web\",\"tier\":\"front\"}") LABELS("\"app\":\"web\",\"tier\":\"front\""),
+         {{"Deployment", "canary", NULL, ONE WEB}},
+         "",
+         0},
+        {"a label of the workload, not of its pods",
+         APP("web") WEB,
+         {{"Deployment", "canary", OWN("\"app\":\"web\""), ONE LABELS("\"app\":\"canary\"")},
+          {"StatefulSet", "canary", OWN("\"app\":\"web\""), ONE LABELS("\"tier\":\"db\"")}},
+         "",
+         0},
+        {"a label of its pods, not of the workload",
+         APP("web") WEB,
+         {{"Deployment", "canary", OWN("\"app\":\"canary\""), ONE WEB}},
+         "Deployment 'canary'",
+         1},
+        {"the target has its label with another value itself",
+         APP("web") WEB,
+         {{"Deployment", "web", OWN("\"app\":\"umbrella\""), ONE APP("web") WEB},
+          {"Deployment", "canary", NULL, ONE WEB}},
+         "Deployment 'canary'",
+         1},
+        {"scaled to 0", APP("web") WEB, {{"Deployment", "canary", NULL, "\"replicas\":0," WEB}}, "", 0},
+        {"its own ReplicaSet", APP("web") WEB, {{"ReplicaSet", "web-1", OWNED_BY("1"), ONE WEB}}, "", 0},
+        {"a ReplicaSet without owner",
+         APP("web") WEB,
+         {{"ReplicaSet", "web-1", NULL, ONE WEB}},
+         "ReplicaSet 'web-1'",
+         1},
+        {"a Job is over soon", APP("web") WEB, {{"Job", "migrate", NULL, WEB}}, "", 0},
+        {"a CronJob comes again",
+         APP("web") WEB,
+         {{"CronJob", "nightly", NULL, "\"jobTemplate\":{\"spec\":{" WEB "}}"}},
+         "CronJob 'nightly'",
+         1},
+        {"a CronJob that is suspended",
+         APP("web") WEB,
+         {{"CronJob", "nightly", NULL, "\"suspend\":true,\"jobTemplate\":{\"spec\":{" WEB "}}"}},
+         "",
+         0},
+        {"several: the first by key is named",
+         APP("web") WEB,
+         {{"StatefulSet", "a", NULL, ONE WEB}, {"Deployment", "z", NULL, ONE WEB}, {"Deployment", "y", NULL, ONE WEB}},
+         "Deployment 'y'",
+         3},
+        {"In",
+         BY_EXPRESSION("\"key\":\"app\",\"operator\":\"In\",\"values\":[\"web\",\"api\"]") WEB,
+         {{"Deployment", "api", NULL, ONE LABELS("\"app\":\"api\"")},
+          {"Deployment", "db", NULL, ONE LABELS("\"app\":\"db\"")}},
+         "Deployment 'api'",
+         1},
+        {"NotIn",
+         BY_EXPRESSION("\"key\":\"app\",\"operator\":\"NotIn\",\"values\":[\"db\",\"api\"]") WEB,
+         {{"Deployment", "api", NULL, ONE LABELS("\"app\":\"api\"")},
+          {"Deployment", "q", NULL, ONE LABELS("\"tier\":\"db\"")}},
+         "Deployment 'q'",
+         1},
+        {"Exists",
+         BY_EXPRESSION("\"key\":\"app\",\"operator\":\"Exists\"") WEB,
+         {{"Deployment", "api", NULL, ONE LABELS("\"app\":\"api\"")},
+          {"Deployment", "q", NULL, ONE LABELS("\"tier\":\"db\"")}},
+         "Deployment 'api'",
+         1},
+        {"DoesNotExist",
+         BY_EXPRESSION("\"key\":\"track\",\"operator\":\"DoesNotExist\"") WEB,
+         {{"Deployment", "api", NULL, ONE LABELS("\"app\":\"api\"")},
+          {"Deployment", "q", NULL, ONE LABELS("\"track\":\"q\"")}},
+         "Deployment 'api'",
+         1},
+        {"no selector", WEB, {{"Deployment", "canary", NULL, ONE WEB}}, "", 0},
+        {"a selector that asks for nothing", SELECTS("") WEB, {{"Deployment", "canary", NULL, ONE WEB}}, "", 0},
+        {"a selector that cannot be read",
+         SELECTS("\"app\":\"web\"") WEB,
+         {{"Deployment", "canary", NULL, ONE WEB}},
+         "",
+         0},
+};
+
+static void test_rows(void **state)
+{
+        (void)state;
+        for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+                const struct row *r = &rows[i];
+                struct cache w;
+                cache_init(&w, "halflife", "halflife");
+                AUTO(mem_free) char *spec = mem_printf(ONE "%s", r->spec);
+                put(&w, "web", 1, &(struct object){"Deployment", "web", NULL, spec});
+                put(&w, "other", 2,
+                    &(struct object){"Deployment", "web", NULL, ONE WEB}); /* other namespaces never count */
+                for (int k = 0; k < 3 && r->other[k].kind; k++)
+                        put(&w, "web", strcmp(r->other[k].name, "web") == 0 ? 1 : 3 + k, &r->other[k]);
+                put_hpa(&w, "Deployment", "web", BY_UTILIZATION);
+                cache_relink(&w, at);
+                expect(r->what, &w, r->first, r->others);
+                cache_release(&w);
+        }
+}
+
+/* Labels and selectors that have no bits are kept whole. */
+static void test_many_labels(void **state)
+{
+        (void)state;
+        enum { MANY = 60 };
+        struct cache w;
+        struct buf b;
+        buf_init(&b, 10000);
+        for (int i = 0; i < MANY; i++)
+                buf_printf(&b, "%s\"l%d\":\"v\"", i ? "," : "", i);
+        AUTO(mem_free) char *labels = buf_steal(&b);
+        AUTO(mem_free) char *meta = mem_printf(",\"labels\":{%s}", labels);
+        AUTO(mem_free)
+        char *spec = mem_printf(ONE APP("web") "\"template\":{\"metadata\":{\"labels\":{%s,\"app\":\"web\"}}}", labels);
+        cache_init(&w, "halflife", "halflife");
+        put(&w, "web", 1, &(struct object){"Deployment", "web", meta, spec});
+        put(&w, "web", 2, &(struct object){"Deployment", "canary", NULL, ONE WEB});
+        put_hpa(&w, "Deployment", "web", BY_UTILIZATION);
+        cache_relink(&w, at);
+        expect("many labels", &w, "Deployment 'canary'", 1);
+        cache_release(&w);
+}
+
+/* Each change of what is counted counts anew; what changes nothing of it does not. */
+static void test_follows_what_changes(void **state)
+{
+        (void)state;
+        struct cache w;
+        struct object web = {"Deployment", "web", NULL, ONE APP("web") WEB},
+                      canary = {"Deployment", "canary", NULL, ONE WEB},
+                      none = {"Deployment", "canary", NULL, "\"replicas\":0," WEB},
+                      db = {"Deployment", "canary", NULL, ONE LABELS("\"app\":\"db\"")};
+        cache_init(&w, "halflife", "halflife");
+        put(&w, "web", 1, &web);
+        put(&w, "web", 2, &canary);
+        const struct workload *other = workload_find(&w, "apps", "Deployment", "web", "canary");
+        cache_relink(&w, at);
+        assert_null(workload_more(other)->counted_by[CPU]);
+        put_hpa(&w, "Deployment", "web", BY_UTILIZATION);
+        cache_relink(&w, at);
+        expect("an HPA comes", &w, "Deployment 'canary'", 1);
+        assert_ptr_equal(workload_more(other)->counted_by[CPU], hpa_of(&w));
+        assert_null(workload_more(other)->counted_by[MEMORY]);
+        assert_false(ns_find(&w, "web")->recount);
+        put_status(&w, "web", 2, &canary, "\"replicas\":1,\"updatedReplicas\":1");
+        put_hpa(&w, "Deployment", "web", BY_UTILIZATION);
+        assert_false(ns_find(&w, "web")->recount);
+        assert_ptr_equal(workload_more(other)->counted_by[CPU], hpa_of(&w));
+        cache_relink(&w, at);
+        expect("only a status", &w, "Deployment 'canary'", 1);
+        put(&w, "web", 2, &none);
+        cache_relink(&w, at);
+        expect("scaled to 0", &w, "", 0);
+        assert_null(workload_more(other)->counted_by[CPU]);
+        put(&w, "web", 2, &canary);
+        cache_relink(&w, at);
+        expect("scaled up", &w, "Deployment 'canary'", 1);
+        put(&w, "web", 2, &db);
+        cache_relink(&w, at);
+        expect("another label", &w, "", 0);
+        put(&w, "web", 2, &canary);
+        put_hpa(&w, "Deployment", "canary", BY_UTILIZATION);
+        cache_relink(&w, at);
+        expect("it scales one without a selector", &w, "", 0);
+        put_hpa(&w, "Deployment", "web", "\"type\":\"AverageValue\",\"averageValue\":\"500m\"");
+        cache_relink(&w, at);
+        expect("not by utilization", &w, "", 0);
+        put_hpa(&w, "Deployment", "web", BY_UTILIZATION);
+        cache_relink(&w, at);
+        assert_ptr_equal(workload_more(other)->counted_by[CPU], hpa_of(&w));
+        hpa_remove(&w, TEXT(HPA_META("hpa") "}"));
+        assert_null(workload_more(other)->counted_by[CPU]);
+        put_hpa(&w, "Deployment", "web", BY_UTILIZATION);
+        cache_relink(&w, at);
+        workload_remove(&w, kind_of(&w, "Deployment"),
+                        TEXT("{\"metadata\":{\"namespace\":\"web\",\"name\":\"canary\"}}"));
+        cache_relink(&w, at);
+        expect("it is deleted", &w, "", 0);
+        cache_release(&w);
+}
+
+/* A custom kind tells the selector of its scale subresource as text; a Rollout without one has that of what it runs. */
+static void test_custom_kinds(void **state)
+{
+        (void)state;
+        static const struct {
+                const char *spec, *status, *first;
+        } row[] = {
+                {ONE WEB, "\"selector\":\"app=web\"", "Deployment 'canary'"},
+                {ONE WEB, "\"labelSelector\":\"app in (web,api)\"", "Deployment 'canary'"},
+                {ONE APP("web") WEB, "\"selector\":\"app=web,rollouts-pod-template-hash=5\"", ""},
+                {ONE APP("web") WEB, "\"selector\":{\"matchLabels\":{}}", "Deployment 'canary'"},
+                {ONE WEB, "\"selector\":\"(\"", ""},
+                {ONE "\"workloadRef\":{\"apiVersion\":\"apps/v1\",\"kind\":\"Deployment\",\"name\":\"web\"}", "",
+                 "Deployment 'canary'"},
+                {ONE APP("none") "\"workloadRef\":{\"apiVersion\":\"apps/"
+                                 "v1\",\"kind\":\"Deployment\",\"name\":\"web\"}",
+                 "", ""},
+        };
+        for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+                bool refers = strstr(row[i].spec, "workloadRef") != NULL;
+                struct cache w;
+                cache_init(&w, "halflife", "halflife");
+                put_status(&w, "web", 1, &(struct object){"Rollout", "web", NULL, row[i].spec}, row[i].status);
+                if (refers)
+                        put(&w, "web", 2,
+                            &(struct object){"Deployment", "web", NULL, "\"replicas\":0," APP("web") WEB});
+                put(&w, "web", 3, &(struct object){"Deployment", "canary", NULL, ONE WEB});
+                put_hpa(&w, "Rollout", "web", BY_UTILIZATION);
+                cache_relink(&w, at);
+                expect(row[i].status, &w, row[i].first, *row[i].first ? 1 : 0);
+                cache_release(&w);
+        }
+}
+
+/* Of several autoscalers that count its pods, a workload is told the first by key, for each resource. */
+static void test_several_autoscalers(void **state)
+{
+        (void)state;
+        static const char hpa[] = "{\"metadata\":{\"namespace\":\"web\",\"name\":\"%s\"},\"spec\":{\"scaleTargetRef\":{"
+                                  "\"apiVersion\":\"apps/v1\","
+                                  "\"kind\":\"Deployment\",\"name\":\"%s\"},\"metrics\":[{\"type\":\"Resource\","
+                                  "\"resource\":{\"name\":\"%s\","
+                                  "\"target\":{" BY_UTILIZATION "}}}]}}";
+        static const char *const of[][3] = {{"b", "web", "cpu"}, {"a", "api", "cpu"}, {"c", "api", "memory"}};
+        struct cache w;
+        struct err err = {0};
+        cache_init(&w, "halflife", "halflife");
+        put(&w, "web", 1, &(struct object){"Deployment", "web", NULL, ONE APP("web") WEB});
+        put(&w, "web", 2, &(struct object){"Deployment", "api", NULL, ONE APP("web") LABELS("\"app\":\"api\"")});
+        put(&w, "web", 3, &(struct object){"Deployment", "canary", NULL, ONE WEB});
+        for (size_t i = 0; i < sizeof of / sizeof of[0]; i++) {
+                char json[600];
+                snprintf(json, sizeof json, hpa, of[i][0], of[i][1], of[i][2]);
+                assert_int_equal(hpa_upsert(&w, text_of(json), 1, &err), 0);
+        }
+        cache_relink(&w, at);
+        const struct workload_more *more = workload_more(workload_find(&w, "apps", "Deployment", "web", "canary"));
+        assert_string_equal(more->counted_by[CPU]->name, "a");
+        assert_string_equal(more->counted_by[MEMORY]->name, "c");
+        hpa_swept(&w, 2);
+        assert_null(more->counted_by[CPU]);
+        assert_null(more->counted_by[MEMORY]);
+        cache_release(&w);
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_rows),
+                cmocka_unit_test(test_many_labels),
+                cmocka_unit_test(test_follows_what_changes),
+                cmocka_unit_test(test_custom_kinds),
+                cmocka_unit_test(test_several_autoscalers),
+        };
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
