@@ -3,6 +3,7 @@ package stage
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"halflife.dev/cluster/kube"
 )
@@ -105,8 +106,8 @@ func (t *T) CheckUnchanged(what string, podSpec, object kube.Object) {
 }
 
 // Redeploy rolls a Deployment's pods as its owner would, and waits until the rollout has ended. Pods are let in one by one:
-// some of a rollout may come before halflife has something to give.
+// some of a rollout may come before halflife has something to give. (A second rollout restart within a second is refused.)
 func (t *T) Redeploy(name string) {
-	t.Ctl("-n", t.NS, "rollout", "restart", "deployment/"+name)
+	t.Ctl("-n", t.NS, "set", "env", "deployment/"+name, fmt.Sprintf("TRY=%d", time.Now().UnixNano()))
 	t.Ctl("-n", t.NS, "rollout", "status", "deployment/"+name, "--timeout=300s")
 }
