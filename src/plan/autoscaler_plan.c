@@ -413,7 +413,7 @@ static const char *also_counts(const struct autoscaler *of, char *ret, size_t si
                 snprintf(more, sizeof more, " and %u other workload%s", (unsigned)of->others - 1,
                          of->others > 2 ? "s" : "");
         if (of->others)
-                snprintf(ret, size, ", and counts pods of %.100s%s too", of->other, more);
+                snprintf(ret, size, ", and counts pods of %.80s%s too", of->other, more);
         return ret;
 }
 
