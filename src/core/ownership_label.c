@@ -3,25 +3,26 @@
 #include <stddef.h>
 #include <string.h>
 
-/* In the form of the setting ownership-labels. */
-static const char known[] =
-        "app.kubernetes.io/instance,"   /* Argo CD, where its application.instanceLabelKey is not set */
-        "app.kubernetes.io/managed-by," /* Helm, Config Sync */
-        "argocd.argoproj.io/*,"
-        "applyset.kubernetes.io/*," /* kubectl apply --prune --applyset */
-        "kapp.k14s.io/*,"
-        "kustomize.toolkit.fluxcd.io/*,"
-        "helm.toolkit.fluxcd.io/*,"
-        "resourceset.fluxcd.controlplane.io/*," /* Flux Operator */
-        "fluxcd.io/*,"                          /* Flux 1 */
-        "objectset.rio.cattle.io/*,"            /* Rancher, Fleet, k3s */
-        "addonmanager.kubernetes.io/*,"         /* the add-on manager of managed clusters */
-        "kubernetes.io/cluster-service,"
-        "k0s.k0sproject.io/stack,"
-        "tanka.dev/environment,"
-        "skaffold.dev/*,"
-        "olm.owner*," /* Operator Lifecycle Manager */
-        "operators.coreos.com/*";
+/* Each label of each workload is looked up in every cycle, so each pattern has its length. */
+static const struct text known[] = {
+        TEXT("app.kubernetes.io/instance"),   /* Argo CD, where its application.instanceLabelKey is not set */
+        TEXT("app.kubernetes.io/managed-by"), /* Helm, Config Sync */
+        TEXT("argocd.argoproj.io/*"),
+        TEXT("applyset.kubernetes.io/*"), /* kubectl apply --prune --applyset */
+        TEXT("kapp.k14s.io/*"),
+        TEXT("kustomize.toolkit.fluxcd.io/*"),
+        TEXT("helm.toolkit.fluxcd.io/*"),
+        TEXT("resourceset.fluxcd.controlplane.io/*"), /* Flux Operator */
+        TEXT("fluxcd.io/*"),                          /* Flux 1 */
+        TEXT("objectset.rio.cattle.io/*"),            /* Rancher, Fleet, k3s */
+        TEXT("addonmanager.kubernetes.io/*"),         /* the add-on manager of managed clusters */
+        TEXT("kubernetes.io/cluster-service"),
+        TEXT("k0s.k0sproject.io/stack"),
+        TEXT("tanka.dev/environment"),
+        TEXT("skaffold.dev/*"),
+        TEXT("olm.owner*"), /* Operator Lifecycle Manager */
+        TEXT("operators.coreos.com/*"),
+};
 
 static bool ownership_pattern_fits(struct text pattern, struct text key)
 {
@@ -45,5 +46,8 @@ static bool ownership_list_has(const char *patterns, struct text key)
 
 bool ownership_label(struct text key, const char *more)
 {
-        return ownership_list_has(known, key) || (more && ownership_list_has(more, key));
+        for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+                if (ownership_pattern_fits(known[i], key))
+                        return true;
+        return more && ownership_list_has(more, key);
 }
