@@ -62,7 +62,13 @@ func vpaPart(t *stage.T) {
 	t.Apply(vpa)
 	side := stage.App()
 	side.Name = "side"
+	profile := stage.QuickProfile("Rollout")
+	profile["paused"] = true
+	t.Profile(profile)
 	t.Apply(t.NewDeployment("web", 2, stage.App(), side))
+	t.RecWhen("deployment-web", "the VPA of the CRD just installed is named", stage.Soon, func(r kube.Object) error {
+		return stage.CheckCondition(r, "OtherAutoscaler", "True", "VerticalPodAutoscaler 'sizer'")
+	})
 	t.Profile(stage.QuickProfile("Rollout"))
 	cpu, memory := stage.Targets()
 	for _, want := range []struct{ container, resource, value string }{
