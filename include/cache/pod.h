@@ -110,10 +110,11 @@ struct pod {
         uint8_t uid[UID_BYTES];
         uint8_t owner_uid[UID_BYTES]; /* of its controller owner; all zero: none */
         uint32_t epoch;
-        uint8_t containers;      /* at most VIEW_CONTAINERS */
-        bool stopped : 1;        /* the kubelet ended the whole pod */
-        bool lacks_room : 1;     /* it waits for a node with room */
-        bool probes_asked : 1;   /* halflife has asked whether the kubelet killed its containers; no answer yet */
+        uint8_t containers;    /* at most VIEW_CONTAINERS */
+        bool stopped : 1;      /* the kubelet ended the whole pod */
+        bool lacks_room : 1;   /* it waits for a node with room */
+        bool probes_asked : 1; /* halflife has asked whether the kubelet killed its containers; no answer yet */
+        bool labels_cut : 1, containers_cut : 1; /* it has more of these than are kept */
         uint16_t start_restarts; /* restarts that were reported while it had its originals for its start */
         struct workload *owner;  /* the owner counts it in children */
         struct target *target;

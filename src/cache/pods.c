@@ -440,6 +440,8 @@ static void pod_set(struct cache *w, struct pod *p, struct pod_view *v, uint32_t
         p->deleting = v->meta.deleted.ms != 0;
         p->lacks_room = v->lacks_room && !p->deleting && !v->running && !v->finished;
         p->node_pressure = v->node_pressure;
+        p->labels_cut = v->meta.labels_cut;
+        p->containers_cut = v->containers_cut;
         p->stopped = v->stopped;
         p->ready = v->ready;
         p->ready_turned_s = seconds_of(v->ready_turned.ms);

@@ -176,6 +176,42 @@ static void test_rows(void **state)
         }
 }
 
+/* A pod of which not all containers are known stays, and the condition says so. */
+static void test_a_pod_that_is_cut_stays(void **state)
+{
+        (void)state;
+        static const struct row behind = {"cut",
+                                          SET,
+                                          "1",
+                                          "2",
+                                          "",
+                                          "",
+                                          "",
+                                          false,
+                                          false,
+                                          false,
+                                          false,
+                                          "TooManyContainers",
+                                          "1 of 2 pods stay as they are, because they have more than 64 containers"};
+        struct cache w;
+        struct arena a = {0};
+        struct plan plan;
+        make_world(&w, &behind);
+        cache_relink(&w, now_of());
+        struct target *t = target_get(&w, TEXT("web"), TEXT("apps"), TEXT("StatefulSet"), TEXT("db"));
+        learn(t);
+        t->apply_state.changed_ms = set_ms;
+        target_set_applied(&w, t, mem_string(SET), true);
+        struct pod *cut = map_get(&w.pods, TEXT("web/db-0"));
+        cut->containers_cut = true;
+        struct plan_facts facts = {.now = now_of(), .interval_ms = 1000};
+        plan_judge(&w, t, &facts, &a, &plan);
+        plan_finish(&w, &facts, &a, &plan);
+        check(&behind, &plan);
+        arena_release(&a);
+        cache_release(&w);
+}
+
 /* What a VPA sizes by now is not followed, though it was set before; what it leaves goes on. */
 static void test_beside_a_vpa(void **state)
 {
@@ -365,6 +401,7 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_rows),
+                cmocka_unit_test(test_a_pod_that_is_cut_stays),
                 cmocka_unit_test(test_beside_a_vpa),
                 cmocka_unit_test(test_settings_are_read),
                 cmocka_unit_test(test_a_pod_that_uses_more_is_raised),

@@ -40,7 +40,12 @@
 #define PODS_METRIC                                                                                                    \
         "{\"type\":\"Pods\",\"pods\":{\"metric\":{\"name\":\"halflife_pod_cpu_utilization\"},\"target\":{"             \
         "\"type\":\"AverageValue\",\"averageValue\":\"600m\"}}}"
-#define LOOK "{\"apply\":{\"minHistory\":\"1m\"}}"
+/* One more than halflife reads */
+#define EXTERNAL "{\"type\":\"External\"}"
+#define FOUR     EXTERNAL "," EXTERNAL "," EXTERNAL "," EXTERNAL
+#define SIXTEEN  FOUR "," FOUR "," FOUR "," FOUR
+#define TOO_MANY SIXTEEN "," SIXTEEN "," EXTERNAL
+#define LOOK     "{\"apply\":{\"minHistory\":\"1m\"}}"
 
 #define QUOTA(scope, hard, used)                                                                                       \
         "\"spec\":{" scope "\"hard\":{" hard "}},\"status\":{\"hard\":{" hard "},\"used\":{" used "}}"
@@ -590,6 +595,17 @@ static const struct row rows[] = {
          .value = 1000,
          .reason = "HPAHold",
          .carries = true},
+        {.what = "an HPA with more metrics than are read: one of those may go by CPU",
+         .spec = ROLLOUT,
+         .request = "1",
+         .annotations = "",
+         .hpa = TOO_MANY,
+         .samples = SAMPLES,
+         .original = 1000,
+         .target = 285,
+         .reason = "HPAHold",
+         .condition = "Applied=HPAHold",
+         .says = "HPA 'web' has more than the 32 metrics that halflife reads"},
         {.what = "Hold, and the HPA counts another workload's pods too",
          .spec = ROLLOUT,
          .request = "1",
