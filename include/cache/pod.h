@@ -75,7 +75,6 @@ struct pod_container {
         bool evicted : 1;      /* its pod was evicted for lack of memory, and the kill counts for this container */
         bool probed : 1;     /* the kubelet may itself kill it while the pod stays: by a probe, hook or resize, or as a
                                 sidecar */
-        bool doubtful : 1;   /* the usage source cannot tell its usage from another container's, by the last poll */
         bool has_status : 1; /* a status reported its restarts */
         uint16_t began_after_s; /* when its present or last process began: 1 + seconds since its pod did; 0: not
                                    reported; UINT16_MAX: that much later or more */
@@ -170,11 +169,6 @@ struct resizing *pod_resizing(struct pod *p); /* made when there is none */
 void pod_set_raised(struct pod *p, struct text annotation); /* take the time of the last raise from annotation raised */
 bool pod_tells_of_kill(const struct pod *p);                /* has it a kill that is not counted yet? */
 /* a memory sample */
-/* Whether the usage source cannot tell its usage from another container's. */
-static inline void pod_doubted(struct pod_container *c, bool doubtful)
-{
-        c->doubtful = doubtful;
-}
 void pod_sampled(struct pod_container *c, struct wall at, const struct pod_metrics_container_view *v);
 struct pod_ends *pod_ends(struct pod_container *c);        /* made when there are none */
 void pod_kills_forget(struct pod_container *c, int first); /* drop the `first` oldest kills, which are counted */

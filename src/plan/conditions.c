@@ -93,16 +93,6 @@ static void applied_condition(struct plan *plan)
                 snprintf(c->message, sizeof c->message, "%s", reason_condition(hold));
 }
 
-/* A container of a running pod whose usage cannot be told from another's; NULL: there is none. */
-static const char *conditions_doubtful(const struct target *t)
-{
-        for (const struct pod *p = t->pods; p; p = target_next_pod(t, p))
-                for (int i = 0; p->running && i < p->containers; i++)
-                        if (p->container[i].doubtful)
-                                return p->container[i].name;
-        return NULL;
-}
-
 static void ready_condition(struct plan *plan)
 {
         static const char *const why[STATES] = {
@@ -114,15 +104,9 @@ static void ready_condition(struct plan *plan)
         };
         bool ready = plan->state == STATE_READY;
         struct plan_condition *c = plan_say(plan, "Ready", ready, state_name(plan->state));
-        const char *unfilled = plan->unfilled, *doubtful = ready ? NULL : conditions_doubtful(plan->target);
-        if (doubtful) {
-                snprintf(c->message, sizeof c->message,
-                         "%s; Prometheus tells usage of several pods as that of container '%.63s', which therefore "
-                         "gets no samples; is --prometheus-matchers right?",
-                         why[plan->state], doubtful);
-                return;
-        }
-        bool refused = plan->state == STATE_NO_DATA && sample_refusals_of(plan->target, plan->now.ms);
+        const char *unfilled = plan->unfilled;
+        bool none_come = plan->state == STATE_NO_DATA || plan->state == STATE_STALE;
+        bool refused = none_come && sample_refusals_of(plan->target, plan->now.ms);
         snprintf(c->message, sizeof c->message, "%s%s%s%s%s", why[plan->state],
                  refused ? ": condition SamplesRefused says why" : "", unfilled && *why[plan->state] ? "; " : "",
                  unfilled ? "usage of the past is not loaded yet, halflife asks again: " : "",
@@ -140,8 +124,10 @@ static void refused_condition(struct plan *plan)
                 [REFUSED_REORDERED] = {"Reordered", "older than the sample accepted last"},
                 [REFUSED_VALUE] = {"Value", "negative, or more than a container can use"},
                 [REFUSED_MEMORY] = {"NoMemory", "memory of 0, by which metrics-server marks a value that it lacks"},
-                [REFUSED_CONTAINER] = {"Container", "of a container without a name or with unreadable usage; the other "
-                                                    "containers count"},
+                [REFUSED_CONTAINER] = {"Container", "of a container without a name, with unreadable usage or beyond "
+                                                    "64; the other containers count"},
+                [REFUSED_SHARED] = {"SeveralPods", "Prometheus tells usage of several pods of that name as one's: is "
+                                                   "--prometheus-matchers right?"},
         };
         const struct sample_refusals *s = sample_refusals_of(plan->target, plan->now.ms);
         bool none_come = plan->state == STATE_NO_DATA || plan->state == STATE_STALE;
