@@ -143,6 +143,9 @@ bool plan_counts(const struct plan_container *c);
 
 /* Does the target value differ from the request that is set? True also where the change is held back. */
 bool plan_wants_change(const struct plan_container *c, enum resource r);
+/* The target is in force, but the original is to come back: for an autoscaler or a reader, or as a change did harm. It
+ * may wait for a gate. */
+bool plan_puts_back(const struct plan_container *c, enum resource r);
 
 /* quota_plan.c: hold the plan back by gate Quota where a ResourceQuota of the namespace would refuse pods of its
  * rollout; no_room then names the quota. */

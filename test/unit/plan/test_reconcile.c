@@ -68,6 +68,7 @@ struct row {
         const char *quota;       /* its spec and status; NULL: there is none */
         const char *admitted;    /* what admission made of ours; NULL */
         const char *hpa;         /* metrics of an HPA; NULL: there is none */
+        const char *hpa_notes;   /* its annotations; NULL: none */
         const char *scales;      /* the workload that the HPA scales; NULL: ours */
         int others;              /* so many other workloads have pods with the same label */
         int samples;
@@ -595,6 +596,46 @@ static const struct row rows[] = {
          .value = 1000,
          .reason = "HPAHold",
          .carries = true},
+        {.what = "LimitBasis, lowered, and utilization comes back: the condition says so",
+         .spec = LIMIT_BASIS,
+         .request = "285m",
+         .annotations = CARRIES("1", "285m"),
+         .hpa = UTILIZATION("cpu"),
+         .samples = SAMPLES,
+         .original = 1000,
+         .target = 285,
+         .value = 1000,
+         .reason = "HPAHold",
+         .condition = "Applied=Pending",
+         .says = "the owner's requests come back",
+         .carries = true},
+        {.what = "LimitBasis, lowered, and utilization comes back, but a rollout is blocked",
+         .spec = LIMIT_BASIS,
+         .request = "285m",
+         .annotations = CARRIES("1", "285m"),
+         .more = "\"paused\":true,",
+         .hpa = UTILIZATION("cpu"),
+         .samples = SAMPLES,
+         .original = 1000,
+         .target = 285,
+         .reason = "RolloutBlocked",
+         .condition = "Applied=RolloutBlocked",
+         .says = "the owner's requests come back, but not yet: the workload is paused",
+         .carries = true},
+        {.what = "Retune, lowered, and the HPA's record is broken: what is in force stays",
+         .spec = OF_HPA("Retune"),
+         .request = "285m",
+         .annotations = CARRIES("1", "285m"),
+         .hpa = UTILIZATION("cpu"),
+         .hpa_notes = "\"halflife.dev/original-targets\":\"nonsense\"",
+         .samples = SAMPLES,
+         .original = 1000,
+         .target = 285,
+         .reason = "HPAHold",
+         .condition = "Applied=HPAHold",
+         .says = "the owner's requests come back, but not yet: HPA 'web': halflife cannot read its annotation "
+                 "halflife.dev/original-targets",
+         .carries = true},
         {.what = "an HPA with more metrics than are read: one of those may go by CPU",
          .spec = ROLLOUT,
          .request = "1",
@@ -770,9 +811,10 @@ static void make_hpa(struct cache *w, const struct row *r)
         if (!r->hpa)
                 return;
         snprintf(json, sizeof json,
-                 "{\"metadata\":{\"namespace\":\"web\",\"name\":\"web\"},\"spec\":{\"scaleTargetRef\":{\"apiVersion\":"
-                 "\"apps/v1\",\"kind\":\"Deployment\",\"name\":\"%s\"},\"metrics\":[%s]}}",
-                 r->scales ? r->scales : "web", r->hpa);
+                 "{\"metadata\":{\"namespace\":\"web\",\"name\":\"web\",\"annotations\":{%s}},\"spec\":{"
+                 "\"scaleTargetRef\":{"
+                 "\"apiVersion\":\"apps/v1\",\"kind\":\"Deployment\",\"name\":\"%s\"},\"metrics\":[%s]}}",
+                 r->hpa_notes ? r->hpa_notes : "", r->scales ? r->scales : "web", r->hpa);
         if (hpa_upsert(w, text_of(json), 1, &err) < 0)
                 fail_msg("%s: %s", r->what, err.text);
 }
