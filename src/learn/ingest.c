@@ -139,6 +139,15 @@ static void ingest_fold_container(struct learner *learner, struct pod *p, struct
         count_run(h, p);
 }
 
+/* Of every target that the pod belongs to, for none of them learns from it. */
+static void ingest_refuse(struct learner *learner, const struct pod *p, enum sample_refusal why)
+{
+        struct target *const of[] = {p->target, p->more ? p->more->single : NULL, p->more ? p->more->whole : NULL};
+        for (size_t i = 0; i < sizeof of / sizeof of[0]; i++)
+                if (of[i])
+                        sample_refused(of[i], why, p, loop_now(learner->loop).wall.ms, learner->live->interval_ms);
+}
+
 void ingest_fold(void *arg, const struct pod_metrics_view *m, struct wall date)
 {
         struct learner *learner = arg;
@@ -151,16 +160,14 @@ void ingest_fold(void *arg, const struct pod_metrics_view *m, struct wall date)
         }
         if (p->more)
                 dimension_fold(learner, p, m);
-        if (p->target && m->lacks)
-                sample_refused(p->target, REFUSED_CONTAINER, p, loop_now(learner->loop).wall.ms,
-                               learner->live->interval_ms);
+        if (m->lacks)
+                ingest_refuse(learner, p, REFUSED_CONTAINER);
         for (int i = 0; i < m->containers; i++)
                 for (int k = 0; k < p->containers; k++)
                         if (text_is(m->container[i].name, p->container[k].name) && p->container[k].role != ROLE_INIT) {
-                                pod_doubted(&p->container[k], m->container[i].doubtful);
                                 if (m->container[i].doubtful)
-                                        break;
-                                if (p->target)
+                                        ingest_refuse(learner, p, REFUSED_SHARED);
+                                else if (p->target)
                                         ingest_fold_container(learner, p, &p->container[k], m->at, &m->container[i]);
                                 else
                                         pod_sampled(&p->container[k], m->at, &m->container[i]);

@@ -397,7 +397,7 @@ const struct plan_autoscaler *plan_retunes(const struct plan *p)
 static bool is_held(const struct plan *p, enum resource r)
 {
         for (int i = 0; i < p->containers; i++)
-                if (plan_wants_change(&p->container[i], r) &&
+                if ((plan_wants_change(&p->container[i], r) || plan_puts_back(&p->container[i], r)) &&
                     (p->container[i].advice.gate[r].hold == REASON_HPA_HOLD ||
                      p->container[i].advice.gate[r].hold == REASON_HPA_SHARED))
                         return true;
