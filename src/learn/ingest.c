@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cache/pod_namespace_targets.h"
 #include "learner_private.h"
 
 /* --- adding samples --- */
