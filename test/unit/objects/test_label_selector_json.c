@@ -144,7 +144,7 @@ static json_t *long_selector(const struct selector_bounds *of, int more)
 {
         json_t *labels = json_object(), *list = json_array(), *many = json_array();
         for (size_t i = 0; i < of->labels + (more == 1); i++) {
-                char key[16];
+                char key[24];
                 snprintf(key, sizeof key, "k%zu", i);
                 json_object_set_new(labels, key, json_string("v"));
         }
