@@ -143,7 +143,7 @@ static void hold_resource(struct plan *p, const struct plan_autoscaler *of, enum
         if (!p->target->profile || mode == HPA_IGNORE || hold == AUTOSCALER_FREE)
                 return;
         if (mode != HPA_RETUNE) {
-                p->hpa_holds[r] |= autoscaler_utilizes(of->of, r);
+                p->hpa_holds[r] |= autoscaler_concerns(of->of, r);
                 return;
         }
         bool stuck = of->raised && hold != AUTOSCALER_RESET && hold != AUTOSCALER_SIZED && hold != AUTOSCALER_SHARED;

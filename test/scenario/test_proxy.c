@@ -159,7 +159,13 @@ static void test_rotate_takes_the_proxy(void **state)
         (void)state;
         struct stage s = stage_open();
         setenv("HTTPS_PROXY", s.full, 1);
-        const char *const args[] = {"rotate", "--kubeconfig", s.config, NULL};
+        const char *const args[] = {"rotate",
+                                    "--kubeconfig",
+                                    s.config,
+                                    "--namespace=halflife",
+                                    "--webhook-certificate=self",
+                                    "--listen=127.0.0.1:0",
+                                    NULL};
         struct halflife *h = halflife_command(args);
         assert_true(halflife_await_log(h, "a proxy is set", 1, 60000));
         AUTO(mem_free) char *log = halflife_log(h);

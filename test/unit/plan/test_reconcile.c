@@ -621,7 +621,7 @@ static const struct row rows[] = {
          .target = 285,
          .reason = "RolloutBlocked",
          .condition = "Applied=RolloutBlocked",
-         .says = "the owner's requests come back, but not yet: the workload is paused",
+         .says = "the owner's requests come back, but not yet: the rollout is paused",
          .carries = true},
         {.what = "Retune, lowered, and the HPA's record is broken: what is in force stays",
          .spec = OF_HPA("Retune"),
