@@ -33,6 +33,7 @@ struct cluster_scan {
         struct scan_scope scope;
         struct arena plans;
         struct now read;               /* when usage was read: what is silent since then is not stale */
+        bool by_metrics;               /* usage of now comes from the metrics API, not from Prometheus */
         bool polled;                   /* the poll under way has ended, */
         struct metrics_result of_poll; /* with this outcome */
         bool ticked;
@@ -147,10 +148,19 @@ static void cluster_scan_polled(void *arg, const struct metrics_result *r)
         s->polled = true;
 }
 
+static void cluster_scan_fold(void *arg, const struct pod_metrics_view *m, struct wall date)
+{
+        const struct cluster_scan *s = arg;
+        ingest_fold(s->learner, m, date);
+}
+
 static const struct metrics_result *cluster_scan_poll(struct cluster_scan *s, const char *ns)
 {
         s->polled = false;
-        ingest_poll(s->learner, ns, POLL_MS, cluster_scan_polled, s);
+        if (s->by_metrics)
+                metrics_poll(s->options.client, ns, POLL_MS, cluster_scan_fold, cluster_scan_polled, s);
+        else
+                ingest_poll(s->learner, ns, POLL_MS, cluster_scan_polled, s);
         while (!s->polled)
                 cluster_scan_turn(s);
         return &s->of_poll;
@@ -226,6 +236,21 @@ static int cluster_scan_poll_all(struct cluster_scan *s, struct err *err)
         }
         int rc = cluster_scan_refused(r, err);
         return rc == ERR_DENIED && s->scope.count ? cluster_scan_poll_namespaces(s, err) : rc;
+}
+
+/* A Prometheus may have the past and nothing of the last minutes, while it is filled by blocks. */
+static int cluster_scan_poll_sources(struct cluster_scan *s, struct err *err)
+{
+        struct err why = {0};
+        s->by_metrics = !s->options.prometheus;
+        int rc = cluster_scan_poll_all(s, err);
+        if (rc != ERR_NOTFOUND || s->by_metrics)
+                return rc;
+        s->by_metrics = true;
+        s->options.tell(s->options.arg, err->text);
+        if (cluster_scan_poll_all(s, &why) < 0)
+                s->options.tell(s->options.arg, why.text);
+        return 0;
 }
 
 /* --- usage of the past --- */
@@ -350,7 +375,7 @@ int cluster_scan_list(struct cluster_scan *s, struct err *err)
 
 int cluster_scan_measure(struct cluster_scan *s, struct err *err)
 {
-        int rc = cluster_scan_unselected(s) ? 0 : cluster_scan_poll_all(s, err);
+        int rc = cluster_scan_unselected(s) ? 0 : cluster_scan_poll_sources(s, err);
         if (rc < 0)
                 return rc;
         ingest_running(s->learner);
