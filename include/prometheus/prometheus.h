@@ -30,6 +30,15 @@
  * from /metrics/resource. If both are scraped, only one may count; the label metrics_path tells them apart. */
 enum prometheus_names { PROMETHEUS_CADVISOR, PROMETHEUS_KUBELET };
 
+/* A Prometheus behind another server, such as the API server's service proxy. That server's peer and token are asked
+ * for at each query, as they may change; a query is a GET, for which the least permission is needed. */
+struct prometheus_via {
+        const char *prefix; /* of the path at that server */
+        const struct http_peer *(*peer)(void *arg);
+        const char *(*bearer)(void *arg); /* NULL: none */
+        void *arg;
+};
+
 /* The caller keeps all strings until prometheus_free. Files are read again by a fetch that starts while no other runs.
  */
 struct prometheus_options {
@@ -42,6 +51,8 @@ struct prometheus_options {
         const char *headers_file;         /* further request headers, one "Name: value" a line; NULL: none */
         const char *ca_file;              /* NULL: the system's CAs */
         const char *cert_file, *key_file; /* client certificate; NULL: none */
+        const struct prometheus_via
+                *via; /* NULL: queries go to url, with the credentials above; else url only names it */
         const char *user_agent;
         int queries; /* most concurrent queries, 1 .. 20 */
 };

@@ -188,7 +188,7 @@ static void ingest_source_went(struct learner *learner, const struct metrics_res
         report_usage_away(learner->report, error, &r->err);
 }
 
-/* Count this minute as one in which each history's containers ran. Minutes without a sample then lower the coverage. */
+/* Minutes without a sample then lower the coverage. */
 void ingest_running(struct learner *learner)
 {
         struct wall now = {
@@ -226,6 +226,26 @@ static void ingest_polled(void *arg, const struct metrics_result *r)
         clock_skew_compare(learner->skew, learner->date, report_cycle(learner->report));
         ingest_polled_all(learner);
 }
+
+/* --- polling without cycles --- */
+
+static void ingest_polled_one(void *arg, const struct metrics_result *r)
+{
+        const struct learner *learner = arg;
+        learner->poll_done(learner->poll_arg, r);
+}
+
+void ingest_poll(struct learner *learner, const char *ns, int64_t deadline_ms,
+                 void (*done)(void *arg, const struct metrics_result *r), void *arg)
+{
+        learner->poll_done = done;
+        learner->poll_arg = arg;
+        learner->cursor = 0;
+        learner->source->poll(learner->source, ns, deadline_ms,
+                              (struct usage_sink){ingest_fold, ingest_polled_one, learner});
+}
+
+/* --- polling each cycle --- */
 
 static void poll_next(struct learner *learner)
 {

@@ -20,6 +20,7 @@
 
 enum { MATCHERS_MOST = 4 << 10, QUERY_MOST = 8 << 10, SERIES_MOST = 4 << 20 /* per series */, ERROR_BODY = 4 << 10 };
 #define ANSWER_MOST (INT64_C(1) << 30)
+#define QUERY_PATH  "/api/v1/query_range"
 
 struct prometheus {
         struct loop *loop;
@@ -375,6 +376,39 @@ static void prometheus_on_done(void *arg, const struct http_reply *reply)
 
 /* --- the start of a fetch --- */
 
+static struct http_call *prometheus_post(const struct prometheus *p, const struct prometheus_fetch *f, struct query *q,
+                                         struct text form)
+{
+        return http_start(p->http, &(struct http_request){.method = HTTP_POST,
+                                                          .peer = &p->credentials.peer,
+                                                          .path_query = QUERY_PATH,
+                                                          .bearer = p->credentials.bearer,
+                                                          .basic = p->credentials.basic,
+                                                          .headers = p->credentials.headers,
+                                                          .content_type = "application/x-www-form-urlencoded",
+                                                          .body = form,
+                                                          .gzip = true,
+                                                          .deadline_ms = f->slice.deadline_ms,
+                                                          .data = prometheus_on_data,
+                                                          .done = prometheus_on_done,
+                                                          .arg = q});
+}
+
+static struct http_call *prometheus_get(const struct prometheus *p, const struct prometheus_fetch *f, struct query *q,
+                                        const char *form)
+{
+        const struct prometheus_via *via = p->options.via;
+        AUTO(mem_free) char *path = mem_printf("%s" QUERY_PATH "?%s", via->prefix, form);
+        return http_start(p->http, &(struct http_request){.peer = via->peer(via->arg),
+                                                          .path_query = path,
+                                                          .bearer = via->bearer(via->arg),
+                                                          .gzip = true,
+                                                          .deadline_ms = f->slice.deadline_ms,
+                                                          .data = prometheus_on_data,
+                                                          .done = prometheus_on_done,
+                                                          .arg = q});
+}
+
 static void prometheus_ask(struct prometheus_fetch *f, enum resource r)
 {
         struct prometheus *p = f->prometheus;
@@ -387,19 +421,7 @@ static void prometheus_ask(struct prometheus_fetch *f, enum resource r)
         else
                 query_promql(&promql, &p->options, r, &f->slice);
         query_form(&form, promql.data, &f->slice);
-        q->call = http_start(p->http, &(struct http_request){.method = HTTP_POST,
-                                                             .peer = &p->credentials.peer,
-                                                             .path_query = "/api/v1/query_range",
-                                                             .bearer = p->credentials.bearer,
-                                                             .basic = p->credentials.basic,
-                                                             .headers = p->credentials.headers,
-                                                             .content_type = "application/x-www-form-urlencoded",
-                                                             .body = buf_text(&form),
-                                                             .gzip = true,
-                                                             .deadline_ms = f->slice.deadline_ms,
-                                                             .data = prometheus_on_data,
-                                                             .done = prometheus_on_done,
-                                                             .arg = q});
+        q->call = p->options.via ? prometheus_get(p, f, q, form.data) : prometheus_post(p, f, q, buf_text(&form));
         buf_release(&promql);
         buf_release(&form);
 }
