@@ -38,8 +38,8 @@ struct cluster_scan;
 int cluster_scan_new(const struct cluster_scan_options *o, struct cluster_scan **ret, struct err *err);
 void cluster_scan_free(struct cluster_scan *s); /* before the client; NULL: does nothing */
 
-/* List the cluster. Returns 0, or an error after which there is nothing to decide: the API server is away, the namespace
- * does not exist, or no pod may be read. */
+/* List the cluster. Returns 0, or an error after which there is nothing to decide: the API server is away, the
+ * namespace does not exist, or no pod may be read. */
 int cluster_scan_list(struct cluster_scan *s, struct err *err);
 /* Read the usage of the workloads listed. Returns 0, or an error: there is no usage at all. */
 int cluster_scan_measure(struct cluster_scan *s, struct err *err);
