@@ -387,6 +387,22 @@ check-image: ## the image's digests, files and package list, and its program run
 	@$(MAKE) --no-print-directory all build/release/fake-apiserver MODE=release
 	@test/image build/release
 
+# The architectures of a release. This machine's is built here, each other one by `make cross`.
+ARCHITECTURES := amd64
+
+release: ## all files of a release into build/halflife-VERSION, from a commit (VERSION=1.2.3 as its file VERSION has; COMMIT=HEAD)
+	@.ci/packages git
+	@deploy/release '$(VERSION)' '$(or $(COMMIT),HEAD)'
+
+# In the tree of that commit.
+release-files:
+	@deploy/release-files make '$(TO)' $(ARCHITECTURES)
+
+check-release: ## two releases of HEAD are the same bytes, and each file is what it should be (needs Go, for helm and krew)
+	@.ci/packages git jq
+	@test/release
+.PHONY: release release-files check-release
+
 install: all ## into $(DESTDIR)$(PREFIX)
 	install -D -m 755 $(PROGRAM) $(DESTDIR)$(PREFIX)/bin/halflife
 	ln -sf halflife $(DESTDIR)$(PREFIX)/bin/kubectl-halflife
