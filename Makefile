@@ -396,7 +396,7 @@ release: ## all files of a release into build/halflife-VERSION, from a commit (V
 
 # In the tree of that commit.
 release-files:
-	@deploy/release-files make '$(TO)' $(ARCHITECTURES)
+	+@deploy/release-files make '$(TO)' $(ARCHITECTURES)
 
 check-release: ## two releases of HEAD are the same bytes, and each file is what it should be (needs Go, for helm and krew)
 	@.ci/packages git jq

@@ -98,7 +98,8 @@ static void newest_changes_are_of_it(void **state)
         AUTO(mem_free) char *version = version_read();
         AUTO(mem_free) char *heading = mem_printf("\n## %s\n", version);
         AUTO(mem_free) char *changes = page_read("CHANGELOG.md");
-        const char *stable = strstr(changes, "\n## What is stable"), *next = stable ? strstr(stable + 1, "\n## ") : NULL;
+        const char *stable = strstr(changes, "\n## What is stable"),
+                   *next = stable ? strstr(stable + 1, "\n## ") : NULL;
         if (!next || strncmp(next, heading, strlen(heading)) != 0)
                 fail_msg("the newest section of CHANGELOG.md is not '## %s'", version);
 }
@@ -113,13 +114,29 @@ static void program_tells_it(void **state)
                 fail_msg("halflife version prints '%s'", said);
 }
 
+/* Without making them. */
+static void files_of_a_release_name_it(void **state)
+{
+        (void)state;
+        AUTO(mem_free) char *version = version_read();
+        AUTO(mem_free) char *want = mem_printf("halflife-%s", version);
+        FILE *names = popen("deploy/release-files names amd64 arm64", "re");
+        assert_non_null(names);
+        char line[256];
+        int count = 0;
+        for (; fgets(line, sizeof line, names); count++)
+                if (strcmp(line, "SHA256SUMS\n") != 0 && strncmp(line, want, strlen(want)) != 0)
+                        fail_msg("a release has the file %s", line);
+        assert_int_equal(pclose(names), 0);
+        assert_true(count > 4);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(version_is_three_numbers),
-                cmocka_unit_test(copies_are_equal),
-                cmocka_unit_test(newest_changes_are_of_it),
-                cmocka_unit_test(program_tells_it),
+                cmocka_unit_test(version_is_three_numbers),   cmocka_unit_test(copies_are_equal),
+                cmocka_unit_test(newest_changes_are_of_it),   cmocka_unit_test(program_tells_it),
+                cmocka_unit_test(files_of_a_release_name_it),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }
