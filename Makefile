@@ -3,7 +3,11 @@
 MODE    ?= release
 PREFIX  ?= /usr/local
 DESTDIR ?=
-VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+# The one place of the version is the file VERSION; REVISION is the commit that is built.
+NUMBER   := $(shell cat VERSION)
+ifndef REVISION
+REVISION := $(shell git describe --always --dirty --exclude='*' --abbrev=40 2>/dev/null || echo unknown)
+endif
 
 # --- what is built, from what -----------------------------------------------------------------------------------------
 
@@ -103,9 +107,9 @@ $(OUT)/test/%.o $(OUT)/bench/%.o: CPPFLAGS += -Isrc
 # Only this object knows the version, so that a commit does not rebuild the rest but always this.
 $(OUT)/version: force
 	@mkdir -p $(@D)
-	@echo '$(VERSION)' | cmp -s - $@ || echo '$(VERSION)' > $@
+	@echo '$(NUMBER) $(REVISION)' | cmp -s - $@ || echo '$(NUMBER) $(REVISION)' > $@
 $(OUT)/src/cli/cmd_version.o: $(OUT)/version
-$(OUT)/src/cli/cmd_version.o: CPPFLAGS += -DHALFLIFE_VERSION='"$(VERSION)"'
+$(OUT)/src/cli/cmd_version.o: CPPFLAGS += -DHALFLIFE_VERSION='"$(NUMBER)"' -DHALFLIFE_REVISION='"$(REVISION)"'
 
 # The description of the REST API lies in the program as it is.
 $(OUT)/src/rest/openapi.o: src/rest/openapi.yaml
@@ -316,7 +320,8 @@ docs: ## write the lists that pages, manual, the chart's schema and CRDs have fr
 	@.ci/packages
 	@test/crds write
 	@$(MAKE) --no-print-directory docs-run MODE=debug
-DOCS_TESTS := $(OUT)/test/unit/docs/test_references $(OUT)/test/unit/docs/test_chart $(OUT)/test/unit/cli/test_man
+DOCS_TESTS := $(OUT)/test/unit/docs/test_references $(OUT)/test/unit/docs/test_chart $(OUT)/test/unit/docs/test_version \
+	$(OUT)/test/unit/cli/test_man
 docs-run: $(DOCS_TESTS) $(PROGRAM)
 	@for t in $(DOCS_TESTS); do DOCS=write HALFLIFE_BUILD=$(CURDIR)/$(OUT) $$t >/dev/null || exit 1; done
 .PHONY: docs docs-run
@@ -375,12 +380,28 @@ bench-peer: ## halflife beside the VPA recommender on the same 5 000 pods (needs
 image: ## an OCI image and its SBOM into build/image, without a container engine (IMAGE=name:tag; needs dpkg)
 	@.ci/packages
 	@$(MAKE) --no-print-directory all MODE=release
-	@VERSION='$(VERSION)' IMAGE='$(IMAGE)' deploy/image archive build/release/halflife build/image
+	@REVISION='$(REVISION)' IMAGE='$(IMAGE)' deploy/image archive build/release/halflife build/image
 
 check-image: ## the image's digests, files and package list, and its program runs in it (needs root and dpkg, else it says so)
 	@.ci/packages jq
 	@$(MAKE) --no-print-directory all build/release/fake-apiserver MODE=release
 	@test/image build/release
+
+# The architectures of a release. This machine's is built here, each other one by `make cross`.
+ARCHITECTURES := amd64
+
+release: ## all files of a release into build/halflife-VERSION, from a commit (VERSION=1.2.3 as its file VERSION has; COMMIT=HEAD)
+	@.ci/packages git
+	@deploy/release '$(VERSION)' '$(or $(COMMIT),HEAD)'
+
+# In the tree of that commit.
+release-files:
+	+@deploy/release-files make '$(TO)' $(ARCHITECTURES)
+
+check-release: ## two releases of HEAD are the same bytes, and each file is what it should be (needs Go, for helm and krew)
+	@.ci/packages git jq
+	@test/release
+.PHONY: release release-files check-release
 
 install: all ## into $(DESTDIR)$(PREFIX)
 	install -D -m 755 $(PROGRAM) $(DESTDIR)$(PREFIX)/bin/halflife
