@@ -3,7 +3,7 @@
 # engine: see deploy/image.
 FROM debian:12-slim AS build
 RUN apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends \
-        gcc libc6-dev make pkg-config ca-certificates tzdata libcurl4-openssl-dev libjansson-dev libyaml-dev libsqlite3-dev \
+        gcc libc6-dev make pkg-config ca-certificates tzdata libcurl4-gnutls-dev libjansson-dev libyaml-dev libsqlite3-dev \
         libcmocka-dev libmicrohttpd-dev libgnutls28-dev zlib1g-dev
 WORKDIR /halflife
 COPY Makefile Dockerfile LICENSE VERSION ./
