@@ -32,6 +32,7 @@ struct plan_resize {
         bool unserved; /* the API server cannot resize pods */
         /* running; to be resized; resize refused by the API server; requests set by others */
         int pods, behind, refused, others;
+        int invalid;                     /* the API server's validation refuses their resize, now and later */
         int first_behind;                /* canary pods that are not resized yet */
         int starting, late;              /* pods above their target: they start; they are not Ready in time */
         int unplaced;                    /* new pods with the original requests, for which no node has room */
