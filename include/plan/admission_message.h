@@ -25,4 +25,11 @@ bool admission_message(const struct admission_answer *answer, int answers, char 
  */
 bool admission_message_of_pods(const struct plan *p, char out[static PLAN_WORDS]);
 
+/*
+ * That admission was not called: pods were created without halflife's requests for ten minutes and more, though they
+ * should have got some (target.deploys_ms), and none with them. A pod created within a minute of that time is not
+ * counted, because the servers that answer may not have known yet. Returns false, with out unset, otherwise.
+ */
+bool admission_message_unasked(const struct plan *p, char out[static PLAN_WORDS]);
+
 #endif

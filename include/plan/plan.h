@@ -43,7 +43,7 @@ struct plan_resize {
         const char *verdict_text, *refusal;
 };
 
-enum { PLAN_CONDITIONS = 21, PLAN_WORDS = 320 };
+enum { PLAN_CONDITIONS = 22, PLAN_WORDS = 320 };
 struct plan_condition {
         const char *type;
         bool status;
@@ -174,6 +174,8 @@ void conditions_say(struct plan *p); /* adds the remaining conditions; call it a
 struct plan_condition *plan_say(struct plan *plan, const char *type, bool status, const char *reason);
 /* The condition of a type; NULL: the plan has none. */
 const struct plan_condition *plan_condition(const struct plan *p, const char *type);
+/* Does a pod that is created get other requests than the template's, by a profile with OnDeploy at Pod? */
+bool plan_deploys(const struct plan *p);
 
 /* canary_plan.c: which pods and workloads are changed first, and the conditions about that */
 bool canary_among(const struct profile *p); /* the profile changes some of its workloads first */

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "check_admission.h"
 #include "check_permissions.h"
 #include "check_usage.h"
 #include "cli/version.h"
@@ -454,6 +455,8 @@ static int check_run(void *state, struct err *err)
                         check_prometheus(c);
                         check_autoscalers(c);
                         check_in_place(c);
+                        if (c->try_admission)
+                                check_admission(c, c->try_admission);
                 }
         }
         check_database(c);
@@ -467,6 +470,14 @@ static void check_release(void *state)
         settings_release(&c->settings);
 }
 
+static const struct option_spec options[] = {
+        {.name = "try-admission",
+         .value = "NAMESPACE",
+         .shape = OPTION_NAMESPACE,
+         OPTION_IN(struct checking, try_admission),
+         .help = "create a pod there by a dry run, and see whether the API server asks halflife about it"},
+};
+
 const struct command command_check = {
         .name = "check",
         .help = "check whether halflife run would work: connections, permissions, database",
@@ -476,9 +487,11 @@ const struct command command_check = {
                  "API server, halflife's CRDs, the metrics API, permissions, Prometheus if its URL is set, and the "
                  "database;\n"
                  "where a proxy is set, also whether requests take it, and why.\n"
+                 "--try-admission needs the right to create pods, so give it a kubeconfig of your own.\n"
                  "Exits with 1 if a line fails. Permissions are checked for the credentials in use, so use halflife's "
                  "own.\n",
         .settings = true,
+        COMMAND_OPTIONS(options),
         .size = sizeof(struct checking),
         .check = check_check,
         .run = check_run,

@@ -6,6 +6,8 @@
 #include "cache/pod_namespace_targets.h"
 #include "core/admission_change.h"
 
+enum { UNASKED_MS = 10 * MINUTE_MS, PUBLISHED_MS = MINUTE_MS };
+
 /* The rules that explain all requests of a resource in the answer. */
 static struct admission_rules rules_of(const struct admission_answer *answer, int answers, enum resource r)
 {
@@ -109,4 +111,36 @@ bool admission_message_of_pods(const struct plan *p, char out[static PLAN_WORDS]
                 answers += row != NULL;
         }
         return admission_message(answer, answers, out);
+}
+
+/* --- pods that were created without halflife --- */
+
+static bool was_asked(const struct pod *p)
+{
+        return p->ours || p->original;
+}
+
+bool admission_message_unasked(const struct plan *p, char out[static PLAN_WORDS])
+{
+        const struct target *t = p->target;
+        int64_t since_ms = t->deploys_ms + PUBLISHED_MS, first_ms = 0;
+        int pods = 0;
+        for (const struct pod *pod = t->pods; pod; pod = target_next_pod(t, pod))
+                if (was_asked(pod) && pod->created_ms > since_ms)
+                        since_ms = pod->created_ms;
+        for (const struct pod *pod = t->pods; pod; pod = target_next_pod(t, pod)) {
+                if (was_asked(pod) || pod->created_ms <= since_ms)
+                        continue;
+                pods++;
+                first_ms = !first_ms || pod->created_ms < first_ms ? pod->created_ms : first_ms;
+        }
+        if (!t->deploys_ms || !pods || p->now.ms - first_ms < UNASKED_MS)
+                return false;
+        snprintf(out, PLAN_WORDS,
+                 "%d pods were created within %lld min with their owner's requests, and none with the target values: "
+                 "the "
+                 "API server does not call the admission webhook, or gets no answer (halflife check --try-admission "
+                 "%.63s)",
+                 pods, (long long)((p->now.ms - first_ms) / MINUTE_MS), t->ns);
+        return true;
 }

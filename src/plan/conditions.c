@@ -343,6 +343,21 @@ static void startup_condition(struct plan *p)
                          "pods have their original requests while they start");
 }
 
+bool plan_deploys(const struct plan *p)
+{
+        const struct profile *profile = p->target->profile;
+        const struct plan_condition *applied = plan_condition(p, "Applied");
+        return profile && profile->spec->apply.at == AT_POD && p->target->dimension == DIMENSION_WORKLOAD && applied &&
+               strcmp(applied->reason, "NextDeploy") == 0;
+}
+
+static void webhook_condition(struct plan *plan)
+{
+        char words[PLAN_WORDS];
+        if (plan_deploys(plan) && admission_message_unasked(plan, words))
+                snprintf(plan_say(plan, "WebhookNotCalled", true, "PodsUnchanged")->message, PLAN_WORDS, "%s", words);
+}
+
 /* Pods come with other requests than halflife's admission gave them. It holds nothing: the next come the same way. */
 static void admission_condition(struct plan *plan)
 {
@@ -366,6 +381,7 @@ void conditions_say(struct plan *plan)
         denied_condition(plan);
         held_condition(plan);
         admission_condition(plan);
+        webhook_condition(plan);
         guard_says(plan);
         kill_condition(plan);
         canary_says(plan);

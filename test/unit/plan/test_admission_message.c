@@ -124,12 +124,57 @@ static void test_a_pod_as_it_was_created(void **state)
         }
 }
 
+/* Pods by their age in minutes, 40 minutes after a deploy would first have got other requests; a negative one was
+ * created with halflife's. */
+static void test_admission_was_not_called(void **state)
+{
+        (void)state;
+        enum { PODS = 3, NEVER = -1000 };
+        static const struct {
+                const char *what;
+                int age[PODS];    /* 0: no more pods */
+                int since_min;    /* NEVER: a deploy would get nothing */
+                const char *says; /* NULL: no condition */
+        } row[] = {
+                {"no pod", {0}, 40, NULL},
+                {"all from before", {50, 60, 70}, 40, NULL},
+                {"just after, before the servers knew", {40}, 40, NULL},
+                {"too young", {9, 5}, 40, NULL},
+                {"for ten minutes", {10}, 40, "1 pods were created within 10 min"},
+                {"two", {20, 5}, 40, "2 pods were created within 20 min"},
+                {"one of many was asked about, later", {20, -5, 30}, 40, NULL},
+                {"none since one was", {20, -30, 11}, 40, "2 pods were created within 20 min"},
+                {"in their namespace", {20}, 40, "--try-admission shop"},
+                {"nothing would be changed", {20, 30}, NEVER, NULL},
+        };
+        const int64_t now_ms = 1763704800000;
+        for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+                struct pod pod[PODS] = {0};
+                struct target t = {.ns = "shop",
+                                   .dimension = DIMENSION_WORKLOAD,
+                                   .deploys_ms = row[i].since_min == NEVER ? 0 : now_ms - row[i].since_min * MINUTE_MS};
+                struct plan p = {.target = &t, .now = {now_ms}};
+                char words[PLAN_WORDS] = "";
+                for (int k = 0; k < PODS && row[i].age[k]; k++) {
+                        int age = row[i].age[k];
+                        pod[k].ours = age < 0;
+                        pod[k].created_ms = now_ms - (age < 0 ? -age : age) * MINUTE_MS;
+                        pod[k].next_of_target = t.pods;
+                        t.pods = &pod[k];
+                }
+                bool says = admission_message_unasked(&p, words);
+                if (says != (row[i].says != NULL) || (says && !strstr(words, row[i].says)))
+                        fail_msg("%s: %d: %s", row[i].what, says, words);
+        }
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_words),
                 cmocka_unit_test(test_words_fit),
                 cmocka_unit_test(test_a_pod_as_it_was_created),
+                cmocka_unit_test(test_admission_was_not_called),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }
