@@ -30,6 +30,10 @@
  * from /metrics/resource. If both are scraped, only one may count; the label metrics_path tells them apart. */
 enum prometheus_names { PROMETHEUS_CADVISOR, PROMETHEUS_KUBELET };
 
+/* What authorises requests: the token, password and certificate in files; or credentials that a cloud platform gives to
+ * the process, as its environment says: AWS (requests are signed), Google, Azure. */
+enum prometheus_auth { PROMETHEUS_AUTH_FILES, PROMETHEUS_AUTH_SIGV4, PROMETHEUS_AUTH_GOOGLE, PROMETHEUS_AUTH_AZURE };
+
 /* The caller keeps all strings until prometheus_free. Files are read again by a fetch that starts while no other runs.
  */
 struct prometheus_options {
@@ -42,6 +46,9 @@ struct prometheus_options {
         const char *headers_file;         /* further request headers, one "Name: value" a line; NULL: none */
         const char *ca_file;              /* NULL: the system's CAs */
         const char *cert_file, *key_file; /* client certificate; NULL: none */
+        enum prometheus_auth auth;
+        const char *region;   /* of PROMETHEUS_AUTH_SIGV4; NULL: AWS_REGION */
+        const char *audience; /* of PROMETHEUS_AUTH_AZURE: whom the token is for */
         const char *user_agent;
         int queries; /* most concurrent queries, 1 .. 20 */
 };

@@ -355,10 +355,20 @@ struct check_count {
 };
 
 /* What to do where the usage source fails so. */
-static const char *check_prometheus_hint(const struct check_count *c)
+static const char *check_prometheus_hint(const struct checking *checking, const struct check_count *c)
 {
+        static const char *const by_identity[] = {
+                [PROMETHEUS_AUTH_SIGV4] = "does the role have aps:QueryMetrics on the workspace, and is it given to "
+                                          "halflife's ServiceAccount? prometheus-auth is sigv4",
+                [PROMETHEUS_AUTH_GOOGLE] = "does the service account have roles/monitoring.viewer, and is it bound to "
+                                           "halflife's ServiceAccount? prometheus-auth is google",
+                [PROMETHEUS_AUTH_AZURE] = "does the identity have Monitoring Data Reader on the workspace, and is it "
+                                          "federated with halflife's ServiceAccount? prometheus-auth is azure"};
+        enum prometheus_auth auth = checking->settings.controller.prometheus.auth;
         if (c->partial)
                 return "are all stores behind it up? halflife learns from whole answers alone, and asks again";
+        if (auth != PROMETHEUS_AUTH_FILES && c->err.code != ERR_RETRY)
+                return by_identity[auth];
         return c->err.code == ERR_DENIED ? "set --prometheus-token-file, --prometheus-headers-file, or "
                                            "--prometheus-user and --prometheus-password-file"
                                          : "is --prometheus-url right, and is Prometheus up?";
@@ -407,7 +417,7 @@ static void check_prometheus(struct checking *c)
         struct check_count count = check_count_containers(c);
         if (count.err.code != 0) {
                 snprintf(line, sizeof line, "%s", count.err.text);
-                check_tell(c, BAD, line, check_prometheus_hint(&count));
+                check_tell(c, BAD, line, check_prometheus_hint(c, &count));
         } else if (count.doubtful) {
                 snprintf(line, sizeof line,
                          "Prometheus %s tells usage of several pods with the same names, of %zu of %zu "
