@@ -18,6 +18,9 @@
 struct cache;
 struct target;
 
+/* The default of the setting exempt-namespaces: cache.exempt_namespaces. */
+#define NAMESPACES_EXEMPT "kube-system,kube-public,kube-node-lease"
+
 struct range_facts {
         struct amount default_request[RESOURCES], default_limit[RESOURCES], min[RESOURCES], ratio[RESOURCES],
                 pod_min[RESOURCES], pod_ratio[RESOURCES];

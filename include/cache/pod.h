@@ -75,7 +75,6 @@ struct pod_container {
         bool evicted : 1;      /* its pod was evicted for lack of memory, and the kill counts for this container */
         bool probed : 1;     /* the kubelet may itself kill it while the pod stays: by a probe, hook or resize, or as a
                                 sidecar */
-        bool doubtful : 1;   /* the usage source cannot tell its usage from another container's, by the last poll */
         bool has_status : 1; /* a status reported its restarts */
         uint16_t began_after_s; /* when its present or last process began: 1 + seconds since its pod did; 0: not
                                    reported; UINT16_MAX: that much later or more */
@@ -110,10 +109,11 @@ struct pod {
         uint8_t uid[UID_BYTES];
         uint8_t owner_uid[UID_BYTES]; /* of its controller owner; all zero: none */
         uint32_t epoch;
-        uint8_t containers;      /* at most VIEW_CONTAINERS */
-        bool stopped : 1;        /* the kubelet ended the whole pod */
-        bool lacks_room : 1;     /* it waits for a node with room */
-        bool probes_asked : 1;   /* halflife has asked whether the kubelet killed its containers; no answer yet */
+        uint8_t containers;    /* at most VIEW_CONTAINERS */
+        bool stopped : 1;      /* the kubelet ended the whole pod */
+        bool lacks_room : 1;   /* it waits for a node with room */
+        bool probes_asked : 1; /* halflife has asked whether the kubelet killed its containers; no answer yet */
+        bool labels_cut : 1, containers_cut : 1; /* it has more of these than are kept */
         uint16_t start_restarts; /* restarts that were reported while it had its originals for its start */
         struct workload *owner;  /* the owner counts it in children */
         struct target *target;
@@ -155,11 +155,6 @@ static inline bool pod_is_unheard(const struct pod *p)
         return p->node && p->node->away;
 }
 
-/* An Event that a pod was evicted. It counts only once the pod has ended or is being deleted. */
-int evicted_upsert(struct cache *w, struct text json, uint32_t epoch, struct err *err);
-/* does nothing: the eviction happened, even when the Event is gone */
-void evicted_remove(struct cache *w, struct text json);
-void evicted_swept(struct cache *w, uint32_t epoch);
 int pod_upsert(struct cache *w, struct text json, uint32_t epoch, struct err *err);
 void pod_remove(struct cache *w, struct text json);
 void pod_swept(struct cache *w, uint32_t epoch);
@@ -167,17 +162,9 @@ struct pod *pod_at(const struct cache *w, struct text ns, struct text name,
                    size_t *cursor);           /* cursor: the last place in cache.order; NULL: unknown pod */
 struct resizing *pod_resizing(struct pod *p); /* made when there is none */
 void pod_set_raised(struct pod *p, struct text annotation); /* take the time of the last raise from annotation raised */
-bool pod_tells_of_kill(const struct pod *p);                /* has it a kill that is not counted yet? */
 /* a memory sample */
-/* Whether the usage source cannot tell its usage from another container's. */
-static inline void pod_doubted(struct pod_container *c, bool doubtful)
-{
-        c->doubtful = doubtful;
-}
 void pod_sampled(struct pod_container *c, struct wall at, const struct pod_metrics_container_view *v);
-struct pod_ends *pod_ends(struct pod_container *c);        /* made when there are none */
-void pod_kills_forget(struct pod_container *c, int first); /* drop the `first` oldest kills, which are counted */
-struct pod_told *pod_tell(struct pod *p);                  /* made where there is none */
+struct pod_told *pod_tell(struct pod *p);                                /* made where there is none */
 void pod_remember(struct cache *w, struct pod *p, struct text original); /* keep its annotation original-resources */
 void pods_release(struct cache *w);
 void pods_settle(struct cache *w);       /* bring cache.order up to date */
@@ -243,7 +230,6 @@ void pod_kills_answered(struct pod *p);
 void pod_kill_is_kubelets(struct pod_kill *k);
 void pod_kill_date(struct pod_kill *k, int64_t at_ms); /* set the time of a kill whose status had none */
 void pod_kill_know(struct pod_kill *k, const struct kill_known *known);
-void pod_kill_counted(struct pod_container *c, int64_t number, int64_t at_ms); /* at_ms: when, by halflife's clock */
 void pod_history(struct pod_container *c, struct history *h);
 void pod_cpu_told(struct pod *p, const struct pod_container *c, int64_t nanocores);
 /* its state of resizes, reset if it is about another change */
@@ -256,6 +242,29 @@ void resizing_refused(struct resizing *kept, struct mono again, const char *why)
 void pod_resize_after(struct pod *p, struct mono again);
 void raising_sampled(struct raising *r, const struct raise_facts *facts); /* decide on a raise by a new sample */
 void pod_set_requests(struct pod *p, const struct pod_view *v); /* the requests as the API server has them now */
+
+/* --- kills and evictions (pod_kills.c) --- */
+
+struct pod_ends *pod_ends(struct pod_container *c);        /* made when there are none */
+bool pod_tells_of_kill(const struct pod *p);               /* has it a kill that is not counted yet? */
+void pod_kills_forget(struct pod_container *c, int first); /* drop the `first` oldest kills, which are counted */
+void pod_kill_counted(struct pod_container *c, int64_t number, int64_t at_ms); /* at_ms: when, by halflife's clock */
+/* The restart count of a status without a false restart: a kubelet counts one when it lost track of a process, as after
+ * an eviction. */
+uint32_t pod_kills_restarts(const struct container_status_view *s);
+/* Take kills from a status. */
+void pod_kills_read(struct pod_container *c, const struct container_status_view *s);
+/* Take an eviction from a pod's status, or from the Events about a pod that has ended or is being deleted. */
+void pod_kills_read_eviction(struct pod *p, const struct eviction_view *v);
+/* Take evictions from the Events about a pod that has ended. */
+void pod_kills_believe_events(struct pod *p);
+/* Set w->killed and w->kills, where the pod has kills that are not counted. */
+void pod_kills_tell(struct cache *w, struct pod *p);
+/* An Event that a pod was evicted. It counts only once the pod has ended or is being deleted. */
+int evicted_upsert(struct cache *w, struct text json, uint32_t epoch, struct err *err);
+/* does nothing: the eviction happened, even when the Event is gone */
+void evicted_remove(struct cache *w, struct text json);
+void evicted_swept(struct cache *w, uint32_t epoch);
 
 /* --- restart counts that go back (restart_counts.c) --- */
 

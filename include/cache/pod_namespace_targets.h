@@ -22,7 +22,7 @@
 /* Facts that few pods have: pods that belong to such targets, and pods without an owner of a known kind. */
 struct pod_more {
         bool alone; /* the pod has no owner: the next four fields are set */
-        bool apply_never;
+        enum never apply_never;
         struct labels labels;                /* also set for a pod whose owner's kind is unknown */
         struct record_set original, applied; /* from its annotations */
         struct request_readers readers;      /* of a pod that had no owner when it was first seen */

@@ -16,7 +16,8 @@ enum sample_refusal {
         REFUSED_REORDERED, /* older than the sample accepted last */
         REFUSED_VALUE,     /* negative, not a number, or beyond what a container can use */
         REFUSED_MEMORY,    /* memory of zero, of a container of which no memory was ever accepted */
-        REFUSED_CONTAINER, /* a container without a name, or with usage that cannot be read */
+        REFUSED_CONTAINER, /* a container without a name, with usage that cannot be read, or beyond VIEW_CONTAINERS */
+        REFUSED_SHARED,    /* its usage cannot be told from that of another pod's container of the same names */
         SAMPLE_REFUSALS
 };
 

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "base/mem.h"
 #include "base/text.h"
@@ -64,6 +65,11 @@ size_t watched_kinds_unplaced(const struct cache *w); /* how many kinds are unpl
 static inline bool watched_kind_is_wanted(const struct watched_kind *k)
 {
         return k->built_in || k->named;
+}
+/* Does every API server have the kind? Discovery is asked for all others. */
+static inline bool watched_kind_is_standard(const struct watched_kind *k)
+{
+        return k->built_in && (strcmp(k->group, "apps") == 0 || strcmp(k->group, "batch") == 0);
 }
 
 /* --- written by other modules --- */

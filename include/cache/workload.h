@@ -68,9 +68,18 @@ struct workload_more {
         const struct autoscaler *counted_by[RESOURCES];
 };
 
-/* Why nothing of a workload is applied. CUT: it or its template has more labels than are kept, so a selector could
- * choose a wrong profile. */
-enum never { NEVER_UNSET, NEVER_BY_ANNOTATION, NEVER_BY_CUT };
+/* Why nothing of a workload is applied. LABELS: it or its template has more than are kept, so a selector could choose a
+ * wrong profile. CONTAINERS, OWNERS: of these it has more than are kept (decode.h). */
+enum never { NEVER_UNSET, NEVER_BY_ANNOTATION, NEVER_BY_LABELS, NEVER_BY_CONTAINERS, NEVER_BY_OWNERS };
+/* Any value of the annotation counts as Never: when in doubt, change nothing. */
+static inline enum never never_of(const struct object_view *meta, bool containers_cut, bool owners_cut)
+{
+        return meta->annotation.apply.len > 0 ? NEVER_BY_ANNOTATION
+               : meta->labels_cut             ? NEVER_BY_LABELS
+               : containers_cut               ? NEVER_BY_CONTAINERS
+               : owners_cut                   ? NEVER_BY_OWNERS
+                                              : NEVER_UNSET;
+}
 
 struct workload {
         struct watched_kind *kind;

@@ -1,6 +1,6 @@
 /*
- * The program's name and exit codes. 0: success. 1: failure. 2: wrong usage. 3: render --exit-code found a change. A
- * command writes its answer to stdout and everything else to stderr.
+ * The program's name and exit codes. 0: success. 1: failure. 2: wrong usage. 3: render --exit-code found a change, or
+ * scan --fail-over more to save. A command writes its answer to stdout and everything else to stderr.
  */
 #ifndef HALFLIFE_CLI_CMD_H
 #define HALFLIFE_CLI_CMD_H

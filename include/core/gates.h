@@ -60,7 +60,8 @@ struct gate_facts {
         bool hpa_holds;  /* an autoscaler scales by this resource's utilization and is not retuned: the original comes
                             back */
         bool hpa_shared; /* hpa_holds, because it counts pods of other workloads too: shown as `HPAShared` */
-        bool hpa_stands; /* an autoscaler to be retuned cannot be retuned now: no change, neither down nor up */
+        bool hpa_stands; /* an autoscaler to be retuned cannot be retuned now: no change, neither down nor up. A request
+                            below the original is held by it, though it is the target */
         struct amount read_least; /* a container reads the request, and gets the owner's value from no lower one than
                                    * this; unset: nothing reads it. The original comes back */
         struct amount current;    /* the effective request in the template now */

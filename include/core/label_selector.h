@@ -8,8 +8,6 @@
 
 #include "base/text.h"
 
-enum { SELECTOR_LABELS = 16, SELECTOR_EXPRESSIONS = 16, SELECTOR_VALUES = 64 };
-
 struct label_pair {
         struct text key, value;
 };

@@ -24,6 +24,7 @@ struct backfill_counters {
         uint64_t slices, failures, points; /* slices answered, slices failed, points added to histories */
         uint64_t strangers;                /* series ignored, because no workload with a profile owns their pod */
         uint64_t targets;                  /* targets whose back-filled histories were joined */
+        uint64_t doubtful;                 /* points left out, since they may be of containers of another cluster */
 };
 
 struct backfill;

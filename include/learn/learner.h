@@ -43,6 +43,14 @@ void learner_free(struct learner *learner); /* after the client is freed; NULL: 
 
 /* Start the poll of a cycle; options.polled is called at its end, or from within where no workload has a profile. */
 void ingest_start(struct learner *learner);
+/*
+ * Without cycles: poll the usage of one namespace, or of all (ns NULL; else interned by the cache), and add it to the
+ * histories. done is called once, from the loop. One poll at a time, never beside ingest_start. After the last poll
+ * ingest_running counts the minute.
+ */
+void ingest_poll(struct learner *learner, const char *ns, int64_t deadline_ms,
+                 void (*done)(void *arg, const struct metrics_result *r), void *arg);
+void ingest_running(struct learner *learner); /* count a minute in which the pods that run now ran */
 /* Add the measurement of one pod to its histories. date: the Date header of the answer that contained it. */
 void ingest_fold(void *learner, const struct pod_metrics_view *m, struct wall date);
 
@@ -51,6 +59,8 @@ void ingest_fold(void *learner, const struct pod_metrics_view *m, struct wall da
 void oom_begin(struct learner *learner);    /* once everything was listed: from now on oom_seen_now counts kills */
 void oom_count(struct learner *learner);    /* after the cache was settled: count the kills still pending */
 void oom_seen_now(struct learner *learner); /* after a pod was added, changed or removed: count its kills at once */
+
+bool oom_asks(const struct learner *learner); /* some kill waits for the Events of its pod, which were asked for */
 
 /* --- histories from elsewhere --- */
 

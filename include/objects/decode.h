@@ -123,6 +123,7 @@ struct pod_view {
         struct text resize_message;
         struct container_view container[VIEW_CONTAINERS];
         int containers;
+        bool containers_cut; /* the pod has more: nothing may be decided by all of them */
         struct container_status_view status[VIEW_CONTAINERS];
         int statuses;
 };
@@ -146,11 +147,13 @@ struct workload_view {
         int template_labels;
         struct container_view container[VIEW_CONTAINERS];
         int containers;
+        bool containers_cut; /* the template has more: nothing may be decided by all of them */
         /* pod-level resources (spec.resources): the request, or the limit where no container asks for the resource.
            Where set, scheduling and accounting ignore the containers' requests */
         struct amount pod_asks[RESOURCES];
         struct field_owner owner[VIEW_OWNERS];
         int owners;
+        bool owners_cut;  /* there are more: a request without an owner here may have one */
         int64_t replicas; /* desired pods. DaemonSet: desiredNumberScheduled. Job: the lesser of parallelism (default
                              1) and completions. CronJob: pods of one of its Jobs */
         struct text selector; /* raw JSON of spec.selector */
@@ -246,13 +249,13 @@ struct pod_metrics_view {
         struct pod_metrics_container_view container[VIEW_CONTAINERS];
         int containers;
         int odd;    /* containers left out: without a name, named POD (the pause container), or with unreadable usage */
-        bool lacks; /* one of those left out is a container of the pod's own: a sum of the others is too small */
+        bool lacks; /* one of those left out, or beyond VIEW_CONTAINERS, is a container of the pod's own: a sum of the
+                       others is too small */
 };
 
 /* Each decode_ function reads one object. It returns 0, ERR_INVALID (malformed) or ERR_TOOBIG (over a VIEW_ bound),
- * with the reason in err. After a failure the view must not be used. Unknown members are skipped. What no decision
- * needs whole is cut at its bound. ERR_TOOBIG is left for what a cut would decide wrongly: the containers of a spec,
- * the labels of a pod, and who owns requests. */
+ * with the reason in err. After a failure the view must not be used. Unknown members are skipped. Lists are cut at
+ * their bound, and where a decision needs the whole list, the view says so. ERR_TOOBIG is left for names. */
 int decode_object(struct text json, struct arena *a, struct object_view *ret, struct err *err); /* metadata only */
 int decode_pod(struct text json, struct arena *a, struct pod_view *ret, struct err *err);
 /* template_path: JSON pointer of the pod template ("/spec/template"). */

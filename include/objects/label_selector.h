@@ -10,14 +10,20 @@
 #include "base/mem.h"
 #include "core/label_selector.h"
 
+/* How long a selector may be: of a profile, as in its CRD; of anybody's object, and as text, longer than any in use. */
+struct selector_bounds {
+        size_t labels, expressions, values; /* matchLabels; matchExpressions; values of one expression */
+};
+extern const struct selector_bounds selector_of_profile, selector_of_others;
+
 /* Reads a selector from JSON. NULL or an empty object selects everything, and *ret is then NULL. Returns 0, or
  * ERR_INVALID with the member's name in err. The caller frees *ret. */
-int selector_read(const json_t *json, struct selector **ret, struct err *err);
+int selector_read(const json_t *json, const struct selector_bounds *most, struct selector **ret, struct err *err);
 void selector_free(struct selector *s);
 
 /*
  * Parses "app=web,tier in (a,b),!canary,track!=beta,team" into a selector in the arena. An empty text selects
- * everything. Returns 0, or ERR_INVALID with the error and its place in err.
+ * everything. Returns 0, or ERR_INVALID with the error and its place in err. Bounds: selector_of_others.
  */
 int selector_parse(struct text from, struct arena *a, struct selector **ret, struct err *err);
 

@@ -33,6 +33,7 @@ struct plan_resize {
         /* running; to be resized; resize refused by the API server; requests set by others */
         int pods, behind, refused, others;
         int invalid;                     /* the API server's validation refuses their resize, now and later */
+        int cut;                         /* pods of which not all containers are known, so that they stay */
         int first_behind;                /* canary pods that are not resized yet */
         int starting, late;              /* pods above their target: they start; they are not Ready in time */
         int unplaced;                    /* new pods with the original requests, for which no node has room */
@@ -143,6 +144,9 @@ bool plan_counts(const struct plan_container *c);
 
 /* Does the target value differ from the request that is set? True also where the change is held back. */
 bool plan_wants_change(const struct plan_container *c, enum resource r);
+/* The target is in force, but the original is to come back: for an autoscaler or a reader, or as a change did harm. It
+ * may wait for a gate. */
+bool plan_puts_back(const struct plan_container *c, enum resource r);
 
 /* quota_plan.c: hold the plan back by gate Quota where a ResourceQuota of the namespace would refuse pods of its
  * rollout; no_room then names the quota. */

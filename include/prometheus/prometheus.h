@@ -34,6 +34,15 @@ enum prometheus_names { PROMETHEUS_CADVISOR, PROMETHEUS_KUBELET };
  * the process, as its environment says: AWS (requests are signed), Google, Azure. */
 enum prometheus_auth { PROMETHEUS_AUTH_FILES, PROMETHEUS_AUTH_SIGV4, PROMETHEUS_AUTH_GOOGLE, PROMETHEUS_AUTH_AZURE };
 
+/* A Prometheus behind another server, such as the API server's service proxy. That server's peer and token are asked
+ * for at each query, as they may change; a query is a GET, for which the least permission is needed. */
+struct prometheus_via {
+        const char *prefix; /* of the path at that server */
+        const struct http_peer *(*peer)(void *arg);
+        const char *(*bearer)(void *arg); /* NULL: none */
+        void *arg;
+};
+
 /* The caller keeps all strings until prometheus_free. Files are read again by a fetch that starts while no other runs.
  */
 struct prometheus_options {
@@ -49,6 +58,8 @@ struct prometheus_options {
         enum prometheus_auth auth;
         const char *region;   /* of PROMETHEUS_AUTH_SIGV4; NULL: AWS_REGION */
         const char *audience; /* of PROMETHEUS_AUTH_AZURE: whom the token is for */
+        const struct prometheus_via
+                *via; /* NULL: queries go to url, with the credentials above; else url only names it */
         const char *user_agent;
         int queries; /* most concurrent queries, 1 .. 20 */
 };

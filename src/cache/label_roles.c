@@ -9,7 +9,7 @@
 
 MEM_AUTO(selector_free, struct selector *)
 
-enum { BITS = 32, SELECTOR_TEXT_MAX = 64 << 10 };
+enum { BITS = 32, SELECTOR_TEXT_MAX = 4 << 20 }; /* a text is shorter than its object, which has at most that */
 
 /* --- as bits --- */
 
@@ -98,7 +98,7 @@ static void label_roles_read_selector(const struct workload_view *v, const struc
         }
         AUTO(json_decref) json_t *json = v->selector.len ? json_loadb(v->selector.p, v->selector.len, 0, NULL) : NULL;
         AUTO(selector_free) struct selector *s = NULL;
-        if (json && selector_read(json, &s, NULL) == 0)
+        if (json && selector_read(json, &selector_of_others, &s, NULL) == 0)
                 set_selector(s, labels, to, rest);
 }
 

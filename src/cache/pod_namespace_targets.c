@@ -56,7 +56,8 @@ static void dimension_more_clear(struct cache *w, struct pod_more *more)
         labels_release(&more->labels);
         record_set_release(w, &more->original);
         record_set_release(w, &more->applied);
-        more->alone = more->apply_never = false;
+        more->alone = false;
+        more->apply_never = NEVER_UNSET;
 }
 
 void pod_more_free(struct cache *w, struct pod *p)
@@ -123,7 +124,7 @@ void pod_more_read(struct cache *w, struct pod *p, const struct pod_view *v)
                 struct label_pair *pair = arena_new(&w->scratch, sizeof *pair * (size_t)(meta->labels + 1));
                 for (int i = 0; i < meta->labels; i++)
                         pair[i] = (struct label_pair){meta->label[i].key, meta->label[i].value};
-                bool never = meta->annotation.apply.len > 0;
+                enum never never = never_of(meta, v->containers_cut, false);
                 w->changed |= labels_keep(&more->labels, pair, (size_t)meta->labels) || more->alone != alone ||
                               more->apply_never != never;
                 if (alone)

@@ -1,5 +1,6 @@
 /*
- * Pods: which run, their owners, and the facts of each container that are kept between samples.
+ * Pods: which run, their owners, and the facts of each container that are kept between samples. What their statuses
+ * tell of ends is in pod_kills.c.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -117,179 +118,6 @@ static const struct container_status_view *status_of(const struct pod_view *v, s
         return NULL;
 }
 
-struct pod_ends *pod_ends(struct pod_container *c)
-{
-        if (!c->ends) {
-                c->ends = MEM_NEW(struct pod_ends);
-                c->ends->kills_counted = -1;
-        }
-        return c->ends;
-}
-
-void pod_kill_counted(struct pod_container *c, int64_t number, int64_t at_ms)
-{
-        pod_ends(c)->kills_counted = number;
-        pod_ends(c)->counted_ms = at_ms;
-}
-
-void pod_kills_forget(struct pod_container *c, int first)
-{
-        struct pod_kills *k = c->kills;
-        if (!k || first == 0)
-                return;
-        if (first < k->count) {
-                memmove(k->kill, k->kill + first, (size_t)(k->count -= first) * sizeof *k->kill);
-                return;
-        }
-        mem_free(k);
-        c->kills = NULL;
-}
-
-/* The kill with that number; a new one is inserted in order. If there are too many, the oldest is dropped. NULL: the
- * new kill would itself be the oldest. */
-static struct pod_kill *kill_numbered(struct pod_container *c, int64_t number)
-{
-        int count = c->kills ? c->kills->count : 0, at = count;
-        while (at > 0 && c->kills->kill[at - 1].number >= number)
-                at--;
-        if (at < count && c->kills->kill[at].number == number)
-                return &c->kills->kill[at];
-        if (count == POD_KILLS_MAX) {
-                if (at == 0)
-                        return NULL;
-                pod_kills_forget(c, 1);
-                count--;
-                at--;
-        }
-        c->kills = mem_resize(c->kills, 1, sizeof *c->kills + (size_t)(count + 1) * sizeof *c->kills->kill);
-        struct pod_kill *k = c->kills->kill + at;
-        memmove(k + 1, k, (size_t)(count - at) * sizeof *k);
-        *k = (struct pod_kill){.number = number, .told_before = pod_ended(c).told};
-        c->kills->count = count + 1;
-        return k;
-}
-
-static void note_kill(struct pod_container *c, int64_t number, const struct kill_view *told, bool latest)
-{
-        struct pod_kill *k = number > pod_ended(c).kills_counted ? kill_numbered(c, number) : NULL;
-        if (!k)
-                return;
-        k->at_ms = told->at.ms ? told->at.ms : k->at_ms;
-        k->started_ms = told->started.ms;
-        k->exit_code = told->exit_code;
-        k->latest = latest;
-}
-
-/*
- * A kill is counted once per (pod UID, container, restart count). lastState describes the process before the present
- * one, and state the present one. If the restart count jumped, nothing reports how the processes between them ended.
- */
-/* How many processes have ended. While a container waits to restart, its restart count lacks the last end. */
-static int64_t ends_of(const struct container_status_view *s)
-{
-        return s->restarts + (s->waits ? 1 : 0);
-}
-
-/* The restart count without a false restart: a kubelet counts one when it lost track of a process, as after an
- * eviction. */
-static uint32_t restarts_told(const struct container_status_view *s)
-{
-        return s->last.lost && s->restarts ? (uint32_t)s->restarts - 1 : (uint32_t)s->restarts;
-}
-
-static void told_end(struct pod_container *c, int64_t number)
-{
-        if (number > pod_ended(c).told)
-                pod_ends(c)->told = number;
-}
-
-/* Take kills from a status. By the next status, the present process is the last one; its kill keeps its number. */
-static void container_kill(struct pod_container *c, const struct container_status_view *s)
-{
-        for (int i = 0; c->kills && i < c->kills->count; i++)
-                c->kills->kill[i].latest &= c->kills->kill[i].number > restarts_told(s);
-        if (s->last.seen)
-                note_kill(c, ends_of(s), &s->last, false);
-        if (s->last.at.ms)
-                told_end(c, ends_of(s));
-        if (s->now.seen)
-                note_kill(c, s->restarts + 1, &s->now, true);
-        if (s->now.at.ms)
-                told_end(c, s->restarts + 1);
-}
-
-static int64_t above_request(const struct pod_container *c)
-{
-        return c->last_memory - pod_request(c, MEMORY).value;
-}
-
-/* The container that counts as the cause of an eviction for memory: the one furthest above its request, by the
- * kubelet's message, else by the last samples. *ret_used: its bytes by the message; 0: not in the message. */
-static struct pod_container *evicted_container(struct pod *p, struct text message, int64_t *ret_used)
-{
-        struct pod_container *worst = NULL;
-        struct text name;
-        int64_t used;
-        bool told = decode_eviction(message, &name, &used);
-        *ret_used = 0;
-        for (int i = 0; i < p->containers; i++) {
-                struct pod_container *c = &p->container[i];
-                if (c->role == ROLE_INIT)
-                        continue;
-                if (c->evicted || pod_ended(c).evicted_s) /* as in an earlier status or Event */
-                        return c;
-                if (told && text_is(name, c->name)) {
-                        *ret_used = used;
-                        return c;
-                }
-                if (!worst || above_request(c) > above_request(worst))
-                        worst = c;
-        }
-        return worst;
-}
-
-/* The restarts before an eviction. The kubelet may leave out the container's status when it evicts; then the last
- * status or the last counted kill has the number. */
-static int64_t pod_restarts_before(const struct pod_container *c)
-{
-        const struct pod_ends e = pod_ended(c);
-        return c->has_status || e.kills_counted < 0 ? e.restarts : e.kills_counted;
-}
-
-/* An evicted pod does not start again, so the eviction ends the present process. A kill of that process and each report
- * of the eviction (status, condition, Event) therefore get the same number, and count once. */
-static void note_eviction(struct pod_container *c, struct wall at)
-{
-        if (c->evicted && !c->kills && !c->has_status) /* the counted kill may be this eviction */
-                return;
-        c->evicted = true;
-        int64_t number = pod_restarts_before(c) + 1;
-        const struct pod_kill *newest = c->kills ? &c->kills->kill[c->kills->count - 1] : NULL;
-        if (!newest || (!newest->latest && newest->number != number))
-                note_kill(c, number, &(struct kill_view){.at = at, .exit_code = KILL_EXIT_UNTOLD}, true);
-}
-
-static void pod_evicted(struct pod *p, struct text message, struct wall at)
-{
-        int64_t used;
-        struct pod_container *c = evicted_container(p, message, &used);
-        if (!c)
-                return;
-        if (used > c->last_memory)
-                c->last_memory = used;
-        note_eviction(c, at);
-}
-
-/* Take evictions from Events. Anybody who may write in the namespace may write Events. So an Event counts only for a
- * pod that has ended or is being deleted, and its usage figure does not count. */
-static void believe_events(struct pod *p)
-{
-        for (int i = 0; i < p->containers; i++)
-                if (pod_ended(&p->container[i]).evicted_s)
-                        note_eviction(&p->container[i],
-                                      (struct wall){(int64_t)p->container[i].ends->evicted_s * SECOND_MS});
-}
-
 void pod_sampled(struct pod_container *c, struct wall at, const struct pod_metrics_container_view *v)
 {
         if (!v->has[MEMORY] || v->memory_bytes <= 0)
@@ -321,13 +149,13 @@ static void container_set(struct cache *w, struct pod_container *c, const struct
         if (!s)
                 return;
         c->has_status = true;
-        if (c->ends || restarts_told(s) || pod_stopped(s)) {
+        if (c->ends || pod_kills_restarts(s) || pod_stopped(s)) {
                 restart_count_keep(pod_ends(c), s);
-                pod_ends(c)->restarts = restarts_told(s);
+                pod_ends(c)->restarts = pod_kills_restarts(s);
                 pod_ends(c)->began_s = seconds_of(s->running_since.ms);
                 pod_ends(c)->stopped_s = pod_stopped(s);
         }
-        container_kill(c, s);
+        pod_kills_read(c, s);
 }
 
 /* When the kubelet took the pod, or when it was created, in seconds since 1970. */
@@ -397,7 +225,7 @@ static void pod_describe(struct cache *w, struct pod *p, const struct object_vie
 /* Restarts without those by node shutdowns. lastState shows such a restart until the next one, but it counts once. */
 static uint32_t own_restarts(struct pod_container *c, const struct container_status_view *s)
 {
-        uint32_t restarts = restarts_told(s), ends = restarts + (s->waits ? 1 : 0);
+        uint32_t restarts = pod_kills_restarts(s), ends = restarts + (s->waits ? 1 : 0);
         struct pod_ends *e = pod_ends(c);
         if (s->last.node_down && ends > e->node_restarted) {
                 e->node_restarts++;
@@ -413,7 +241,7 @@ static void count_restarts(struct pod *p, const struct pod_view *v)
         int64_t sum = 0, ended_ms = 0;
         for (int i = 0; i < p->containers; i++) {
                 const struct container_status_view *s = status_of(v, v->container[i].name);
-                if (!s || restarts_told(s) == 0 || p->container[i].role == ROLE_INIT)
+                if (!s || pod_kills_restarts(s) == 0 || p->container[i].role == ROLE_INIT)
                         continue;
                 sum = add_saturated(sum, own_restarts(&p->container[i], s));
                 if (s->last.at.ms > ended_ms)
@@ -440,6 +268,8 @@ static void pod_set(struct cache *w, struct pod *p, struct pod_view *v, uint32_t
         p->deleting = v->meta.deleted.ms != 0;
         p->lacks_room = v->lacks_room && !p->deleting && !v->running && !v->finished;
         p->node_pressure = v->node_pressure;
+        p->labels_cut = v->meta.labels_cut;
+        p->containers_cut = v->containers_cut;
         p->stopped = v->stopped;
         p->ready = v->ready;
         p->ready_turned_s = seconds_of(v->ready_turned.ms);
@@ -452,10 +282,7 @@ static void pod_set(struct cache *w, struct pod *p, struct pod_view *v, uint32_t
         for (int i = 0; i < v->containers; i++)
                 container_began(p, &p->container[i], status_of(v, v->container[i].name));
         count_restarts(p, v);
-        if (v->eviction.seen)
-                pod_evicted(p, v->eviction.message, v->eviction.at);
-        else if (p->finished || p->deleting)
-                believe_events(p);
+        pod_kills_read_eviction(p, &v->eviction);
         uint8_t owner[UID_BYTES] = {0};
         if (v->meta.owner.kind.len)
                 uid_bytes(v->meta.owner.uid, owner);
@@ -478,24 +305,10 @@ static bool pod_same(const struct pod *p, const struct pod_view *v)
         return true;
 }
 
-bool pod_tells_of_kill(const struct pod *p)
-{
-        for (int i = 0; i < p->containers; i++)
-                if (p->container[i].kills)
-                        return true;
-        return false;
-}
-
-static void note_killed(struct cache *w, struct pod *p)
-{
-        w->killed = pod_tells_of_kill(p) ? p : NULL;
-        w->kills |= w->killed != NULL;
-}
-
 /* The pod vanished without a last status: it has ended. */
 static void pod_vanish(struct cache *w, struct pod *p)
 {
-        believe_events(p);
+        pod_kills_believe_events(p);
         w->kills |= pod_tells_of_kill(p);
         pod_drop(w, p);
 }
@@ -520,52 +333,10 @@ int pod_upsert(struct cache *w, struct text json, uint32_t epoch, struct err *er
                 }
                 pod_set(w, p, view, epoch);
                 pod_more_read(w, p, view);
-                note_killed(w, p);
+                pod_kills_tell(w, p);
         }
         arena_reset(&w->scratch);
         return rc;
-}
-
-/* An Event about an eviction. It may come before or after the pod's status. */
-static void event_evicted(struct cache *w, struct pod *p, const struct event_view *e)
-{
-        int64_t used;
-        struct pod_container *c = evicted_container(p, e->message, &used);
-        if (!c || e->at.ms < pod_started_ms(p))
-                return;
-        pod_ends(c)->evicted_s = seconds_of(e->at.ms);
-        if (p->finished || p->deleting)
-                believe_events(p);
-        note_killed(w, p);
-}
-
-int evicted_upsert(struct cache *w, struct text json, uint32_t epoch, struct err *err)
-{
-        struct event_view e;
-        uint8_t uid[UID_BYTES];
-        (void)epoch;
-        w->killed = NULL;
-        int rc = decode_event(json, &w->scratch, &e, err);
-        bool tells = rc == 0 && text_is(e.kind, "Pod") && text_is(e.reason, "Evicted") && e.uid.len &&
-                     decode_eviction_is_for_memory(e.message);
-        const struct object_view of = {.ns = e.ns, .name = e.name};
-        struct pod *p = tells ? map_get(&w->pods, key_of_object(w, &of)) : NULL;
-        if (p)
-                uid_bytes(e.uid, uid);
-        if (p && memcmp(uid, p->uid, UID_BYTES) == 0)
-                event_evicted(w, p, &e);
-        arena_reset(&w->scratch);
-        return rc;
-}
-
-void evicted_remove(struct cache *w, struct text json)
-{
-        (void)w, (void)json;
-}
-
-void evicted_swept(struct cache *w, uint32_t epoch)
-{
-        (void)w, (void)epoch;
 }
 
 /* The last object of a deleted pod may report a kill that no earlier one reported. So the object is read first, and the
@@ -579,7 +350,7 @@ void pod_remove(struct cache *w, struct text json)
                 if (p && pod_same(p, view)) {
                         pod_set(w, p, view, p->epoch);
                         pod_drop(w, p);
-                        note_killed(w, p);
+                        pod_kills_tell(w, p);
                 }
         }
         arena_reset(&w->scratch);

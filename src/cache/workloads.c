@@ -262,10 +262,7 @@ static void workload_set(struct cache *w, struct workload *wl, const struct work
         workload_clear(w, wl);
         wl->generation = v->meta.generation;
         wl->created_ms = v->meta.created.ms;
-        /* any value counts as Never: when in doubt, change nothing */
-        wl->apply_never = v->meta.labels_cut                 ? NEVER_BY_CUT
-                          : v->meta.annotation.apply.len > 0 ? NEVER_BY_ANNOTATION
-                                                             : NEVER_UNSET;
+        wl->apply_never = never_of(&v->meta, v->containers_cut, v->owners_cut);
         wl->digest = digest;
         if (v->meta.owner.kind.len)
                 owner_set(w, &wl->owner_ref, &v->meta.owner);

@@ -43,7 +43,8 @@ static void check_usage_say(struct checking *c, const struct usage_seen *u)
         }
         if (u->odd_pods > 0) {
                 snprintf(line, sizeof line,
-                         "usage of %lld pods has containers without a name or with unreadable values, first %s",
+                         "usage of %lld pods has containers without a name or with unreadable values, or more than "
+                         "64, first %s",
                          (long long)u->odd_pods, u->odd);
                 check_tell(c, DOUBTFUL, line, "these containers learn nothing: the container runtime reports them so");
         }

@@ -78,6 +78,7 @@ static void check_proxies(struct checking *c)
         const struct http_peer *server = access_peer(c->session.access);
         check_proxy(c, "API server", server->base_url, server->proxy_url);
         check_proxy(c, "Prometheus", c->settings.controller.prometheus.url, NULL);
+        check_proxy(c, "upstream", c->settings.controller.upstream_url, NULL);
 }
 
 /* --- APIs --- */

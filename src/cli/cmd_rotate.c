@@ -11,6 +11,7 @@
 #include "cli/session.h"
 #include "cli/version.h"
 #include "commands.h"
+#include "control/proxy_log.h"
 #include "custom_metrics/custom_metrics.h"
 #include "http/server.h"
 #include "serving/certificate_rotator.h"
@@ -116,6 +117,8 @@ static int rotate_run(void *state, struct err *err)
                 return rc;
         log_info("halflife rotates the certificate", KV("version", version_text()),
                  KV("access", access_source(r->session.access)));
+        const struct http_peer *server = access_peer(r->session.access);
+        proxy_log("API server", server->base_url, server->proxy_url);
         loop_run(r->session.loop);
         log_info("halflife ends");
         return EXIT_DONE;

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/yaml.h"
+#include "cache/namespace.h"
 
 /* clang-format off */
 
@@ -141,7 +142,7 @@ const struct setting setting_table[] = {
         {.name = "apply", CHOICE_IN(controller.live.apply_never, "WHEN", "allow", "allow|never"), .live = true,
          .help = "whether halflife may change workloads; never: no workload is changed, whatever the profiles allow"},
         {.name = "exempt-namespaces", TEXT_IN(controller.exempt_namespaces, "NAMES",
-         "kube-system,kube-public,kube-node-lease"),
+         NAMESPACES_EXEMPT),
          .help = "namespaces, separated by commas, in which halflife changes nothing, whatever the profiles allow; its "
                  "own is always one. The list in manifests/base/policy.yaml must be the same"},
         {.name = "ownership-labels", TEXT_IN(controller.ownership_labels, "KEYS", ""), .only = FOR_RUN,

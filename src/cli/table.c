@@ -35,7 +35,8 @@ static int table_widest(const struct table *t, int column)
         return most;
 }
 
-void table_print(FILE *to, const struct table *t)
+void table_print_painted(FILE *to, const struct table *t, const char *(*paint)(const void *arg, int line),
+                         const void *arg)
 {
         enum { COLUMNS_MAX = 32, GAP = 3 };
         int width[COLUMNS_MAX] = {0};
@@ -44,8 +45,16 @@ void table_print(FILE *to, const struct table *t)
         for (int i = 0; i < t->cells; i++) {
                 int column = i % t->columns;
                 bool last = column == t->columns - 1;
+                const char *colour = paint ? paint(arg, i / t->columns) : NULL;
+                if (colour && column == 0)
+                        fputs(colour, to);
                 fprintf(to, "%s%*s", t->cell[i], last ? 0 : width[column] + GAP - terminal_width(t->cell[i]), "");
                 if (last)
-                        fputc('\n', to);
+                        fputs(colour ? "\033[0m\n" : "\n", to);
         }
+}
+
+void table_print(FILE *to, const struct table *t)
+{
+        table_print_painted(to, t, NULL, NULL);
 }

@@ -6,11 +6,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "control/proxy_log.h"
 #include "custom_metrics/api_registration.h"
 #include "cycle.h"
 #include "informers.h"
 #include "parts.h"
-#include "proxy_log.h"
 #include "replica.h"
 #include "telemetry.h"
 
@@ -234,6 +234,15 @@ static int serve_start(struct controller *c, struct err *err)
         return rc;
 }
 
+static void controller_log_proxies(const struct parts *p)
+{
+        const struct controller_options *o = &p->options;
+        const struct http_peer *server = access_peer(p->access);
+        proxy_log("API server", server->base_url, server->proxy_url);
+        proxy_log("upstream", o->replica ? o->upstream_url : NULL, NULL);
+        proxy_log("Prometheus", o->replica ? NULL : o->prometheus.url, NULL);
+}
+
 static void controller_begin(struct controller *c)
 {
         struct lease_options lease = {
@@ -252,7 +261,7 @@ static void controller_begin(struct controller *c)
         leadership_set_lease(c->p.leadership, c->lease);
         if (access_warning(c->p.access))
                 log_warn(access_warning(c->p.access), KV("access", access_source(c->p.access)));
-        proxy_log(&c->p);
+        controller_log_proxies(&c->p);
         informers_start(c->p.informers);
         if (c->p.cycle)
                 cycle_start(c->p.cycle);

@@ -42,7 +42,7 @@ static void tally_resource(struct cycle *c, const struct plan *p, enum resource 
 {
         struct profile *profile = p->target->profile;
         for (int i = 0; i < p->containers; i++)
-                if (plan_wants_change(&p->container[i], r))
+                if (plan_wants_change(&p->container[i], r) || plan_puts_back(&p->container[i], r))
                         c->next.by_reason[p->container[i].advice.gate[r].hold]++;
         int64_t saving = plan_saving(p, r);
         if (p->target->dimension == DIMENSION_WORKLOAD) { /* pods and namespaces would count the same pods again */

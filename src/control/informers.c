@@ -9,12 +9,6 @@ enum { UNREAD_EVERY_MS = HOUR_MS, HINT_WAIT_MS = 10 * SECOND_MS };
 /* Whoever names kinds without end cannot fill the log: their profiles' conditions name them as well. */
 #define MISSING_LINES_PER_SECOND 0.1
 
-/* Every API server has these kinds; discovery is asked for all others. */
-static bool is_standard(const struct watched_kind *k)
-{
-        return k->built_in && (strcmp(k->group, "apps") == 0 || strcmp(k->group, "batch") == 0);
-}
-
 static void watch_trouble(void *arg, const struct err *err)
 {
         struct watch *w = arg;
@@ -60,7 +54,7 @@ static void workloads_watch(struct informers *all, struct watched_kind *k)
         struct watch *w = watch_add(all, &watch_row_workloads, intern_text(all->parts->cache.names, text_of(what)),
                                     path_of(k->group, k->version, NULL, k->plural, NULL, NULL));
         w->kind = k;
-        w->lookup = is_standard(k) ? NULL : &k->lookup;
+        w->lookup = watched_kind_is_standard(k) ? NULL : &k->lookup;
         w->health.named = !k->built_in;
         watched_kind_set_informer(k, w->health.informer, &w->health.trouble);
         kind_lookup_began(&k->lookup);
@@ -75,7 +69,7 @@ void informers_start(struct informers *all)
                         watch_add(all, row, row->what ? row->what : known_resources[row->of].name,
                                   known_resource_path(row->of, NULL, NULL, NULL));
         for (struct watched_kind *k = all->parts->cache.kinds; k; k = k->next)
-                if (!replica && is_standard(k))
+                if (!replica && watched_kind_is_standard(k))
                         workloads_watch(all, k);
 }
 

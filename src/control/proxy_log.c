@@ -1,6 +1,10 @@
-#include "proxy_log.h"
+#include "control/proxy_log.h"
 
-static void proxy_log_one(const char *what, const char *url, const char *given)
+#include "base/log.h"
+#include "base/mem.h"
+#include "net/proxy.h"
+
+void proxy_log(const char *what, const char *url, const char *given)
 {
         struct proxy_choice choice;
         struct err err = {0};
@@ -14,13 +18,4 @@ static void proxy_log_one(const char *what, const char *url, const char *given)
         AUTO(mem_free) char *how = proxy_choice_text(&choice);
         if (how)
                 log_info("a proxy is set", KV("to", what), KV("url", url), KV("requests", how));
-}
-
-void proxy_log(const struct parts *p)
-{
-        const struct controller_options *o = &p->options;
-        const struct http_peer *server = access_peer(p->access);
-        proxy_log_one("API server", server->base_url, server->proxy_url);
-        proxy_log_one("upstream", o->replica ? o->upstream_url : NULL, NULL);
-        proxy_log_one("Prometheus", o->replica ? NULL : o->prometheus.url, NULL);
 }

@@ -10,6 +10,7 @@ struct move {
         int64_t from, to;
         bool put_back; /* to is the original: an HPA or a reader holds the request, or a guard takes a change back */
         bool guarded;  /* a guard takes a change back */
+        bool stays;    /* an autoscaler's target that cannot be put back keeps the original from coming back */
         bool at_once;  /* waits for neither minChange nor cooldown */
 };
 
@@ -31,6 +32,7 @@ static struct move move_of(const struct gate_facts *f)
         m.guarded = f->guarded && lowered;
         bool held = f->hpa_holds || reads_other(f, m.from);
         m.put_back = m.guarded || (held && !f->hpa_stands && lowered);
+        m.stays = f->hpa_stands && lowered && !m.put_back;
         if (m.put_back)
                 m.to = f->original.value;
         m.at_once = m.put_back || (f->after_kill && m.to > m.from);
@@ -47,7 +49,8 @@ static bool by_rule(const struct gate_facts *f, const struct move *m)
 {
         bool asks = m->put_back || (f->target.set && f->rule != REASON_NO_ORIGINAL && f->rule != REASON_LEARNING &&
                                     f->rule != REASON_STALE && f->rule != REASON_STATIC);
-        return !asks || f->rule == REASON_INIT || f->rule == REASON_NOT_IN_TEMPLATE || m->from == m->to;
+        bool stands = m->from == m->to && !m->stays;
+        return !asks || f->rule == REASON_INIT || f->rule == REASON_NOT_IN_TEMPLATE || stands;
 }
 
 static bool by_state(const struct gate_facts *f, const struct move *m)

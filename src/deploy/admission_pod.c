@@ -71,7 +71,8 @@ void admission_pod(struct admission_work *w)
                 .label = label,
                 .labels = admission_pod_union_labels(w, &owner, pod, label),
                 .pod = true,
-                .apply_never = owner.apply_never || pod->meta.annotation.apply.len > 0,
+                .apply_never = owner.apply_never || pod->meta.annotation.apply.len > 0 || pod->meta.labels_cut ||
+                               pod->containers_cut,
                 .pod_asks = {pod->pod_asks[CPU].set, pod->pod_asks[MEMORY].set},
                 .container = admission_containers(w->arena, pod->container, pod->containers, &pod->meta.annotation),
                 .containers = (size_t)pod->containers,

@@ -111,7 +111,7 @@ static bool read_side(const struct admission_work *w, struct text object, const 
                 .name = v->meta.name,
                 .label = label,
                 .labels = admission_workload_union_labels(v, label),
-                .apply_never = v->meta.labels_cut || v->meta.annotation.apply.len > 0,
+                .apply_never = v->meta.labels_cut || v->containers_cut || v->meta.annotation.apply.len > 0,
                 .pod_asks = {v->pod_asks[CPU].set, v->pod_asks[MEMORY].set},
                 .container = admission_containers(w->arena, v->container, v->containers, &v->template_annotation),
                 .containers = (size_t)v->containers,

@@ -57,29 +57,6 @@ static void read_original_request(const struct deploy_container *from, const str
 
 /* --- gathering --- */
 
-/*
- * Does an autoscaler that scales by utilization hold the resource? If the snapshot has the workload, the controller has
- * found its autoscalers already; otherwise the short list of autoscalers without a known workload is searched. An
- * autoscaler in the same input always holds: each deploy resets its target, so halflife does not retune it.
- */
-static bool hpa_holds(const struct snapshot *v, const struct deploy_answer *d, const struct deploy_subject *s,
-                      enum resource r)
-{
-        const struct snapshot_target *t = d->target;
-        bool retunes = d->profile->spec->apply.hpa == HPA_RETUNE;
-        if (d->profile->spec->apply.hpa == HPA_IGNORE)
-                return false;
-        if (s->hpa[r] || t)
-                return s->hpa[r] || t->hpa_holds[r];
-        for (size_t i = 0; i < v->hpas; i++) {
-                const struct snapshot_hpa *h = &v->hpa[i];
-                if (h->utilization[r] && !(retunes && h->retunes) && text_is(s->ns, h->ns) &&
-                    text_is(s->group, h->group) && text_is(s->kind, h->kind) && text_is(s->name, h->name))
-                        return true;
-        }
-        return false;
-}
-
 /* Does another autoscaler set the request? If the snapshot lacks the workload, one may still exist for it already. */
 static bool is_left_to_other(const struct snapshot *v, const struct snapshot_target *t, const struct deploy_subject *s,
                              struct text container, enum resource of)
@@ -92,6 +69,39 @@ static bool is_left_to_other(const struct snapshot *v, const struct snapshot_tar
                 const struct snapshot_other_autoscaler *r = &v->other_autoscaler[i];
                 if (text_is(s->ns, r->ns) && text_is(s->group, r->group) && text_is(s->kind, r->kind) &&
                     text_is(s->name, r->name) && vpa_policy_sets(r->left, container, of))
+                        return true;
+        }
+        return false;
+}
+
+/* Does another autoscaler set a request of the resource? A utilization target that counts it cannot follow. */
+static bool deploy_is_sized(const struct snapshot *v, const struct snapshot_target *t, const struct deploy_subject *s,
+                            enum resource r)
+{
+        for (size_t i = 0; i < s->containers; i++)
+                if (s->container[i].role != ROLE_INIT && is_left_to_other(v, t, s, s->container[i].name, r))
+                        return true;
+        return false;
+}
+
+/*
+ * Does an autoscaler that scales by utilization hold the resource? If the snapshot has the workload, the controller has
+ * found its autoscalers already; otherwise the short list of autoscalers without a known workload is searched. An
+ * autoscaler in the same input always holds: each deploy resets its target, so halflife does not retune it.
+ */
+static bool hpa_holds(const struct snapshot *v, const struct deploy_answer *d, const struct deploy_subject *s,
+                      enum resource r)
+{
+        const struct snapshot_target *t = d->target;
+        bool retunes = d->profile->spec->apply.hpa == HPA_RETUNE && !deploy_is_sized(v, t, s, r);
+        if (d->profile->spec->apply.hpa == HPA_IGNORE)
+                return false;
+        if (s->hpa[r] || t)
+                return s->hpa[r] || t->hpa_holds[r];
+        for (size_t i = 0; i < v->hpas; i++) {
+                const struct snapshot_hpa *h = &v->hpa[i];
+                if (h->utilization[r] && !(retunes && h->retunes) && text_is(s->ns, h->ns) &&
+                    text_is(s->group, h->group) && text_is(s->kind, h->kind) && text_is(s->name, h->name))
                         return true;
         }
         return false;

@@ -217,6 +217,7 @@ static void backfill_fold(struct backfill *b, struct course *course, const struc
                 return;
         if (p->doubtful && doubt_span_lasts(&course->doubt, p->at.ms, b->step_ms)) {
                 b->doubtful++;
+                b->count.doubtful++;
                 return;
         }
         struct sample s = {.at = p->at,

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cache/pod_namespace_targets.h"
 #include "learner_private.h"
 
 /* --- adding samples --- */
@@ -139,6 +140,15 @@ static void ingest_fold_container(struct learner *learner, struct pod *p, struct
         count_run(h, p);
 }
 
+/* Of every target that the pod belongs to, for none of them learns from it. */
+static void ingest_refuse(struct learner *learner, const struct pod *p, enum sample_refusal why)
+{
+        struct target *const of[] = {p->target, p->more ? p->more->single : NULL, p->more ? p->more->whole : NULL};
+        for (size_t i = 0; i < sizeof of / sizeof of[0]; i++)
+                if (of[i])
+                        sample_refused(of[i], why, p, loop_now(learner->loop).wall.ms, learner->live->interval_ms);
+}
+
 void ingest_fold(void *arg, const struct pod_metrics_view *m, struct wall date)
 {
         struct learner *learner = arg;
@@ -151,16 +161,14 @@ void ingest_fold(void *arg, const struct pod_metrics_view *m, struct wall date)
         }
         if (p->more)
                 dimension_fold(learner, p, m);
-        if (p->target && m->lacks)
-                sample_refused(p->target, REFUSED_CONTAINER, p, loop_now(learner->loop).wall.ms,
-                               learner->live->interval_ms);
+        if (m->lacks)
+                ingest_refuse(learner, p, REFUSED_CONTAINER);
         for (int i = 0; i < m->containers; i++)
                 for (int k = 0; k < p->containers; k++)
                         if (text_is(m->container[i].name, p->container[k].name) && p->container[k].role != ROLE_INIT) {
-                                pod_doubted(&p->container[k], m->container[i].doubtful);
                                 if (m->container[i].doubtful)
-                                        break;
-                                if (p->target)
+                                        ingest_refuse(learner, p, REFUSED_SHARED);
+                                else if (p->target)
                                         ingest_fold_container(learner, p, &p->container[k], m->at, &m->container[i]);
                                 else
                                         pod_sampled(&p->container[k], m->at, &m->container[i]);
@@ -180,7 +188,7 @@ static void ingest_source_went(struct learner *learner, const struct metrics_res
         report_usage_away(learner->report, error, &r->err);
 }
 
-/* Count this minute as one in which each history's containers ran. Minutes without a sample then lower the coverage. */
+/* Minutes without a sample then lower the coverage. */
 void ingest_running(struct learner *learner)
 {
         struct wall now = {
@@ -218,6 +226,26 @@ static void ingest_polled(void *arg, const struct metrics_result *r)
         clock_skew_compare(learner->skew, learner->date, report_cycle(learner->report));
         ingest_polled_all(learner);
 }
+
+/* --- polling without cycles --- */
+
+static void ingest_polled_one(void *arg, const struct metrics_result *r)
+{
+        const struct learner *learner = arg;
+        learner->poll_done(learner->poll_arg, r);
+}
+
+void ingest_poll(struct learner *learner, const char *ns, int64_t deadline_ms,
+                 void (*done)(void *arg, const struct metrics_result *r), void *arg)
+{
+        learner->poll_done = done;
+        learner->poll_arg = arg;
+        learner->cursor = 0;
+        learner->source->poll(learner->source, ns, deadline_ms,
+                              (struct usage_sink){ingest_fold, ingest_polled_one, learner});
+}
+
+/* --- polling each cycle --- */
 
 static void poll_next(struct learner *learner)
 {

@@ -115,6 +115,14 @@ bool probe_ask(struct learner *learner, struct pod *p)
         return true;
 }
 
+bool oom_asks(const struct learner *learner)
+{
+        for (int i = 0; i < PROBE_QUESTIONS; i++)
+                if (learner->question[i].pod)
+                        return true;
+        return false;
+}
+
 void probes_release(struct learner *learner)
 {
         for (int i = 0; i < PROBE_QUESTIONS; i++)

@@ -35,7 +35,10 @@ struct learner {
         size_t cursor;                 /* where pod_at continues in the ordered pods */
         struct wall date;              /* Date header of the last answer of this cycle; 0: no answer yet */
         struct mono poll_until;        /* deadline for all polls of a cycle */
-        bool synced;                   /* everything was listed once */
+        /* the end of the poll under way by ingest_poll */
+        void (*poll_done)(void *arg, const struct metrics_result *r);
+        void *poll_arg;
+        bool synced; /* everything was listed once */
         struct probe_question question[PROBE_QUESTIONS];
         int command_answers;   /* of annotation commands, being written */
         size_t command_at;     /* the place in cache.published of the next one to look at */
@@ -57,7 +60,6 @@ enum sample_verdict ingest_put(struct learner *learner, struct history *h, struc
  * began_ms is of an earlier process, whose start is not known: it counts. */
 void ingest_judge_start(const struct usage *u, const struct resource_policy policy[static RESOURCES], int64_t began_ms,
                         struct sample *s);
-void ingest_running(struct learner *learner);                     /* count a minute in which a pod ran */
 void ingest_lend(struct usage *u, const struct usage_room *room); /* give a histogram the room for buckets it needs */
 
 /* pod_namespace_usage.c: the same for pods and namespaces that are targets themselves */

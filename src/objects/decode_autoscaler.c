@@ -78,7 +78,7 @@ static void autoscaler_read_metrics(struct decoder *d, void *to)
         };
         struct autoscaler_view *s = to;
         if (json_enter(&d->j, '['))
-                while (decoder_item_cut(d, "metrics", s->metrics, VIEW_METRICS + 1)) {
+                while (decoder_item_cut(d, "metrics", s->metrics, VIEW_METRICS + 1, NULL)) {
                         struct metric_view *m = &s->metric[s->metrics++];
                         *m = (struct metric_view){
                                 .source = METRIC_UNKNOWN, .resource = RESOURCES, .container = {"", 0}, .name = {"", 0}};
@@ -202,7 +202,7 @@ static void read_triggers(struct decoder *d, void *to)
 {
         struct autoscaler_view *s = to;
         if (json_enter(&d->j, '['))
-                while (decoder_item_cut(d, "triggers", s->metrics, VIEW_METRICS + 1))
+                while (decoder_item_cut(d, "triggers", s->metrics, VIEW_METRICS + 1, NULL))
                         read_trigger(d, &s->metric[s->metrics++]);
         autoscaler_cut(s);
 }

@@ -75,7 +75,7 @@ static void read_limits(struct decoder *d, void *to)
                 {0},
         };
         if (json_enter(&d->j, '['))
-                for (int count = 0; decoder_item(d, "limits", count, INT_MAX); count++) { /* none is kept */
+                for (int count = 0; decoder_item_cut(d, "limits", count, INT_MAX, NULL); count++) { /* none is kept */
                         struct limit_item item = {.type = {"", 0}};
                         decoder_fields(d, table, &item);
                         limit_range_add(to, &item);

@@ -20,7 +20,7 @@ static bool container_of_key(struct text key, struct text *ret)
         return true;
 }
 
-static void claim_add(struct decoder *d, const struct claim *c, struct text container, const bool of[RESOURCES])
+static void claim_add(const struct claim *c, struct text container, const bool of[RESOURCES])
 {
         struct workload_view *w = c->view;
         if (!of[CPU] && !of[MEMORY])
@@ -32,7 +32,7 @@ static void claim_add(struct decoder *d, const struct claim *c, struct text cont
                         return;
                 }
         if (w->owners == VIEW_OWNERS) {
-                decoder_refuse(d, ERR_TOOBIG, "more than %d requests owned by server-side apply", VIEW_OWNERS);
+                w->owners_cut = true;
                 return;
         }
         w->owner[w->owners++] = (struct field_owner){container, c->manager, {of[CPU], of[MEMORY]}};
@@ -54,7 +54,7 @@ static void owner_read_container(struct decoder *d, const struct claim *c, struc
         static const struct decoder_field table[] = {{"f:resources.f:requests", owner_read_requests, 0}, {0}};
         bool of[RESOURCES] = {false, false};
         decoder_fields(d, table, of);
-        claim_add(d, c, container, of);
+        claim_add(c, container, of);
 }
 
 /* A kind whose schema gives its containers no key has an atomic list: "f:containers":{} then owns all of them. */
@@ -71,7 +71,7 @@ static void owner_read_containers(struct decoder *d, const struct claim *c)
                         json_skip(&d->j);
         }
         for (int i = 0; empty && i < c->view->containers; i++)
-                claim_add(d, c, c->view->container[i].name, both);
+                claim_add(c, c->view->container[i].name, both);
 }
 
 /* Reads the requests that one manager owns from its set of fields. */

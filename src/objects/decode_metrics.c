@@ -35,7 +35,7 @@ static bool metrics_read_container(struct decoder *d, struct pod_metrics_view *r
 
 static void metrics_read_containers(struct decoder *d, struct pod_metrics_view *ret)
 {
-        while (decoder_item_cut(d, "containers", ret->containers, VIEW_CONTAINERS))
+        while (decoder_item_cut(d, "containers", ret->containers, VIEW_CONTAINERS, &ret->lacks))
                 if (metrics_read_container(d, ret))
                         ret->containers++;
                 else

@@ -174,7 +174,7 @@ static void pod_read_condition(struct decoder *d, struct pod_view *pod)
 static void read_statuses(struct decoder *d, const char *list, struct pod_view *pod)
 {
         if (json_enter(&d->j, '['))
-                while (decoder_item_cut(d, list, pod->statuses, VIEW_CONTAINERS))
+                while (decoder_item_cut(d, list, pod->statuses, VIEW_CONTAINERS, NULL))
                         read_container_status(d, &pod->status[pod->statuses++]);
 }
 
@@ -239,6 +239,7 @@ int decode_pod(struct text json, struct arena *a, struct pod_view *ret, struct e
          * cleared when it is read. */
         memset(ret, 0, offsetof(struct pod_view, container));
         ret->containers = ret->statuses = 0;
+        ret->containers_cut = false;
         struct decoder d;
         struct pod_place place = {{"", 0}, {"", 0}};
         struct text key;
@@ -248,13 +249,13 @@ int decode_pod(struct text json, struct arena *a, struct pod_view *ret, struct e
                 if (text_is(key, "metadata"))
                         decoder_meta(&d, &ret->meta);
                 else if (text_is(key, "spec"))
-                        decoder_pod_spec(&d, ret->container, &ret->containers, ret->pod_asks, &place);
+                        decoder_pod_spec(&d, ret->container, &ret->containers, &ret->containers_cut, ret->pod_asks,
+                                         &place);
                 else if (text_is(key, "status"))
                         pod_read_status(&d, ret, &observed);
                 else
                         json_skip(&d.j);
         ret->node = place.node;
         judge_resize(ret, observed);
-        decoder_whole_labels(&d, &ret->meta);
         return decoder_end(&d, "pod", &ret->meta, err);
 }

@@ -87,7 +87,7 @@ static struct amount pod_spec_asks(const struct amount request, const struct amo
         return limit;
 }
 
-void decoder_pod_spec(struct decoder *d, struct container_view ret[VIEW_CONTAINERS], int *ret_count,
+void decoder_pod_spec(struct decoder *d, struct container_view ret[VIEW_CONTAINERS], int *ret_count, bool *ret_cut,
                       struct amount ret_pod_asks[RESOURCES], struct pod_place *ret_place)
 {
         bool seen[2] = {false, false};
@@ -120,7 +120,7 @@ void decoder_pod_spec(struct decoder *d, struct container_view ret[VIEW_CONTAINE
                         decoder_refuse(d, ERR_INVALID, "%s occurs twice", list);
                 seen[init] = true;
                 if (json_enter(&d->j, '['))
-                        while (decoder_item(d, list, *ret_count, VIEW_CONTAINERS))
+                        while (decoder_item_cut(d, list, *ret_count, VIEW_CONTAINERS, ret_cut))
                                 pod_spec_container(d, init, &ret[(*ret_count)++]);
         }
         decoder_readings(d, volumes, ret, *ret_count);

@@ -43,7 +43,7 @@ static int read_ignore(const struct field *f, const json_t *v, void *at, struct 
 static int read_selector(const struct field *f, const json_t *v, void *at, struct err *err)
 {
         (void)f;
-        return selector_read(v, at, err);
+        return selector_read(v, &selector_of_profile, at, err);
 }
 
 /* --- resources --- */

@@ -34,7 +34,7 @@ static void vpa_read_policies(struct decoder *d, void *to)
         int count = 0;
         vpa_policy_begin(p);
         if (json_enter(&d->j, '['))
-                for (; decoder_item_cut(d, "containerPolicies", count, VPA_POLICY_ROWS + 1); count++) {
+                for (; decoder_item_cut(d, "containerPolicies", count, VPA_POLICY_ROWS + 1, NULL); count++) {
                         struct container_policy c = {{"", 0}, {"", 0}, {true, true}};
                         decoder_fields(d, table, &c);
                         if (text_is(c.mode, "Off"))

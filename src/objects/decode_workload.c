@@ -263,7 +263,7 @@ static int read_template(struct workload_reader *r, const char *path_below_step,
                 if (text_is(key, "metadata"))
                         decoder_meta(d, &meta);
                 else if (text_is(key, "spec"))
-                        decoder_pod_spec(d, w->container, &w->containers, w->pod_asks, &place);
+                        decoder_pod_spec(d, w->container, &w->containers, &w->containers_cut, w->pod_asks, &place);
                 else
                         json_skip(&d->j);
         w->priority_class = place.priority_class;

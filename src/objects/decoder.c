@@ -51,37 +51,19 @@ int decoder_end(struct decoder *d, const char *what, const struct object_view *m
                        meta->name.p ? meta->name.p : "", d->why.text);
 }
 
-bool decoder_item(struct decoder *d, const char *list, int count, int max)
-{
-        d->list = list;
-        d->index = count;
-        if (!json_item(&d->j)) {
-                d->list = NULL;
-                return false;
-        }
-        if (count < max)
-                return true;
-        decoder_refuse(d, ERR_TOOBIG, "more than %d", max);
-        return false;
-}
-
-bool decoder_item_cut(struct decoder *d, const char *list, int count, int max)
+bool decoder_item_cut(struct decoder *d, const char *list, int count, int max, bool *cut)
 {
         d->list = list;
         d->index = count;
         while (json_item(&d->j)) {
                 if (count < max)
                         return true;
+                if (cut)
+                        *cut = true;
                 json_skip(&d->j);
         }
         d->list = NULL;
         return false;
-}
-
-void decoder_whole_labels(struct decoder *d, const struct object_view *meta)
-{
-        if (meta->labels_cut)
-                decoder_refuse(d, ERR_TOOBIG, "more than %d labels", VIEW_LABELS);
 }
 
 struct wall decoder_time(struct decoder *d, const char *field)

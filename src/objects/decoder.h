@@ -86,15 +86,11 @@ struct pod_place {
         struct text node, priority_class; /* "": none */
 };
 /* Read a pod spec: its containers and initContainers, its pod-level requests (decode.h), its node and its priority
- * class. Other members are skipped. */
-void decoder_pod_spec(struct decoder *d, struct container_view ret[VIEW_CONTAINERS], int *ret_count,
+ * class. Other members are skipped. *ret_cut becomes true where it has more containers. */
+void decoder_pod_spec(struct decoder *d, struct container_view ret[VIEW_CONTAINERS], int *ret_count, bool *ret_cut,
                       struct amount ret_pod_asks[RESOURCES], struct pod_place *ret_place);
-/* Whether the array has a further element. More than max elements are refused. */
-bool decoder_item(struct decoder *d, const char *list, int count, int max);
-/* Whether the array has a further element. Elements after max are skipped. */
-bool decoder_item_cut(struct decoder *d, const char *list, int count, int max);
-/* Refuse an object whose labels were cut, where they choose a profile: a selector could match by a label left out. */
-void decoder_whole_labels(struct decoder *d, const struct object_view *meta);
+/* Whether the array has a further element. Elements after max are skipped, and *cut becomes true; cut may be NULL. */
+bool decoder_item_cut(struct decoder *d, const char *list, int count, int max, bool *cut);
 /* The raw value at a JSON pointer; empty: none. prefix is put before each part of the pointer ("f:" in managedFields).
  */
 struct text decoder_find(struct text from, const char *pointer, const char *prefix);

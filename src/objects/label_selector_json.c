@@ -2,6 +2,8 @@
 
 #include "base/mem.h"
 
+const struct selector_bounds selector_of_profile = {16, 16, 64}, selector_of_others = {256, 256, 4096};
+
 static const char *const operator_name[RELATIONS] = {"In", "NotIn", "Exists", "DoesNotExist"};
 
 MEM_AUTO(selector_free, struct selector *)
@@ -74,14 +76,14 @@ static int selector_add_value(struct requirement *r, const json_t *v, struct err
         return 0;
 }
 
-static int selector_read_labels(const json_t *json, struct selector *s, struct err *err)
+static int selector_read_labels(const json_t *json, size_t most, struct selector *s, struct err *err)
 {
         if (!json || json_is_null(json))
                 return 0;
         if (!json_is_object(json))
                 return err_set(err, ERR_INVALID, "matchLabels is not an object of labels, such as {app: web}");
-        if (json_object_size(json) > SELECTOR_LABELS)
-                return err_set(err, ERR_INVALID, "matchLabels has more than %d labels", SELECTOR_LABELS);
+        if (json_object_size(json) > most)
+                return err_set(err, ERR_INVALID, "matchLabels has more than %zu labels", most);
         const char *key;
         json_t *value;
         json_object_foreach((json_t *)(uintptr_t)json, key, value)
@@ -106,7 +108,7 @@ static int read_operator(const json_t *json, enum relation *ret, struct err *err
         return err_set(err, ERR_INVALID, "operator '%.32s' is not In, NotIn, Exists or DoesNotExist", name ? name : "");
 }
 
-static int read_values(const json_t *list, struct requirement *r, struct err *err)
+static int read_values(const json_t *list, size_t most, struct requirement *r, struct err *err)
 {
         bool wanted = r->op == OP_IN || r->op == OP_NOT_IN;
         size_t n = json_array_size(list);
@@ -114,8 +116,8 @@ static int read_values(const json_t *list, struct requirement *r, struct err *er
                 return err_set(err, ERR_INVALID,
                                wanted ? "values: %s needs at least one value" : "values: %s takes none",
                                operator_name[r->op]);
-        if (n > SELECTOR_VALUES)
-                return err_set(err, ERR_INVALID, "values: more than %d", SELECTOR_VALUES);
+        if (n > most)
+                return err_set(err, ERR_INVALID, "values: more than %zu", most);
         for (size_t i = 0; i < n; i++) {
                 int rc = selector_add_value(r, json_array_get(list, i), err);
                 if (rc < 0)
@@ -124,7 +126,7 @@ static int read_values(const json_t *list, struct requirement *r, struct err *er
         return 0;
 }
 
-static int read_expression(const json_t *json, struct selector *s, struct err *err)
+static int read_expression(const json_t *json, size_t most, struct selector *s, struct err *err)
 {
         enum relation op = OP_IN;
         const char *key = json_string_value(json_object_get(json, "key"));
@@ -136,18 +138,18 @@ static int read_expression(const json_t *json, struct selector *s, struct err *e
         if (rc < 0)
                 return rc;
         const json_t *values = json_object_get(json, "values");
-        return read_values(values, add_requirement(s, key, op, json_array_size(values)), err);
+        return read_values(values, most, add_requirement(s, key, op, json_array_size(values)), err);
 }
 
-static int read_expressions(const json_t *json, struct selector *s, struct err *err)
+static int read_expressions(const json_t *json, const struct selector_bounds *most, struct selector *s, struct err *err)
 {
         if (!json || json_is_null(json))
                 return 0;
-        if (!json_is_array(json) || json_array_size(json) > SELECTOR_EXPRESSIONS)
-                return err_set(err, ERR_INVALID, "matchExpressions is not a list of at most %d conditions",
-                               SELECTOR_EXPRESSIONS);
+        if (!json_is_array(json) || json_array_size(json) > most->expressions)
+                return err_set(err, ERR_INVALID, "matchExpressions is not a list of at most %zu conditions",
+                               most->expressions);
         for (size_t i = 0; i < json_array_size(json); i++)
-                if (read_expression(json_array_get(json, i), s, err) < 0)
+                if (read_expression(json_array_get(json, i), most->values, s, err) < 0)
                         return err_wrap(err, "matchExpressions[%zu]", i);
         return 0;
 }
@@ -165,7 +167,7 @@ static int check_members(const json_t *json, struct err *err)
         return 0;
 }
 
-int selector_read(const json_t *json, struct selector **ret, struct err *err)
+int selector_read(const json_t *json, const struct selector_bounds *most, struct selector **ret, struct err *err)
 {
         struct err unread;
         err = err ? err : &unread;
@@ -173,14 +175,14 @@ int selector_read(const json_t *json, struct selector **ret, struct err *err)
                 return err_set(err, ERR_INVALID, "is not an object with matchLabels or matchExpressions");
         const json_t *labels = json_object_get(json, "matchLabels");
         const json_t *expressions = json_object_get(json, "matchExpressions");
-        size_t most = json_object_size(labels) + json_array_size(expressions);
+        size_t room = json_object_size(labels) + json_array_size(expressions);
         AUTO(selector_free) struct selector *s = MEM_NEW(struct selector);
-        s->of = most ? mem_new_array(most, sizeof *s->of) : NULL;
+        s->of = room ? mem_new_array(room, sizeof *s->of) : NULL;
         int rc = json ? check_members(json, err) : 0;
         if (rc == 0)
-                rc = selector_read_labels(labels, s, err);
+                rc = selector_read_labels(labels, most->labels, s, err);
         if (rc == 0)
-                rc = read_expressions(expressions, s, err);
+                rc = read_expressions(expressions, most, s, err);
         if (rc < 0)
                 return rc;
         *ret = s->count ? STEAL(&s) : NULL;

@@ -73,8 +73,6 @@ static int selector_text_add_value(struct parse *p, struct requirement *r)
         struct text value = selector_word(p);
         if (value.len && !selector_text_is_label_word(value))
                 return selector_fail(p, "a label value is missing");
-        if (r->values == SELECTOR_VALUES)
-                return selector_fail(p, "there are too many values");
         r->value[r->values++] = arena_text(p->a, value);
         return 0;
 }
@@ -83,6 +81,12 @@ static int read_set(struct parse *p, struct requirement *r)
 {
         if (!selector_take(p, "("))
                 return selector_fail(p, "'(' is missing");
+        size_t values = 1;
+        for (const char *c = p->p; c < p->end && *c != ')'; c++)
+                values += *c == ',';
+        if (values > selector_of_others.values)
+                return selector_fail(p, "there are too many values");
+        r->value = arena_new(p->a, values * sizeof *r->value);
         do {
                 int rc = selector_text_add_value(p, r);
                 if (rc < 0)
@@ -103,10 +107,10 @@ static int read_relation(struct parse *p, struct requirement *r)
                 r->op = OP_EXISTS;
                 return 0;
         }
-        r->value = arena_new(p->a, SELECTOR_VALUES * sizeof *r->value);
         bool unequal = selector_take(p, "!=");
         if (unequal || selector_take(p, "==") || selector_take(p, "=")) {
                 r->op = unequal ? OP_NOT_IN : OP_IN;
+                r->value = arena_new(p->a, sizeof *r->value);
                 return selector_text_add_value(p, r);
         }
         struct text op = selector_word(p);
@@ -118,7 +122,7 @@ static int read_relation(struct parse *p, struct requirement *r)
 
 static int read_requirement(struct parse *p)
 {
-        if (p->s->count == SELECTOR_LABELS + SELECTOR_EXPRESSIONS)
+        if (p->s->count == selector_of_others.labels + selector_of_others.expressions)
                 return selector_fail(p, "there are too many requirements");
         struct requirement *r = &p->s->of[p->s->count];
         *r = (struct requirement){.op = OP_DOES_NOT_EXIST};
@@ -140,7 +144,7 @@ int selector_parse(struct text from, struct arena *a, struct selector **ret, str
         if (p.p == p.end)
                 return 0;
         p.s = arena_new(a, sizeof *p.s);
-        p.s->of = arena_new(a, (SELECTOR_LABELS + SELECTOR_EXPRESSIONS) * sizeof *p.s->of);
+        p.s->of = arena_new(a, (selector_of_others.labels + selector_of_others.expressions) * sizeof *p.s->of);
         do {
                 int rc = read_requirement(&p);
                 if (rc < 0)

@@ -143,7 +143,7 @@ static void hold_resource(struct plan *p, const struct plan_autoscaler *of, enum
         if (!p->target->profile || mode == HPA_IGNORE || hold == AUTOSCALER_FREE)
                 return;
         if (mode != HPA_RETUNE) {
-                p->hpa_holds[r] |= autoscaler_utilizes(of->of, r);
+                p->hpa_holds[r] |= autoscaler_concerns(of->of, r);
                 return;
         }
         bool stuck = of->raised && hold != AUTOSCALER_RESET && hold != AUTOSCALER_SIZED && hold != AUTOSCALER_SHARED;
@@ -397,7 +397,7 @@ const struct plan_autoscaler *plan_retunes(const struct plan *p)
 static bool is_held(const struct plan *p, enum resource r)
 {
         for (int i = 0; i < p->containers; i++)
-                if (plan_wants_change(&p->container[i], r) &&
+                if ((plan_wants_change(&p->container[i], r) || plan_puts_back(&p->container[i], r)) &&
                     (p->container[i].advice.gate[r].hold == REASON_HPA_HOLD ||
                      p->container[i].advice.gate[r].hold == REASON_HPA_SHARED))
                         return true;

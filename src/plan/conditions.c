@@ -37,25 +37,52 @@ static const char *who_paused(const struct plan *plan)
 static const char in_place_only[] = "its updateStrategy is InPlaceOnly: a change of requests would block its rollouts, "
                                     "and with them the owner's next image";
 
-/* Find why the first wanted change is held back, if it is. Returns false where no change is wanted. */
-static bool find_hold(struct plan *plan)
+/* Find why the first wanted change is held back, if it is. Returns false where no change is wanted. *ret_back: all
+ * that is wanted is that originals come back. */
+static bool find_hold(struct plan *plan, bool *ret_back)
 {
-        bool wanted = false;
+        bool changes = false, back = false;
         for (int i = 0; i < plan->containers; i++)
                 for (enum resource r = CPU; r < RESOURCES; r++) {
                         const struct plan_container *c = &plan->container[i];
-                        if (!plan_wants_change(c, r))
-                                continue;
-                        wanted = true;
-                        if (plan->hold == REASON_NONE)
+                        bool change = plan_wants_change(c, r), one_back = plan_puts_back(c, r);
+                        changes |= change;
+                        back |= one_back;
+                        if ((change || one_back) && plan->hold == REASON_NONE)
                                 plan->hold = c->advice.gate[r].hold;
                 }
-        return wanted;
+        *ret_back = back && !changes;
+        return changes || back;
+}
+
+/* What holds the change, for people. */
+static void conditions_say_hold(const struct plan *plan, enum reason hold, char *ret, size_t size)
+{
+        bool pod = plan->target->dimension == DIMENSION_POD;
+        if (hold == REASON_ROLLOUT_BLOCKED)
+                snprintf(ret, size, "%s", plan->blocked);
+        else if (hold == REASON_QUOTA)
+                snprintf(ret, size, "%s", plan->no_room);
+        else if (hold == REASON_BUDGET && *plan->over_budget)
+                snprintf(ret, size, "%s", plan->over_budget);
+        else if (hold == REASON_HPA_HOLD || hold == REASON_HPA_SHARED)
+                autoscaler_plan_say(plan, ret, size);
+        else if (hold == REASON_RECOMMEND_ONLY && !dimension_writes(plan->target))
+                snprintf(ret, size, "halflife never writes the target values of a %s%s",
+                         pod ? "pod of a workload" : "namespace", pod ? ": its workload's template sets them" : "");
+        else if (hold == REASON_OPTED_OUT)
+                snprintf(ret, size, "%s", plan->opted_out);
+        else if (hold == REASON_IMMUTABLE && plan->target->workload->in_place_only)
+                snprintf(ret, size, "%s", in_place_only);
+        else if (hold == REASON_PAUSED)
+                snprintf(ret, size, "%s", who_paused(plan));
+        else if (reason_condition(hold))
+                snprintf(ret, size, "%s", reason_condition(hold));
 }
 
 static void applied_condition(struct plan *plan)
 {
-        bool wanted = find_hold(plan);
+        bool back, wanted = find_hold(plan, &back);
         bool young = plan->state == STATE_NO_DATA || plan->state == STATE_LEARNING;
         if ((!wanted || plan->guarded || resize_lacks_room(plan)) && !plan->orphaned && resize_says(plan))
                 return;
@@ -69,38 +96,16 @@ static void applied_condition(struct plan *plan)
                                             hold    ? reason_name(hold)
                                             : waits ? "NextDeploy"
                                                     : "Pending");
+        char why[PLAN_WORDS] = "";
+        conditions_say_hold(plan, hold, why, sizeof why);
         if (waits)
-                snprintf(c->message, sizeof c->message, "the next deploy gets the target values");
-        else if (hold == REASON_ROLLOUT_BLOCKED)
-                snprintf(c->message, sizeof c->message, "%s", plan->blocked);
-        else if (hold == REASON_QUOTA)
-                snprintf(c->message, sizeof c->message, "%s", plan->no_room);
-        else if (hold == REASON_BUDGET && *plan->over_budget)
-                snprintf(c->message, sizeof c->message, "%s", plan->over_budget);
-        else if (hold == REASON_HPA_HOLD || hold == REASON_HPA_SHARED)
-                autoscaler_plan_say(plan, c->message, sizeof c->message);
-        else if (hold == REASON_RECOMMEND_ONLY && !dimension_writes(plan->target))
-                snprintf(c->message, sizeof c->message, "halflife never writes the target values of a %s%s",
-                         plan->target->dimension == DIMENSION_POD ? "pod of a workload" : "namespace",
-                         plan->target->dimension == DIMENSION_POD ? ": its workload's template sets them" : "");
-        else if (hold == REASON_OPTED_OUT)
-                snprintf(c->message, sizeof c->message, "%s", plan->opted_out);
-        else if (hold == REASON_IMMUTABLE && plan->target->workload->in_place_only)
-                snprintf(c->message, sizeof c->message, "%s", in_place_only);
-        else if (hold == REASON_PAUSED)
-                snprintf(c->message, sizeof c->message, "%s", who_paused(plan));
-        else if (reason_condition(hold))
-                snprintf(c->message, sizeof c->message, "%s", reason_condition(hold));
-}
-
-/* A container of a running pod whose usage cannot be told from another's; NULL: there is none. */
-static const char *conditions_doubtful(const struct target *t)
-{
-        for (const struct pod *p = t->pods; p; p = target_next_pod(t, p))
-                for (int i = 0; p->running && i < p->containers; i++)
-                        if (p->container[i].doubtful)
-                                return p->container[i].name;
-        return NULL;
+                snprintf(c->message, sizeof c->message, "the next deploy gets the %s",
+                         back ? "owner's requests" : "target values");
+        else if (back)
+                snprintf(c->message, sizeof c->message, "the owner's requests come back%s%.270s",
+                         hold ? ", but not yet: " : "", why);
+        else
+                snprintf(c->message, sizeof c->message, "%s", why);
 }
 
 static void ready_condition(struct plan *plan)
@@ -114,15 +119,9 @@ static void ready_condition(struct plan *plan)
         };
         bool ready = plan->state == STATE_READY;
         struct plan_condition *c = plan_say(plan, "Ready", ready, state_name(plan->state));
-        const char *unfilled = plan->unfilled, *doubtful = ready ? NULL : conditions_doubtful(plan->target);
-        if (doubtful) {
-                snprintf(c->message, sizeof c->message,
-                         "%s; Prometheus tells usage of several pods as that of container '%.63s', which therefore "
-                         "gets no samples; is --prometheus-matchers right?",
-                         why[plan->state], doubtful);
-                return;
-        }
-        bool refused = plan->state == STATE_NO_DATA && sample_refusals_of(plan->target, plan->now.ms);
+        const char *unfilled = plan->unfilled;
+        bool none_come = plan->state == STATE_NO_DATA || plan->state == STATE_STALE;
+        bool refused = none_come && sample_refusals_of(plan->target, plan->now.ms);
         snprintf(c->message, sizeof c->message, "%s%s%s%s%s", why[plan->state],
                  refused ? ": condition SamplesRefused says why" : "", unfilled && *why[plan->state] ? "; " : "",
                  unfilled ? "usage of the past is not loaded yet, halflife asks again: " : "",
@@ -140,8 +139,10 @@ static void refused_condition(struct plan *plan)
                 [REFUSED_REORDERED] = {"Reordered", "older than the sample accepted last"},
                 [REFUSED_VALUE] = {"Value", "negative, or more than a container can use"},
                 [REFUSED_MEMORY] = {"NoMemory", "memory of 0, by which metrics-server marks a value that it lacks"},
-                [REFUSED_CONTAINER] = {"Container", "of a container without a name or with unreadable usage; the other "
-                                                    "containers count"},
+                [REFUSED_CONTAINER] = {"Container", "of a container without a name, with unreadable usage or beyond "
+                                                    "64; the other containers count"},
+                [REFUSED_SHARED] = {"SeveralPods", "Prometheus tells usage of several pods of that name as one's: is "
+                                                   "--prometheus-matchers right?"},
         };
         const struct sample_refusals *s = sample_refusals_of(plan->target, plan->now.ms);
         bool none_come = plan->state == STATE_NO_DATA || plan->state == STATE_STALE;

@@ -1,6 +1,7 @@
 /*
  * Messages of conditions about what holds back a change: who or what it is, and what the user can do.
  */
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -116,11 +117,18 @@ const char *plan_reader(const struct plan *p, const struct plan_container *c, en
 
 const char *opted_out_word(const struct workload *wl, const struct ns *ns, bool apply_never)
 {
-        return ns->exempt                        ? "the controller's own setting exempt-namespaces"
-               : apply_never                     ? "the controller's own setting apply: never"
-               : wl->apply_never == NEVER_BY_CUT ? "more labels than halflife reads: a selector could err"
-               : wl->apply_never                 ? "the workload's annotation " ANNOTATION_APPLY
-               : ns->labels_cut  ? "more labels of its namespace than halflife reads: a selector could err"
+        static const char *const by[] = {
+                [NEVER_BY_ANNOTATION] = "the workload's annotation " ANNOTATION_APPLY,
+                [NEVER_BY_LABELS] = "it has more than 256 labels, all that halflife reads: a selector could err",
+                [NEVER_BY_CONTAINERS] = "it has more than 64 containers, all that halflife reads",
+                [NEVER_BY_OWNERS] = "its managedFields name more than 256 owners of requests, all that halflife reads",
+        };
+        static_assert(VIEW_LABELS == 256 && VIEW_CONTAINERS == 64 && VIEW_OWNERS == 256, "as the words say");
+        return ns->exempt        ? "the controller's own setting exempt-namespaces"
+               : apply_never     ? "the controller's own setting apply: never"
+               : wl->apply_never ? by[wl->apply_never]
+               : ns->labels_cut
+                       ? "its namespace has more than 256 labels, all that halflife reads: a selector could err"
                : ns->apply_never ? "its namespace's annotation " ANNOTATION_APPLY
                                  : NULL;
 }

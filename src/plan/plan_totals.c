@@ -63,6 +63,15 @@ bool plan_wants_change(const struct plan_container *c, enum resource r)
         return plan_counts(c) && target.set && current.set && target.value != current.value;
 }
 
+bool plan_puts_back(const struct plan_container *c, enum resource r)
+{
+        const struct amount current = c->facts.current[r], original = c->facts.original[r];
+        const struct gate_verdict *g = &c->advice.gate[r];
+        bool in_force = plan_counts(c) && current.set && original.set && current.value < original.value &&
+                        !plan_wants_change(c, r);
+        return in_force && c->advice.of[r].target.set && (g->value != current.value || g->gate == GATE_HPA);
+}
+
 /* A gate for decreases holds back only decreases; any other gate spares the way back of a change that did harm. */
 static bool plan_is_held_by(const struct plan *p, const struct plan_container *c, enum resource r, enum gate gate)
 {

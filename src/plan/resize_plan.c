@@ -215,10 +215,14 @@ static void resize_count_pod(struct plan *p, const struct plan_facts *f, const s
         struct plan_resize *s = &p->resize;
         const struct resizing *kept =
                 pod->resizing && pod->resizing->set_ms == resize_set_ms(p) ? pod->resizing : &nothing;
+        s->pods++;
+        if (pod->containers_cut) {
+                s->cut++;
+                return;
+        }
         const struct seen seen = resize_look_at(p, pod);
         bool writes = seen.verdict == RESIZE_WRITES;
         bool starts = startup_holds_original(seen.stage) || (seen.stage == STARTUP_OVER && pod_has_originals(pod));
-        s->pods++;
         s->starting += seen.kept && startup_holds_original(seen.stage);
         s->late += seen.kept && seen.stage == STARTUP_LATE;
         s->verdict[seen.verdict]++;
@@ -332,7 +336,7 @@ void resize_given_back(const struct plan *p, char *out, size_t size)
 {
         const struct plan_resize *s = &p->resize;
         int goes_on = s->behind + s->progress[RESIZE_GOES_ON] + s->progress[RESIZE_FAILS];
-        int stay = s->others + s->invalid + s->verdict[RESIZE_QOS] + s->verdict[RESIZE_RESTARTS] +
+        int stay = s->others + s->invalid + s->cut + s->verdict[RESIZE_QOS] + s->verdict[RESIZE_RESTARTS] +
                    s->progress[RESIZE_INFEASIBLE];
         int back = s->pods - goes_on - stay - s->progress[RESIZE_DEFERRED] - s->refused;
         out[0] = '\0';
@@ -392,6 +396,9 @@ bool resize_says(struct plan *p)
                        p, "RestartRequired", s->verdict[RESIZE_RESTARTS],
                        "stay as they are, because their resizePolicy would restart containers; new pods get the change",
                        NULL) ||
+               resize_stuck(p, "TooManyContainers", s->cut,
+                            "stay as they are, because they have more than 64 containers, all that halflife reads",
+                            NULL) ||
                resize_stuck(p, "SetByOthers", s->others, "have requests that somebody else set", NULL) ||
                resize_stuck(p, "Waiting", s->behind, "are yet to be resized, but nothing may be changed at present",
                             NULL) ||

@@ -21,6 +21,7 @@
 
 enum { MATCHERS_MOST = 4 << 10, QUERY_MOST = 8 << 10, SERIES_MOST = 4 << 20 /* per series */, ERROR_BODY = 4 << 10 };
 #define ANSWER_MOST (INT64_C(1) << 30)
+#define QUERY_PATH  "/api/v1/query_range"
 
 struct prometheus {
         struct loop *loop;
@@ -108,7 +109,7 @@ int prometheus_new(struct loop *l, const struct prometheus_options *o, struct pr
 {
         struct authorization *authorization = NULL;
         int rc = prometheus_check(o, err);
-        if (rc == 0)
+        if (rc == 0 && !o->via) /* that server's token authorises */
                 rc = authorization_new(l, o, &authorization, err);
         if (rc < 0)
                 return rc;
@@ -389,15 +390,52 @@ static void prometheus_on_done(void *arg, const struct http_reply *reply)
 
 /* --- the start of a fetch --- */
 
+static struct http_call *prometheus_post(const struct prometheus *p, const struct prometheus_fetch *f, struct query *q,
+                                         struct text form)
+{
+        const struct grant *grant = p->authorization ? authorization_grant(p->authorization) : NULL;
+        const struct credentials *files = &p->credentials;
+        char *headers =
+                mem_printf("%s%s", files->headers ? files->headers : "", grant && grant->headers ? grant->headers : "");
+        struct http_call *call =
+                http_start(p->http, &(struct http_request){.method = HTTP_POST,
+                                                           .peer = &files->peer,
+                                                           .path_query = QUERY_PATH,
+                                                           .bearer = grant ? grant->bearer : files->bearer,
+                                                           .basic = grant ? grant->basic : files->basic,
+                                                           .sign = grant ? grant->sign : NULL,
+                                                           .headers = headers,
+                                                           .content_type = "application/x-www-form-urlencoded",
+                                                           .body = form,
+                                                           .gzip = true,
+                                                           .deadline_ms = f->slice.deadline_ms,
+                                                           .data = prometheus_on_data,
+                                                           .done = prometheus_on_done,
+                                                           .arg = q});
+        explicit_bzero(headers, strlen(headers));
+        mem_free(headers);
+        return call;
+}
+
+static struct http_call *prometheus_get(const struct prometheus *p, const struct prometheus_fetch *f, struct query *q,
+                                        const char *form)
+{
+        const struct prometheus_via *via = p->options.via;
+        AUTO(mem_free) char *path = mem_printf("%s" QUERY_PATH "?%s", via->prefix, form);
+        return http_start(p->http, &(struct http_request){.peer = via->peer(via->arg),
+                                                          .path_query = path,
+                                                          .bearer = via->bearer(via->arg),
+                                                          .gzip = true,
+                                                          .deadline_ms = f->slice.deadline_ms,
+                                                          .data = prometheus_on_data,
+                                                          .done = prometheus_on_done,
+                                                          .arg = q});
+}
+
 static void prometheus_ask(struct prometheus_fetch *f, enum resource r)
 {
         struct prometheus *p = f->prometheus;
         struct query *q = &f->query[r];
-        const struct grant *grant = p->authorization ? authorization_grant(p->authorization) : NULL;
-        const struct credentials *files = &p->credentials;
-        AUTO(mem_free)
-        char *headers =
-                mem_printf("%s%s", files->headers ? files->headers : "", grant && grant->headers ? grant->headers : "");
         struct buf promql = {0}, form = {0};
         buf_init(&promql, QUERY_MOST);
         buf_init(&form, 4 * QUERY_MOST);
@@ -406,21 +444,7 @@ static void prometheus_ask(struct prometheus_fetch *f, enum resource r)
         else
                 query_promql(&promql, &p->options, r, &f->slice);
         query_form(&form, promql.data, &f->slice);
-        q->call = http_start(p->http, &(struct http_request){.method = HTTP_POST,
-                                                             .peer = &p->credentials.peer,
-                                                             .path_query = "/api/v1/query_range",
-                                                             .bearer = grant ? grant->bearer : files->bearer,
-                                                             .basic = grant ? grant->basic : files->basic,
-                                                             .sign = grant ? grant->sign : NULL,
-                                                             .headers = headers,
-                                                             .content_type = "application/x-www-form-urlencoded",
-                                                             .body = buf_text(&form),
-                                                             .gzip = true,
-                                                             .deadline_ms = f->slice.deadline_ms,
-                                                             .data = prometheus_on_data,
-                                                             .done = prometheus_on_done,
-                                                             .arg = q});
-        explicit_bzero(headers, strlen(headers));
+        q->call = p->options.via ? prometheus_get(p, f, q, form.data) : prometheus_post(p, f, q, buf_text(&form));
         buf_release(&promql);
         buf_release(&form);
 }

@@ -4,9 +4,11 @@
 
 /* --- one pod --- */
 
+/* A selector may err by labels that were cut, and a sum of containers that were cut is too small: such a pod has no
+ * value, and its autoscaler takes it for one without a sample. */
 static bool utilization_is_asked_for(const struct pod *p)
 {
-        return !p->gone && p->running && p->target && p->target->profile &&
+        return !p->gone && p->running && !p->labels_cut && !p->containers_cut && p->target && p->target->profile &&
                p->target->profile->spec->apply.hpa == HPA_LIMIT_BASIS;
 }
 

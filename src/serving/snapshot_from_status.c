@@ -100,7 +100,7 @@ void snapshot_add_hpas(const struct cache *w, struct snapshot *v)
                         .name = arena_text(&v->arena, text_of(h->target_name)),
                 };
                 for (enum resource r = CPU; r < RESOURCES; r++)
-                        to->utilization[r] = autoscaler_utilizes(h, r);
+                        to->utilization[r] = autoscaler_concerns(h, r);
                 to->retunes = autoscaler_hold(h) == AUTOSCALER_FREE;
                 to++, v->hpas++;
         }
@@ -245,7 +245,7 @@ static const struct snapshot_profile *snapshot_profile_of(const struct cache *w,
 /* The autoscalers of a workload, including those that its Recommendation does not reflect yet. */
 struct scaled {
         const struct other_autoscaler *other; /* the VerticalPodAutoscaler that sets its requests; NULL: none */
-        bool on[RESOURCES];                   /* an autoscaler scales by utilization of the resource */
+        bool on[RESOURCES];                   /* an autoscaler scales by utilization of the resource, or may */
         bool stuck[RESOURCES]; /* an autoscaler concerns the resource, and its targets cannot be retuned */
 };
 
@@ -275,7 +275,7 @@ static void scaled_read(const struct cache *w, struct arena *a, struct map *ret)
                         continue;
                 struct scaled *to = scaled_get(ret, a, h->ns, h->target_group, h->target_kind, h->target_name);
                 for (enum resource r = CPU; r < RESOURCES; r++) {
-                        to->on[r] |= autoscaler_utilizes(h, r);
+                        to->on[r] |= autoscaler_concerns(h, r);
                         to->stuck[r] |= autoscaler_concerns(h, r) && autoscaler_hold(h) != AUTOSCALER_FREE;
                 }
         }

@@ -1,12 +1,10 @@
 #include "serving/snapshot_once.h"
 
-#include <stdio.h>
-
-#include "base/json.h"
+#include "kube/collection.h"
 #include "kube/known_resource.h"
 #include "serving/snapshot_from_status.h"
 
-enum { PAGE_ITEMS = 500, PAGES_MAX = 10000, PAGE_BYTES = 64 << 20, CALL_MS = 10 * SECOND_MS };
+enum { ANSWER_BYTES = 4 << 20, CALL_MS = 10 * SECOND_MS };
 
 struct snapshot_listing {
         struct client *client;
@@ -47,7 +45,7 @@ static int snapshot_once_ask(struct snapshot_listing *g, const char *path, const
                              size_t *ret_len)
 {
         const struct call call = {
-                .method = HTTP_GET, .path = path, .query = query, .deadline_ms = CALL_MS, .body_max = PAGE_BYTES};
+                .method = HTTP_GET, .path = path, .query = query, .deadline_ms = CALL_MS, .body_max = ANSWER_BYTES};
         return client_wait(g->client, &call, ret_body, ret_len, g->err);
 }
 
@@ -62,60 +60,24 @@ static void take_object(struct snapshot_listing *g, upsert *take, struct text ob
 
 /* --- lists --- */
 
-static int take_items(struct snapshot_listing *g, upsert *take, struct text page)
-{
-        struct json j;
-        struct text key;
-        json_init(&j, page.p, page.len);
-        if (json_peek(&j) != '{')
-                return err_set(g->err, ERR_INVALID, "the server's answer is not a list");
-        if (json_enter(&j, '{'))
-                while (json_key(&j, &key)) {
-                        if (!text_is(key, "items")) {
-                                json_skip(&j);
-                                continue;
-                        }
-                        if (json_enter(&j, '['))
-                                while (json_item(&j))
-                                        take_object(g, take, json_raw(&j));
-                }
-        return json_done(&j, g->err);
-}
+struct snapshot_taking {
+        struct snapshot_listing *listing;
+        upsert *take;
+};
 
-/* *token is the list's continue token; NULL: the first page is next, or the last page was read. */
-static int take_page(struct snapshot_listing *g, const char *path, upsert *take, char **token)
+static void snapshot_once_each(void *arg, struct text object)
 {
-        AUTO(mem_free) char *from = *token ? path_escape(*token) : NULL;
-        AUTO(mem_free)
-        char *query = mem_printf("limit=%d%s%s", PAGE_ITEMS, from ? "&continue=" : "", from ? from : "");
-        AUTO(mem_free) char *body = NULL;
-        struct arena scratch = {0};
-        struct list_view list;
-        size_t len;
-        int rc = snapshot_once_ask(g, path, query, &body, &len);
-        if (rc == 0)
-                rc = take_items(g, take, (struct text){body, len});
-        if (rc == 0)
-                rc = decode_list((struct text){body, len}, &scratch, &list, g->err);
-        if (rc == 0 && *token && text_is(list.next, *token))
-                rc = err_set(g->err, ERR_INVALID, "the server's list has no end");
-        mem_free(*token);
-        *token = rc == 0 && list.next.len ? mem_string_n(list.next.p, list.next.len) : NULL;
-        arena_release(&scratch);
-        return rc;
+        const struct snapshot_taking *t = arg;
+        take_object(t->listing, t->take, object);
 }
 
 static int take_list(struct snapshot_listing *g, enum known_resource_id of, upsert *take, const char *ns)
 {
         const struct known_resource *r = &known_resources[of];
         AUTO(mem_free) char *path = known_resource_path(of, ns, NULL, NULL);
-        AUTO(mem_free) char *token = NULL;
-        int pages = 0, rc;
-        do
-                rc = take_page(g, path, take, &token);
-        while (rc == 0 && token && ++pages < PAGES_MAX);
-        if (rc == 0 && token)
-                rc = err_set(g->err, ERR_TOOBIG, "the server's list has no end");
+        struct snapshot_taking taking = {g, take};
+        const struct collection list = {.path = path, .each = snapshot_once_each, .arg = &taking};
+        int rc = collection_read(g->client, &list, g->err);
         if (rc == ERR_NOTFOUND && strcmp(r->group, known_resources[KNOWN_PROFILES].group) == 0)
                 return err_set(g->err, rc,
                                "the cluster has no %s: are halflife's CRDs installed? kubectl apply -k manifests, "

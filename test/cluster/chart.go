@@ -66,6 +66,13 @@ var effects = []struct {
 	{"controller.extraVolumes[0].name=v,controller.extraVolumeMounts[0].name=v", "Pod/halflife-check", []string{"spec", "volumes"}, `[{"name":"v"}]`},
 	{"controller.settings.prometheus-url=http://p", "Pod/halflife-check", []string{"spec", "containers", "0", "args"},
 		`["check","--database=","--webhook-certificate=self","--prometheus-url=http://p"]`},
+	{proxy("controller"), "Deployment/halflife", container("env"), proxied},
+	{proxy("controller"), "Pod/halflife-check", []string{"spec", "containers", "0", "env"}, proxied},
+	{proxy("rotate"), "Deployment/halflife-rotate", container("env"), proxied},
+	{proxy("rotate"), "Deployment/halflife", container("env"), ""},
+	{"admission.enabled=true," + proxy("admission"), "Deployment/halflife-serve", container("env"), proxied},
+	{"controller.env[0].name=P,controller.env[0].valueFrom.secretKeyRef.key=k", "Deployment/halflife", container("env"),
+		`[{"name":"P","valueFrom":{"secretKeyRef":{"key":"k"}}}]`},
 	{"rotate.settings.webhook-certificate=secret", "Deployment/halflife-rotate", container("args"),
 		`["rotate","--listen",":8080","--webhook-certificate=secret"]`},
 	{"admission.enabled=true,admission.replicas=5", "Deployment/halflife-serve", []string{"spec", "replicas"}, "5"},
@@ -130,6 +137,9 @@ var refusals = []struct{ values, says string }{
 	{"controller.settings.api-rate=0", "at '/controller/settings/api-rate': minimum: got 0, want 1"},
 	{"controller.settings.log-format=xml", "at '/controller/settings/log-format'"},
 	{"image.digest=sha256:1", "at '/image/digest'"},
+	{"controller.env[0].name=P,controller.env[0].value=1", "at '/controller/env/0/value': got number, want string"},
+	{"controller.env[0].value=x", "at '/controller/env/0': missing property 'name'"},
+	{"controller.env.HTTPS_PROXY=x", "at '/controller/env': got object, want array"},
 	{"exemptNamespaces={Ci}", "at '/exemptNamespaces/0'"},
 	{"extraKinds[0].group=example.com", "at '/extraKinds/0': additional properties 'group' not allowed"},
 }
@@ -142,6 +152,14 @@ const (
 var selected = []string{"webhooks", "0", "namespaceSelector", "matchExpressions", "0", "values"}
 
 var exempted = []string{"spec", "variables", "0", "expression"}
+
+// proxied is the environment that proxy gives a component.
+const proxied = `[{"name":"HTTPS_PROXY","value":"http://proxy.test:3128"},{"name":"NO_PROXY","value":".svc,10.96.0.0/12"}]`
+
+func proxy(component string) string {
+	return fmt.Sprintf(`%[1]s.env[0].name=HTTPS_PROXY,%[1]s.env[0].value=http://proxy.test:3128,%[1]s.env[1].name=NO_PROXY,`+
+		`%[1]s.env[1].value=.svc\,10.96.0.0/12`, component)
+}
 
 func pod(path ...string) []string       { return append([]string{"spec", "template", "spec"}, path...) }
 func container(path ...string) []string { return append(pod("containers", "0"), path...) }

@@ -19,33 +19,15 @@
             "[{apiVersion: apps/v1, kind: StatefulSet, name: db, uid: $UID(statefulsets/db), controller: true}]}, "    \
             "spec: {containers: " OURS "}}")
 
-/* Events of the story that say this; one that is more than one Event, or a series, counts as many. */
-static size_t told(struct fake *f, const struct story *s, const char *reason, const char *note)
-{
-        AUTO(mem_free) char *path = mem_printf("/apis/events.k8s.io/v1/namespaces/%s/events", s->name);
-        AUTO(mem_free) char *text = fake_get(f, path);
-        AUTO(json_decref) json_t *list = text ? json_loads(text, 0, NULL) : NULL;
-        json_t *e;
-        size_t i, count = 0;
-        json_array_foreach(json_object_get(list, "items"), i, e)
-        {
-                const char *said = json_string_value(json_object_get(e, "reason"));
-                const char *what = json_string_value(json_object_get(e, "note"));
-                if (said && what && strcmp(said, reason) == 0 && strcmp(what, note) == 0)
-                        count += json_object_get(e, "series") ? 2 : 1;
-        }
-        return count;
-}
-
 static bool admitted_once(struct fake *f, struct story *s)
 {
-        return told(f, s, "Admitted", "deployed with app cpu 1 -> 300m") == 1;
+        return story_events(f, s, "Admitted", "deployed with app cpu 1 -> 300m") == 1;
 }
 
 static bool deployed_once(struct fake *f, struct story *s)
 {
-        return told(f, s, "Deployed", "deployed with app cpu 1 -> 300m") == 1 &&
-               told(f, s, "Admitted", "deployed with app cpu 1 -> 300m") == 0;
+        return story_events(f, s, "Deployed", "deployed with app cpu 1 -> 300m") == 1 &&
+               story_events(f, s, "Admitted", "deployed with app cpu 1 -> 300m") == 0;
 }
 
 static struct story stories[] = {

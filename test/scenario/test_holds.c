@@ -29,6 +29,12 @@
         TEAM("{resources: {memory: {enabled: true}}, apply: {mode: Rollout, minHistory: 2s, maxDecreasePercent: 90, "  \
              "cooldown: 0s}}")
 
+static bool hold_kept(struct fake *f, struct story *s)
+{
+        return story_events(f, s, "HoldKept",
+                            "the Recommendation was deleted and made again with its hold: black friday") == 1;
+}
+
 static struct story stories[] = {
         STORY("opted-out-workload", AT_ONCE(""), WEB(LIMITED),
               MERGE("deployments/web", "{metadata: {annotations: {halflife.dev/apply: Never}}}"), HELD("OptedOut"),
@@ -70,7 +76,7 @@ static struct story stories[] = {
               EXPECT(REC, "status.state", "Held"), MERGE("profiles/team", "{spec: {paused: false}}"), DELETE(REC),
               EXPECT(REC, "metadata.annotations.<halflife.dev/hold>", "black friday"),
               EXPECT(REC, "status.state", "Held"), CYCLES(3),
-              CHECK(REC, "metadata.annotations.<halflife.dev/hold>", "black friday"),
+              CHECK(REC, "metadata.annotations.<halflife.dev/hold>", "black friday"), CALL(hold_kept),
               CHECK("deployments/web", "metadata.generation", "1"),
               MERGE(REC, "{metadata: {annotations: {halflife.dev/hold: null}}}"), LOWERED,
               EXPECT(REC, "status.state", "Ready"), DELETE(REC), EXPECT(REC, "status.state", "Ready"),

@@ -95,6 +95,13 @@ static struct story stories[] = {
               EXPECT(REC, REFUSED("reason"), "Future"), CHECK(REC, "status.state", "NoData"),
               CHECK(REC, REFUSED("message"), "~node's clock"),
               CHECK(REC, "status.conditions[Ready].message", "~condition SamplesRefused says why")),
+        STORY("absurd-values", LOOK, USE(200000000, 300), WEB(LIMITED), EXPECT(REC, REFUSED("reason"), "Value"),
+              CHECK(REC, REFUSED("message"), "~: negative, or more than a container can use"),
+              CHECK(REC, "status.state", "NoData"), USE(250, 300), IS(REC),
+              EXPECT(REC, "status.conditions[SamplesRefused]", "-")),
+        STORY("memory-of-zero", LOOK, WEB("[{name: blank, resources: {requests: {cpu: '1', memory: 1Gi}}}]"),
+              EXPECT(REC, REFUSED("reason"), "NoMemory"),
+              CHECK(REC, REFUSED("message"), "~: memory of 0, by which metrics-server marks a value that it lacks")),
         STORY("two-containers", LOOK,
               WEB("[{name: app, resources: {requests: {cpu: '1', memory: 1Gi}}}, {name: side, resources: {requests: "
                   "{cpu: 100m, memory: 128Mi}}}]"),

@@ -116,6 +116,15 @@ static void test_what_takes_no_proxy(void **state)
                                 s.shown);
         assert_non_null(strstr(prometheus, line));
 
+        /* a replica's upstream, which check does not ask */
+        AUTO(mem_free)
+        char *upstream = HALFLIFE_RUN(1, "check", "--kubeconfig", s.config, "--database", "", "--upstream-url",
+                                      "http://halflife.example:8443");
+        AUTO(mem_free)
+        char *forwards = mem_printf(
+                "ok    upstream http://halflife.example:8443 is asked through proxy %s (HTTP_PROXY)\n", s.shown);
+        assert_non_null(strstr(upstream, forwards));
+
         setenv("https_proxy", s.full, 1);
         setenv("no_proxy", "10.0.0.0/8, 255.255.0.0/16", 1);
         expect_line(&s, 1, "directly in spite of https_proxy (no_proxy has '255.255.0.0/16')");
@@ -145,12 +154,36 @@ static void test_run_takes_the_proxy(void **state)
         stage_close(&s);
 }
 
+static void test_rotate_takes_the_proxy(void **state)
+{
+        (void)state;
+        struct stage s = stage_open();
+        setenv("HTTPS_PROXY", s.full, 1);
+        const char *const args[] = {"rotate",
+                                    "--kubeconfig",
+                                    s.config,
+                                    "--namespace=halflife",
+                                    "--webhook-certificate=self",
+                                    "--listen=127.0.0.1:0",
+                                    NULL};
+        struct halflife *h = halflife_command(args);
+        assert_true(halflife_await_log(h, "a proxy is set", 1, 60000));
+        AUTO(mem_free) char *log = halflife_log(h);
+        AUTO(mem_free) char *line = mem_printf("through proxy %s (HTTPS_PROXY)", s.shown);
+        if (!strstr(log, line) || strstr(log, SECRET))
+                fail_msg("%s", log);
+        assert_int_equal(halflife_stop(h), 0);
+        halflife_free(h);
+        stage_close(&s);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_commands_take_the_proxy),
                 cmocka_unit_test(test_what_takes_no_proxy),
                 cmocka_unit_test(test_run_takes_the_proxy),
+                cmocka_unit_test(test_rotate_takes_the_proxy),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

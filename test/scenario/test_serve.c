@@ -314,8 +314,8 @@ static void test_check_tells_of_usage(void **state)
         } row[] = {
                 {"none", "", "ok    usage of 1 pods"},
                 {"fake/usage-extra", "{}",
-                 "warn  usage of 1 pods has containers without a name or with unreadable "
-                 "values, first default/one"},
+                 "warn  usage of 1 pods has containers without a name or with unreadable values, or more than 64, "
+                 "first default/one"},
                 {"fake/usage-ahead-ms", "400000", "warn  usage of 1 pods is dated up to"},
         };
         for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {

@@ -310,6 +310,23 @@ bool stories_run(struct fake *f, struct story *stories, size_t count, int64_t ti
         return all;
 }
 
+size_t story_events(struct fake *f, const struct story *s, const char *reason, const char *note)
+{
+        AUTO(mem_free) char *path = mem_printf("/apis/events.k8s.io/v1/namespaces/%s/events", s->name);
+        AUTO(mem_free) char *text = fake_get(f, path);
+        AUTO(json_decref) json_t *list = text ? json_loads(text, 0, NULL) : NULL;
+        json_t *e;
+        size_t i, count = 0;
+        json_array_foreach(json_object_get(list, "items"), i, e)
+        {
+                const char *said = json_string_value(json_object_get(e, "reason"));
+                const char *what = json_string_value(json_object_get(e, "note"));
+                if (said && what && strcmp(said, reason) == 0 && strcmp(what, note) == 0)
+                        count += json_object_get(e, "series") ? 2 : 1;
+        }
+        return count;
+}
+
 /* --- the cluster --- */
 
 static struct {
@@ -324,7 +341,7 @@ static bool usage(void *arg, const char *ns, const char *pod, const char *contai
         static const struct {
                 const char *container;
                 int milli, mib;
-        } others[] = {{"side", 40, 64}, {"helper", 80, 100}, {"idle", 0, 50}};
+        } others[] = {{"side", 40, 64}, {"helper", 80, 100}, {"idle", 0, 50}, {"blank", 40, 0}};
         int milli = 250, mib = 300;
         (void)arg, (void)pod, (void)at_ms;
         for (size_t i = 0; i < cast.count; i++)

@@ -128,6 +128,8 @@ char *story_path(const struct story *s, const char *path);
 /* Is the field so now? *ret_is (mem_free; NULL: not wanted) is what it is. */
 bool story_is(struct fake *f, const struct story *s, const char *path, const char *field, const char *want,
               char **ret_is);
+/* How many Events in the story's namespace say this; one that is more than one Event, or a series, counts as many. */
+size_t story_events(struct fake *f, const struct story *s, const char *reason, const char *note);
 /* Perform one step that is neither a wait nor a check. */
 void story_do(struct fake *f, struct story *s, const struct step *step);
 void story_release(struct story *s);

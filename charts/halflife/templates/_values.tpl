@@ -46,6 +46,7 @@
 {{- with .root.Values.exemptNamespaces -}}
 {{- include "halflife.setArgument" (dict "container" $container "name" "exempt-namespaces" "value" (join "," .)) -}}
 {{- end -}}
+{{- with .values.env }}{{ $_ := set $container "env" (concat (default list $container.env) .) }}{{ end -}}
 {{- with .values.resources }}{{ $_ := set $container "resources" . }}{{ end -}}
 {{- with .values.nodeSelector }}{{ $_ := set $spec "nodeSelector" (mergeOverwrite (dict) $spec.nodeSelector .) }}{{ end -}}
 {{- range $member := list "tolerations" "affinity" "topologySpreadConstraints" "priorityClassName" -}}

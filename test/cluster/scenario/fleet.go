@@ -96,7 +96,7 @@ func fleetRight(t *stage.T) error {
 }
 
 // A thousand Deployments: every recommendation right, what it costs printed; and once all is said, ten cycles without a
-// single write, by the API server's own record.
+// single write, by the API server's own record. At the end it is scanned as by somebody who has nothing installed.
 func fleet(t *stage.T) {
 	t.Namespace()
 	h := t.StartOwn()
@@ -122,4 +122,5 @@ func fleet(t *stage.T) {
 	}
 	t.Notef("0 writes in %d quiet cycles", cycles)
 	t.Check(fleetRight(t))
+	scanFleet(t)
 }

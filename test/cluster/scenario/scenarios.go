@@ -39,6 +39,7 @@ var scenarios = []stage.Scenario{
 	{Name: "restore-full", Needs: stage.NoHalflife, Run: restoreFull},
 	{Name: "restore-quota", Needs: stage.NoHalflife, Run: restoreQuota},
 	{Name: "exec-plugin", Needs: stage.NoHalflife, Run: execPlugin},
+	{Name: "scan", Needs: stage.NoHalflife, Run: scan},
 
 	// With one learner in common, side by side.
 	{Name: "argo-canary", Needs: stage.Learner, Argo: true, Run: argoCanary},
@@ -162,6 +163,7 @@ var scenarios = []stage.Scenario{
 	// On a control plane of their own, one after the other.
 	{Name: "backfill", Needs: stage.Alone, Run: backfill},
 	{Name: "backfill-twice", Needs: stage.Alone, Run: backfillTwice},
+	{Name: "scan-prometheus", Needs: stage.Alone, Run: scanPrometheus},
 	{Name: "custom-metrics-taken", Needs: stage.Alone, Run: customMetricsTaken},
 	{Name: "front-proxy", Needs: stage.Alone, Run: frontProxy},
 	{Name: "hpa-limit-basis", Needs: stage.Alone, Run: hpaLimitBasis},

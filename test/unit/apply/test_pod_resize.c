@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "../../support/rig.h"
+#include "../../support/shop.h"
 
 enum { SAMPLES = 120, MI = 1 << 20 };
 static const int64_t base_ms = 1763700000000, set_ms = 1763690000000;
@@ -91,17 +92,14 @@ static void make_world(struct cache *w, const struct row *r)
 {
         char json[2000];
         struct err err = {0};
-        struct watched_kind *k;
         cache_init(w, "halflife", "halflife-system");
-        for (k = w->kinds; strcmp(k->kind, "StatefulSet") != 0 || strcmp(k->group, "apps") != 0;)
-                k = k->next;
         snprintf(
                 json, sizeof json,
                 "{\"metadata\":{\"namespace\":\"web\",\"name\":\"db\",\"uid\":\"00000000-0000-4000-8000-000000000001\","
                 "\"generation\":1},\"spec\":{\"replicas\":2,\"template\":{\"spec\":{\"containers\":[{\"name\":\"app\","
                 "\"resources\":{\"requests\":{\"cpu\":\"1\",\"memory\":\"1Gi\"},\"limits\":{\"cpu\":\"2\",\"memory\":"
                 "\"1Gi\"}}}]}}}}");
-        assert_int_equal(workload_upsert(w, k, text_of(json), 1, &err), 0);
+        shop_workload(w, "apps", "StatefulSet", json);
         snprintf(json, sizeof json,
                  "{\"metadata\":{\"namespace\":\"web\",\"name\":\"team\",\"generation\":1},\"spec\":{\"paused\":%s,"
                  "\"resources\":{\"memory\":{\"enabled\":false}},\"apply\":{\"mode\":\"InPlace\",\"minHistory\":\"1m\","
@@ -115,25 +113,11 @@ static void make_world(struct cache *w, const struct row *r)
         w->resize = r && r->unserved ? RESIZE_ABSENT : RESIZE_SERVED;
 }
 
-static void lend(struct usage *u, const struct usage_room *room)
-{
-        mem_free(histogram_lend(&u->of[room->resource], mem_new_array((size_t)room->cap, sizeof(double)), room->cap));
-}
-
 static void learn(struct target *t)
 {
-        struct sample_watermark watermark = {0};
-        enum sample_verdict verdict;
-        struct usage_room room;
-        struct history *h = history_get(t, t->workload->container[0].name, t->profile->spec->of);
-        for (int i = 0; i < SAMPLES; i++) {
-                struct sample s = {
-                        .at = {base_ms + i * 1000}, .has = {true, true}, .value = {0.25, 300 << 20}, .cpu_weight = 1};
-                while (usage_add(&h->usage, &watermark, &s, s.at, &verdict, &room) == ERR_NOSPACE)
-                        lend(&h->usage, &room);
-        }
+        struct sample_watermark last = shop_learn(t, t->workload->container[0].name, base_ms, SAMPLES);
         for (struct pod *p = t->pods; p; p = p->next_of_target)
-                p->container[0].watermark = watermark;
+                p->container[0].watermark = last;
 }
 
 static void check(const struct row *r, const struct plan *p)
@@ -174,6 +158,42 @@ static void test_rows(void **state)
                 arena_release(&a);
                 cache_release(&w);
         }
+}
+
+/* A pod of which not all containers are known stays, and the condition says so. */
+static void test_a_pod_that_is_cut_stays(void **state)
+{
+        (void)state;
+        static const struct row behind = {"cut",
+                                          SET,
+                                          "1",
+                                          "2",
+                                          "",
+                                          "",
+                                          "",
+                                          false,
+                                          false,
+                                          false,
+                                          false,
+                                          "TooManyContainers",
+                                          "1 of 2 pods stay as they are, because they have more than 64 containers"};
+        struct cache w;
+        struct arena a = {0};
+        struct plan plan;
+        make_world(&w, &behind);
+        cache_relink(&w, now_of());
+        struct target *t = target_get(&w, TEXT("web"), TEXT("apps"), TEXT("StatefulSet"), TEXT("db"));
+        learn(t);
+        t->apply_state.changed_ms = set_ms;
+        target_set_applied(&w, t, mem_string(SET), true);
+        struct pod *cut = map_get(&w.pods, TEXT("web/db-0"));
+        cut->containers_cut = true;
+        struct plan_facts facts = {.now = now_of(), .interval_ms = 1000};
+        plan_judge(&w, t, &facts, &a, &plan);
+        plan_finish(&w, &facts, &a, &plan);
+        check(&behind, &plan);
+        arena_release(&a);
+        cache_release(&w);
 }
 
 /* What a VPA sizes by now is not followed, though it was set before; what it leaves goes on. */
@@ -365,6 +385,7 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_rows),
+                cmocka_unit_test(test_a_pod_that_is_cut_stays),
                 cmocka_unit_test(test_beside_a_vpa),
                 cmocka_unit_test(test_settings_are_read),
                 cmocka_unit_test(test_a_pod_that_uses_more_is_raised),

@@ -8,19 +8,17 @@
 /* after its needs */
 #include <cmocka.h>
 
-#include "cache/cache.h"
+#include "../../support/shop.h"
 
 #define SELECTS(what)    "\"selector\":{" what "},"
 #define APP(value)       SELECTS("\"matchLabels\":{\"app\":\"" value "\"}")
 #define BY_EXPRESSION(e) SELECTS("\"matchExpressions\":[{" e "}]")
 #define LABELS(labels)                                                                                                 \
         "\"template\":{\"metadata\":{\"labels\":{" labels "}},\"spec\":{\"containers\":[{\"name\":\"app\"}]}}"
-#define WEB LABELS("\"app\":\"web\"")
-#define ONE "\"replicas\":1,"
-#define OWNED_BY(n)                                                                                                    \
-        ",\"ownerReferences\":[{\"apiVersion\":\"apps/"                                                                \
-        "v1\",\"kind\":\"Deployment\",\"name\":\"web\",\"uid\":\"00000000-0000-"                                       \
-        "4000-8000-00000000000" n "\",\"controller\":true}]"
+#define WEB         LABELS("\"app\":\"web\"")
+#define FOUR(n)     "\"a" n "\":\"\",\"b" n "\":\"\",\"c" n "\":\"\",\"d" n "\":\"\""
+#define MANY_LABELS FOUR("1") "," FOUR("2") "," FOUR("3") "," FOUR("4") "," FOUR("5")
+#define ONE         "\"replicas\":1,"
 #define OWN(labels) ",\"labels\":{" labels "}"
 
 static const struct now at = {.wall = {1763700000000}, .mono = {1}};
@@ -30,23 +28,18 @@ struct object {
         const char *name, *meta, *spec;
 };
 
-static struct watched_kind *kind_of(struct cache *w, const char *kind)
+static const char *group_of(const char *kind)
 {
-        const char *group = strcmp(kind, "Rollout") == 0  ? "argoproj.io"
-                            : strstr(kind, "Job") != NULL ? "batch"
-                                                          : "apps";
-        return kind_watched(w, text_of(group), text_of(kind));
+        return strcmp(kind, "Rollout") == 0 ? "argoproj.io" : strstr(kind, "Job") != NULL ? "batch" : "apps";
 }
 
 static void put_status(struct cache *w, const char *ns, int uid, const struct object *o, const char *status)
 {
-        struct err err = {0};
         AUTO(mem_free)
         char *json = mem_printf("{\"metadata\":{\"namespace\":\"%s\",\"name\":\"%s\",\"uid\":\"00000000-0000-4000-8000-"
                                 "00000000000%d\",\"generation\":1%s},\"spec\":{%s},\"status\":{%s}}",
                                 ns, o->name, uid, o->meta ? o->meta : "", o->spec, status);
-        if (workload_upsert(w, kind_of(w, o->kind), text_of(json), 1, &err) < 0)
-                fail_msg("%s: %s", json, err.text);
+        shop_workload(w, group_of(o->kind), o->kind, json);
 }
 
 static void put(struct cache *w, const char *ns, int uid, const struct object *o)
@@ -57,14 +50,9 @@ static void put(struct cache *w, const char *ns, int uid, const struct object *o
 #define HPA_META(name) "{\"metadata\":{\"namespace\":\"web\",\"name\":\"" name "\"}"
 static void put_hpa(struct cache *w, const char *kind, const char *of, const char *target)
 {
-        struct err err = {0};
         AUTO(mem_free)
-        char *json = mem_printf(
-                HPA_META("hpa") ",\"spec\":{\"scaleTargetRef\":{\"apiVersion\":\"%s/v1\",\"kind\":\"%s\",\"name\":"
-                                "\"%s\"},\"metrics\":[{\"type\":\"Resource\",\"resource\":{\"name\":\"cpu\",\"target\":"
-                                "{%s}}}]}}",
-                strcmp(kind, "Rollout") == 0 ? "argoproj.io" : "apps", kind, of, target);
-        assert_int_equal(hpa_upsert(w, text_of(json), 1, &err), 0);
+        char *metric = mem_printf("{\"type\":\"Resource\",\"resource\":{\"name\":\"cpu\",\"target\":{%s}}}", target);
+        shop_hpa(w, &(struct shop_hpa){"hpa", NULL, group_of(kind), kind, of, metric});
 }
 #define BY_UTILIZATION "\"type\":\"Utilization\",\"averageUtilization\":60"
 
@@ -118,7 +106,7 @@ static const struct row {
          "Deployment 'canary'",
          1},
         {"scaled to 0", APP("web") WEB, {{"Deployment", "canary", NULL, "\"replicas\":0," WEB}}, "", 0},
-        {"its own ReplicaSet", APP("web") WEB, {{"ReplicaSet", "web-1", OWNED_BY("1"), ONE WEB}}, "", 0},
+        {"its own ReplicaSet", APP("web") WEB, {{"ReplicaSet", "web-1", SHOP_OWNED, ONE WEB}}, "", 0},
         {"a ReplicaSet without owner",
          APP("web") WEB,
          {{"ReplicaSet", "web-1", NULL, ONE WEB}},
@@ -163,6 +151,12 @@ static const struct row {
          {{"Deployment", "api", NULL, ONE LABELS("\"app\":\"api\"")},
           {"Deployment", "q", NULL, ONE LABELS("\"track\":\"q\"")}},
          "Deployment 'api'",
+         1},
+        {"more labels than a profile's selector may have",
+         SELECTS("\"matchLabels\":{" MANY_LABELS ",\"app\":\"web\"}") LABELS(MANY_LABELS ",\"app\":\"web\""),
+         {{"Deployment", "canary", NULL, ONE LABELS(MANY_LABELS ",\"app\":\"web\"")},
+          {"Deployment", "api", NULL, ONE LABELS(MANY_LABELS)}},
+         "Deployment 'canary'",
          1},
         {"no selector", WEB, {{"Deployment", "canary", NULL, ONE WEB}}, "", 0},
         {"a selector that asks for nothing", SELECTS("") WEB, {{"Deployment", "canary", NULL, ONE WEB}}, "", 0},
@@ -267,7 +261,7 @@ static void test_follows_what_changes(void **state)
         assert_null(workload_more(other)->counted_by[CPU]);
         put_hpa(&w, "Deployment", "web", BY_UTILIZATION);
         cache_relink(&w, at);
-        workload_remove(&w, kind_of(&w, "Deployment"),
+        workload_remove(&w, kind_watched(&w, TEXT("apps"), TEXT("Deployment")),
                         TEXT("{\"metadata\":{\"namespace\":\"web\",\"name\":\"canary\"}}"));
         cache_relink(&w, at);
         expect("it is deleted", &w, "", 0);
@@ -312,22 +306,18 @@ static void test_custom_kinds(void **state)
 static void test_several_autoscalers(void **state)
 {
         (void)state;
-        static const char hpa[] = "{\"metadata\":{\"namespace\":\"web\",\"name\":\"%s\"},\"spec\":{\"scaleTargetRef\":{"
-                                  "\"apiVersion\":\"apps/v1\","
-                                  "\"kind\":\"Deployment\",\"name\":\"%s\"},\"metrics\":[{\"type\":\"Resource\","
-                                  "\"resource\":{\"name\":\"%s\","
-                                  "\"target\":{" BY_UTILIZATION "}}}]}}";
         static const char *const of[][3] = {{"b", "web", "cpu"}, {"a", "api", "cpu"}, {"c", "api", "memory"}};
         struct cache w;
-        struct err err = {0};
         cache_init(&w, "halflife", "halflife");
         put(&w, "web", 1, &(struct object){"Deployment", "web", NULL, ONE APP("web") WEB});
         put(&w, "web", 2, &(struct object){"Deployment", "api", NULL, ONE APP("web") LABELS("\"app\":\"api\"")});
         put(&w, "web", 3, &(struct object){"Deployment", "canary", NULL, ONE WEB});
         for (size_t i = 0; i < sizeof of / sizeof of[0]; i++) {
-                char json[600];
-                snprintf(json, sizeof json, hpa, of[i][0], of[i][1], of[i][2]);
-                assert_int_equal(hpa_upsert(&w, text_of(json), 1, &err), 0);
+                AUTO(mem_free)
+                char *metric = mem_printf(
+                        "{\"type\":\"Resource\",\"resource\":{\"name\":\"%s\",\"target\":{" BY_UTILIZATION "}}}",
+                        of[i][2]);
+                shop_hpa(&w, &(struct shop_hpa){of[i][0], NULL, "apps", "Deployment", of[i][1], metric});
         }
         cache_relink(&w, at);
         const struct workload_more *more = workload_more(workload_find(&w, "apps", "Deployment", "web", "canary"));

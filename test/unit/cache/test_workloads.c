@@ -255,31 +255,44 @@ static void test_what_runs_or_is_run_goes(void **state)
         cache_release(&w);
 }
 
-/* A selector judged by a cut list could choose a wrong profile, so nothing of the workload is applied. */
-static void test_more_labels_than_are_kept_hold(void **state)
+/* Nothing of a workload is applied whose lists are cut: a selector could choose a wrong profile by its labels, a pod's
+ * sum be too small, or an owner of requests be missing. */
+static void test_more_than_is_kept_holds(void **state)
 {
         (void)state;
-        struct cache w;
-        struct err err = {0};
-        struct buf in;
-        buf_init(&in, 1 << 16);
-        cache_init(&w, "halflife", "halflife");
-        struct watched_kind *k = kind_watched(&w, TEXT("apps"), TEXT("Deployment"));
-        for (int more = 1; more >= 0; more--) {
-                buf_reset(&in);
-                buf_add_text(
-                        &in,
-                        "{\"metadata\":{\"namespace\":\"web\",\"name\":\"a\",\"uid\":\"u\",\"labels\":{\"l\":\"\"");
-                for (int i = 1; i < VIEW_LABELS + more; i++)
-                        buf_printf(&in, ",\"l%d\":\"\"", i);
-                buf_add_text(&in, "}}}");
-                if (workload_upsert(&w, k, buf_text(&in), 1, &err) < 0)
-                        fail_msg("%s", err.text);
-                assert_int_equal(workload_find(&w, "apps", "Deployment", "web", "a")->apply_never,
-                                 more ? NEVER_BY_CUT : NEVER_UNSET);
-        }
-        cache_release(&w);
-        buf_release(&in);
+        static const struct {
+                const char *head, *before, *after, *tail; /* before, after: of the number in each element */
+                int most;
+                enum never never;
+        } row[] = {
+                {"\"labels\":{", "\"l", "\":\"\"", "}}", VIEW_LABELS, NEVER_BY_LABELS},
+                {"\"uid\":\"u\"},\"spec\":{\"template\":{\"spec\":{\"containers\":[", "{\"name\":\"c", "\"}", "]}}}",
+                 VIEW_CONTAINERS, NEVER_BY_CONTAINERS},
+                {"\"managedFields\":[", "{\"manager\":\"m",
+                 "\",\"operation\":\"Apply\",\"fieldsV1\":{\"f:spec\":{\"f:template\":{\"f:spec\":{\"f:containers\":{"
+                 "\"k:{"
+                 "\\\"name\\\":\\\"app\\\"}\":{\"f:resources\":{\"f:requests\":{\"f:cpu\":{}}}}}}}}}}",
+                 "]}", VIEW_OWNERS, NEVER_BY_OWNERS},
+        };
+        for (size_t i = 0; i < sizeof row / sizeof row[0]; i++)
+                for (int more = 1; more >= 0; more--) {
+                        struct cache w;
+                        struct err err = {0};
+                        struct buf in;
+                        buf_init(&in, 1 << 17);
+                        cache_init(&w, "halflife", "halflife");
+                        struct watched_kind *k = kind_watched(&w, TEXT("apps"), TEXT("Deployment"));
+                        buf_printf(&in, "{\"metadata\":{\"namespace\":\"web\",\"name\":\"a\",%s", row[i].head);
+                        for (int n = 0; n < row[i].most + more; n++)
+                                buf_printf(&in, "%s%s%d%s", n ? "," : "", row[i].before, n, row[i].after);
+                        buf_printf(&in, "%s}", row[i].tail);
+                        if (workload_upsert(&w, k, buf_text(&in), 1, &err) < 0)
+                                fail_msg("%s", err.text);
+                        assert_int_equal(workload_find(&w, "apps", "Deployment", "web", "a")->apply_never,
+                                         more ? row[i].never : NEVER_UNSET);
+                        cache_release(&w);
+                        buf_release(&in);
+                }
 }
 
 int main(void)
@@ -293,7 +306,7 @@ int main(void)
                 cmocka_unit_test(test_its_uid_is_told_as_it_came),
                 cmocka_unit_test(test_runs_the_template_of_another),
                 cmocka_unit_test(test_what_runs_or_is_run_goes),
-                cmocka_unit_test(test_more_labels_than_are_kept_hold),
+                cmocka_unit_test(test_more_than_is_kept_holds),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -554,6 +554,13 @@ static void test_hpa_stands(void **state)
         expect("nothing rises, not even after a kill", &f, REASON_HPA_HOLD, 900);
         f.hpa_holds = true;
         expect("nothing is put back, though another holds", &f, REASON_HPA_HOLD, 900);
+        f.hpa_holds = false;
+        f.target = YES(600);
+        expect("what is in force does not go back", &f, REASON_HPA_HOLD, 600);
+        f.current = YES(1000);
+        f.target = YES(1000);
+        f.rule = REASON_AT_ORIGINAL;
+        expect("at the original there is nothing to hold", &f, REASON_AT_ORIGINAL, 1000);
 }
 
 /* --- steps ------------------------------------------------------------------------------------------------------- */

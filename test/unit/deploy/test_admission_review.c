@@ -336,6 +336,63 @@ static void test_pods_that_start(void **state)
 #undef RECORD
 }
 
+/* The text with count elements, "l0: x, l1: x, " or "{name: c0}, {name: c1}, ", in place of its %. */
+static char *many(const char *text, const char *element, int count)
+{
+        struct buf b;
+        const char *at = strchr(text, '%');
+        buf_init(&b, 1 << 16);
+        buf_printf(&b, "%.*s", (int)(at - text), text);
+        for (int i = 0; i < count; i++)
+                buf_printf(&b, "%s%d%s", element, i, strchr(element, '{') ? "}, " : ": x, ");
+        buf_add_text(&b, at + 1);
+        return buf_steal(&b);
+}
+
+/* An object of which not all labels or containers are read gets its owner's values. */
+static void test_what_is_cut_is_left_alone(void **state)
+{
+        (void)state;
+#define ONE "{name: app, resources: {requests: {cpu: 2}}}"
+        static const struct {
+                const char *name, *kind, *text, *element;
+                int count; /* with which as many are there as are read */
+        } row[] = {
+                {"labels of a pod", "Pod",
+                 "metadata: {name: web-1, labels: {tier: web, %z: x}, " OWNED "}\nspec: {containers: [" ONE "]}\n", "l",
+                 VIEW_LABELS - 2},
+                {"containers of a pod", "Pod",
+                 "metadata: {name: web-1, labels: {tier: web}, " OWNED "}\nspec: {containers: [%" ONE "]}\n",
+                 "{name: c", VIEW_CONTAINERS - 1},
+                {"labels of a workload", "Deployment",
+                 "metadata: {name: web, labels: {tier: web, %z: x}}\nspec: {template: {spec: {containers: [" ONE
+                 "]}}}\n",
+                 "l", VIEW_LABELS - 2},
+                {"labels of its template", "Deployment",
+                 "metadata: {name: web, labels: {tier: web}}\nspec: {template: {metadata: {labels: {%l: x}}, spec: "
+                 "{containers: [" ONE "]}}}\n",
+                 "l", VIEW_LABELS - 1},
+                {"containers of its template", "Deployment",
+                 "metadata: {name: web, labels: {tier: web}}\nspec: {template: {spec: {containers: [%" ONE "]}}}\n",
+                 "{name: c", VIEW_CONTAINERS - 1},
+        };
+        static const struct admission_owner web = {
+                .group = TEXT("apps"), .kind = TEXT("Deployment"), .name = TEXT("web")};
+        for (size_t i = 0; i < sizeof row / sizeof row[0]; i++)
+                for (int more = 0; more <= 1; more++) {
+                        bool pod = strcmp(row[i].kind, "Pod") == 0;
+                        struct scene s;
+                        enum admission_result o;
+                        AUTO(mem_free) char *object = many(row[i].text, row[i].element, row[i].count + more);
+                        scene_init(&s, pod ? OPTED_FOR_POD : OPTED_FOR_WORKLOAD);
+                        json_decref(admit(&s, row[i].kind, "CREATE", object, NULL, pod ? &web : NULL, &o));
+                        if (o != (more ? ADMISSION_STANDS : ADMISSION_PATCHED))
+                                fail_msg("%s, %d more: %s", row[i].name, more, admission_result_name(o));
+                        scene_release(&s);
+                }
+#undef ONE
+}
+
 #define ALONE(meta, cpu)                                                                                               \
         "metadata: {" meta "}\nspec: {containers: [{name: app, resources: {requests: {cpu: " cpu "}}}]}\n"
 
@@ -730,6 +787,7 @@ int main(void)
         static const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_pods),
                 cmocka_unit_test(test_pods_that_start),
+                cmocka_unit_test(test_what_is_cut_is_left_alone),
                 cmocka_unit_test(test_pods_alone),
                 cmocka_unit_test(test_owners_are_looked_up_where_they_count),
                 cmocka_unit_test(test_owners_of_pods),

@@ -508,12 +508,54 @@ static void test_absent_stays_absent(void **state)
         arena_release(&s.arena);
 }
 
+/* The first deploy of a workload whose HPA is retuned, beside a VPA that sets a part of what the HPA counts: its target
+ * cannot follow, so the requests of the others stay, as of a workload that is known. */
+static void test_first_deploy_beside_a_vpa_of_a_part(void **state)
+{
+        (void)state;
+        static const struct {
+                bool sets[RESOURCES]; /* of container side */
+                enum container_role role;
+                bool retunes;
+                int64_t want; /* of app */
+                enum reason reason;
+        } row[] = {
+                {{true, false}, ROLE_MAIN, true, 2000, REASON_HPA_HOLD},
+                {{true, false}, ROLE_SIDECAR, true, 2000, REASON_HPA_HOLD},
+                {{true, false}, ROLE_INIT, true, 1000, REASON_STATIC}, /* which no HPA counts */
+                {{false, true}, ROLE_MAIN, true, 1000, REASON_STATIC},
+                {{false, true}, ROLE_MAIN, false, 2000, REASON_HPA_HOLD},
+        };
+        for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+                AUTO(mem_free) struct vpa_policy *part = mem_new(sizeof *part + sizeof part->row[0]);
+                struct deploy_container both[2];
+                struct scene s;
+                scene_init(&s);
+                part->rows = 1;
+                part->row[0] = (struct vpa_policy_row){TEXT("side"), {row[i].sets[CPU], row[i].sets[MEMORY]}};
+                both[0] = both[1] = s.container;
+                both[1].name = TEXT("side");
+                both[1].role = row[i].role;
+                s.subject.name = TEXT("new");
+                s.subject.container = both;
+                s.subject.containers = 2;
+                s.hpa.name = "new";
+                s.hpa.retunes = row[i].retunes;
+                s.spec.apply.hpa = HPA_RETUNE;
+                s.other_autoscaler.left = part;
+                s.view->hpa = &s.hpa, s.view->hpas = 1;
+                s.view->other_autoscaler = &s.other_autoscaler, s.view->other_autoscalers = 1;
+                expect(&s, row[i].want, row[i].reason);
+        }
+}
+
 int main(void)
 {
         static const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_each_fact_counts),
                 cmocka_unit_test(test_a_new_workload_waits_for_its_namespace),
                 cmocka_unit_test(test_absent_stays_absent),
+                cmocka_unit_test(test_first_deploy_beside_a_vpa_of_a_part),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -49,11 +49,26 @@ static void the_newest_is_kept(void **state)
         rig_end(&c);
 }
 
+/* A Deployment whose memory is managed; it has no pods yet. */
+static void kills_begin(struct rig *c)
+{
+        rig_begin(c);
+        c->live.retention_ms = INT64_MAX / 4;
+        c->live.interval_ms = MINUTE_MS;
+        shop_profile(&c->cache, 1, "{\"resources\":{\"memory\":{\"enabled\":true}}}");
+        shop_deployment(&c->cache, "{}");
+}
+
+static void kills_count(struct rig *c)
+{
+        cache_relink(&c->cache, loop_now(c->loop));
+        oom_count(c->learner);
+}
+
 /* The log takes the node's memory, and its pod is evicted for that; app is killed by its own limit meanwhile. */
 static const char evicted[] =
-        "{\"metadata\":{\"namespace\":\"web\",\"name\":\"web-1\",\"uid\":\"00000000-0000-4000-8001-000000000001\","
-        "\"ownerReferences\":[{\"apiVersion\":\"apps/v1\",\"kind\":\"Deployment\",\"name\":\"web\",\"uid\":"
-        "\"00000000-0000-4000-8000-000000000001\",\"controller\":true}]},\"spec\":{\"containers\":[{\"name\":\"app\","
+        "{\"metadata\":{\"namespace\":\"web\",\"name\":\"web-1\",\"uid\":\"00000000-0000-4000-8001-"
+        "000000000001\"" SHOP_OWNED "},\"spec\":{\"containers\":[{\"name\":\"app\","
         "\"resources\":{\"limits\":{\"memory\":\"1Gi\"}}},{\"name\":\"log\"}]},\"status\":{\"phase\":\"Failed\","
         "\"reason\":\"Evicted\",\"message\":\"The node was low on resource: memory. Container log was using 900Mi, "
         "request "
@@ -64,18 +79,13 @@ static void only_one_is_evicted(void **state)
 {
         (void)state;
         struct rig c;
-        rig_begin(&c);
-        c.live.retention_ms = DAY_MS;
-        c.live.interval_ms = MINUTE_MS;
+        kills_begin(&c);
         struct err err = {0};
-        shop_profile(&c.cache, 1, "{\"resources\":{\"memory\":{\"enabled\":true}}}");
-        shop_deployment(&c.cache, "{}");
         assert_int_equal(pod_upsert(&c.cache, text_of(evicted), 1, &err), 0);
         struct pod *p = map_get(&c.cache.pods, TEXT("web/web-1"));
         p->container[0].last_memory = 1000 << 20;
         p->container[0].sampled_s = (uint32_t)(p->container[0].kills->kill[0].at_ms / SECOND_MS) - 30;
-        cache_relink(&c.cache, loop_now(c.loop));
-        oom_count(c.learner);
+        kills_count(&c);
         assert_int_equal(c.learner->count.kills, 2);
         struct target *t = shop_target(&c.cache);
         assert_non_null(killed_at_limit(t));
@@ -88,15 +98,10 @@ static void told_by_a_clock_ahead(void **state)
 {
         (void)state;
         struct rig c;
-        rig_begin(&c);
-        c.live.retention_ms = DAY_MS;
-        c.live.interval_ms = MINUTE_MS;
+        kills_begin(&c);
         int64_t now = loop_now(c.loop).wall.ms;
-        shop_profile(&c.cache, 1, "{\"resources\":{\"memory\":{\"enabled\":true}}}");
-        shop_deployment(&c.cache, "{}");
         shop_pod(&c.cache, 1, 1, now + 365 * (int64_t)DAY_MS);
-        cache_relink(&c.cache, loop_now(c.loop));
-        oom_count(c.learner);
+        kills_count(&c);
         assert_int_equal(c.learner->count.kills, 1);
         struct target *t = shop_target(&c.cache);
         assert_in_range(t->kill_ms, now, loop_now(c.loop).wall.ms);
@@ -111,9 +116,6 @@ static void told_by_a_clock_ahead(void **state)
         "{\"metadata\":{\"namespace\":\"web\",\"name\":\"" name "\",\"uid\":\"" name "\"" owner                        \
         "},\"spec\":{\"nodeName\":\"n-1\",\"containers\":[{\"name\":\"app\",\"resources\":{\"limits\":{\"memory\":"    \
         "\"" limit "\"}}}]},\"status\":{\"startTime\":\"2026-07-01T08:00:00Z\"," status "}}"
-#define OWNED                                                                                                          \
-        ",\"ownerReferences\":[{\"apiVersion\":\"apps/v1\",\"kind\":\"Deployment\",\"name\":\"web\",\"uid\":"          \
-        "\"00000000-0000-4000-8000-000000000001\",\"controller\":true}]"
 #define KILLED(code)                                                                                                   \
         "\"phase\":\"Running\",\"containerStatuses\":[{\"name\":\"app\",\"restartCount\":1,\"lastState\":{"            \
         "\"terminated\":{"                                                                                             \
@@ -182,12 +184,8 @@ static void the_node_tells(void **state)
         (void)state;
         for (size_t i = 0; i < sizeof judged / sizeof *judged; i++) {
                 struct rig c;
-                rig_begin(&c);
-                c.live.retention_ms = INT64_MAX / 4;
-                c.live.interval_ms = MINUTE_MS;
+                kills_begin(&c);
                 struct err err = {0};
-                shop_profile(&c.cache, 1, "{\"resources\":{\"memory\":{\"enabled\":true}}}");
-                shop_deployment(&c.cache, "{}");
                 if (judged[i].node)
                         assert_int_equal(node_upsert(&c.cache, text_of(judged[i].node), 1, &err), 0);
                 AUTO(mem_free)
@@ -195,13 +193,12 @@ static void the_node_tells(void **state)
                                          is_deleted(i) || !judged[i].others ? RUNNING : judged[i].others);
                 take(&c.cache, other);
                 bool two = strcmp(judged[i].limit, "2Gi") == 0, one = strcmp(judged[i].code, "1") == 0;
-                take(&c.cache, two   ? POD("web-1", OWNED, "2Gi", KILLED("137"))
-                               : one ? POD("web-1", OWNED, "1Gi", KILLED("1"))
-                                     : POD("web-1", OWNED, "1Gi", KILLED("137")));
+                take(&c.cache, two   ? POD("web-1", SHOP_OWNED, "2Gi", KILLED("137"))
+                               : one ? POD("web-1", SHOP_OWNED, "1Gi", KILLED("1"))
+                                     : POD("web-1", SHOP_OWNED, "1Gi", KILLED("137")));
                 sample(&c.cache, "web/web-1", judged[i].used);
                 sample(&c.cache, "web/other", judged[i].other);
-                cache_relink(&c.cache, loop_now(c.loop));
-                oom_count(c.learner);
+                kills_count(&c);
                 struct target *t = shop_target(&c.cache);
                 if (c.learner->count.kills != judged[i].kills ||
                     c.learner->count.kills_not_believed != judged[i].not_believed ||
@@ -211,8 +208,8 @@ static void the_node_tells(void **state)
                                  (unsigned long long)c.learner->count.kills_not_believed,
                                  killed_at_limit(t) ? "too low" : "not told of");
                 oom_count(c.learner); /* told again */
-                take(&c.cache,
-                     one ? POD("web-1", OWNED, "1Gi", KILLED("1")) : POD("web-1", OWNED, "1Gi", KILLED("137")));
+                take(&c.cache, one ? POD("web-1", SHOP_OWNED, "1Gi", KILLED("1"))
+                                   : POD("web-1", SHOP_OWNED, "1Gi", KILLED("137")));
                 oom_count(c.learner);
                 assert_int_equal(c.learner->count.kills + c.learner->count.kills_not_believed, 1);
                 rig_end(&c);
@@ -241,21 +238,16 @@ static void beside_one_that_is_down(void **state)
                    {1000, true, SINCE("09:59:50")}, {3500, false, SINCE("09:59:50")}, {1000, false, SINCE("09:57:30")}};
         for (size_t i = 0; i < sizeof was / sizeof *was; i++) {
                 struct rig c;
-                rig_begin(&c);
-                c.live.retention_ms = INT64_MAX / 4;
-                c.live.interval_ms = MINUTE_MS;
-                shop_profile(&c.cache, 1, "{\"resources\":{\"memory\":{\"enabled\":true}}}");
-                shop_deployment(&c.cache, "{}");
+                kills_begin(&c);
                 assert_int_equal(node_upsert(&c.cache, TEXT(NODE), 1, &(struct err){0}), 0);
                 AUTO(mem_free) char *other = mem_printf(other_of, was[i].log);
                 take(&c.cache, other);
-                take(&c.cache, POD("web-1", OWNED, "1Gi", KILLED("137")));
+                take(&c.cache, POD("web-1", SHOP_OWNED, "1Gi", KILLED("137")));
                 sample(&c.cache, "web/web-1", 100);
                 sample(&c.cache, "web/other", was[i].used);
                 struct pod *p = map_get(&c.cache.pods, TEXT("web/other"));
                 p->container[0].sampled_s -= p->container[0].sampled_s ? 210 : 0;
-                cache_relink(&c.cache, loop_now(c.loop));
-                oom_count(c.learner);
+                kills_count(&c);
                 assert_int_equal(c.learner->count.kills, 1);
                 if ((killed_at_limit(shop_target(&c.cache)) != NULL) != was[i].limit_blamed)
                         fail_msg("%d Mi beside it: limit %sblamed", (int)was[i].used,
@@ -267,15 +259,10 @@ static void beside_one_that_is_down(void **state)
 static void count_one(const char *pod, uint64_t kills)
 {
         struct rig c;
-        rig_begin(&c);
-        c.live.retention_ms = INT64_MAX / 4;
-        c.live.interval_ms = MINUTE_MS;
-        shop_profile(&c.cache, 1, "{\"resources\":{\"memory\":{\"enabled\":true}}}");
-        shop_deployment(&c.cache, "{}");
+        kills_begin(&c);
         take(&c.cache, pod);
         sample(&c.cache, "web/web-1", 100);
-        cache_relink(&c.cache, loop_now(c.loop));
-        oom_count(c.learner);
+        kills_count(&c);
         assert_int_equal(c.learner->count.kills, kills);
         rig_end(&c);
 }
@@ -284,8 +271,8 @@ static void count_one(const char *pod, uint64_t kills)
 static void one_before_the_last(void **state)
 {
         (void)state;
-        count_one(POD("web-1", OWNED DELETION, "1Gi", KILLED("137")), 1);
-        count_one(POD("web-1", OWNED DELETION, "1Gi",
+        count_one(POD("web-1", SHOP_OWNED DELETION, "1Gi", KILLED("137")), 1);
+        count_one(POD("web-1", SHOP_OWNED DELETION, "1Gi",
                       STATE("Running", "\"terminated\":{\"reason\":\"OOMKilled\",\"exitCode\":137,\"finishedAt\":"
                                        "\"2026-07-01T10:00:00Z\"}")),
                   0);
@@ -305,20 +292,15 @@ static void after_a_count_that_fell(void **state)
         };
         for (size_t i = 0; i < sizeof was / sizeof *was; i++) {
                 struct rig c;
-                rig_begin(&c);
-                c.live.retention_ms = INT64_MAX / 4;
-                c.live.interval_ms = MINUTE_MS;
-                shop_profile(&c.cache, 1, "{\"resources\":{\"memory\":{\"enabled\":true}}}");
-                shop_deployment(&c.cache, "{}");
-                take(&c.cache, POD("web-1", OWNED, "1Gi", KILLED("137")));
+                kills_begin(&c);
+                take(&c.cache, POD("web-1", SHOP_OWNED, "1Gi", KILLED("137")));
                 struct pod_container *pc = &((struct pod *)map_get(&c.cache.pods, TEXT("web/web-1")))->container[0];
                 pod_kill_counted(pc, was[i].number, pc->kills->kill[0].at_ms + was[i].counted_ms);
-                cache_relink(&c.cache, loop_now(c.loop));
-                oom_count(c.learner);
+                kills_count(&c);
                 if (c.learner->count.kills != was[i].kills)
                         fail_msg("row %zu: %llu kills", i, (unsigned long long)c.learner->count.kills);
                 assert_int_equal(pod_ended(pc).kills_counted, was[i].number + (int64_t)was[i].kills);
-                take(&c.cache, POD("web-1", OWNED, "1Gi", KILLED("137"))); /* told again */
+                take(&c.cache, POD("web-1", SHOP_OWNED, "1Gi", KILLED("137"))); /* told again */
                 oom_count(c.learner);
                 assert_int_equal(c.learner->count.kills, was[i].kills);
                 rig_end(&c);
@@ -333,7 +315,7 @@ static void facts_are_of_the_first_look(void **state)
         rig_begin(&c);
         c.live.retention_ms = INT64_MAX / 4;
         c.live.interval_ms = MINUTE_MS;
-        static const char killed[] = POD("web-1", OWNED, "1Gi", KILLED("137"));
+        static const char killed[] = POD("web-1", SHOP_OWNED, "1Gi", KILLED("137"));
         shop_profile(&c.cache, 1, "{\"resources\":{\"memory\":{\"enabled\":true}}}");
         shop_deployment(&c.cache, "{}");
         assert_int_equal(node_upsert(&c.cache, TEXT(NODE), 1, &(struct err){0}), 0);
@@ -344,8 +326,7 @@ static void facts_are_of_the_first_look(void **state)
         p->probes_asked = true; /* by the first look */
         p->container[0].kills->kill[0].asked = true;
         p->container[0].kills->kill[0].known = (struct kill_known){.looked = true, .used = 1000 * MIB, .others = -1};
-        cache_relink(&c.cache, loop_now(c.loop));
-        oom_count(c.learner);
+        kills_count(&c);
         assert_int_equal(c.learner->count.kills, 0); /* it waits */
         take(&c.cache, killed);                      /* told again */
         p->container[0].last_memory = 100 * MIB;
@@ -363,13 +344,13 @@ static void facts_go_with_the_process(void **state)
         (void)state;
         struct cache w;
         cache_init(&w, "halflife", "halflife");
-        take(&w, POD("web-1", OWNED, "1Gi",
+        take(&w, POD("web-1", SHOP_OWNED, "1Gi",
                      STATE("Running", "\"terminated\":{\"reason\":\"OOMKilled\",\"exitCode\":137,\"finishedAt\":"
                                       "\"2026-07-01T10:00:00Z\"}")));
         struct pod *p = map_get(&w.pods, TEXT("web/web-1"));
         p->container[0].kills->kill[0].known = (struct kill_known){.looked = true, .used = 7};
         take(&w,
-             POD("web-1", OWNED, "1Gi",
+             POD("web-1", SHOP_OWNED, "1Gi",
                  "\"phase\":\"Running\",\"containerStatuses\":[{\"name\":\"app\",\"restartCount\":10,\"lastState\":{"
                  "\"terminated\":{\"reason\":\"OOMKilled\",\"exitCode\":137,\"finishedAt\":\"2026-07-01T10:00:00Z\"}}}"
                  "]"));
@@ -397,14 +378,14 @@ static void deleted_while_an_answer_is_awaited(void **state)
 {
         (void)state;
         struct rig c;
-        one_pod(&c, POD("web-1", OWNED, "1Gi", DEAD_AT("\"2026-07-01T10:00:00Z\"")));
+        one_pod(&c, POD("web-1", SHOP_OWNED, "1Gi", DEAD_AT("\"2026-07-01T10:00:00Z\"")));
         struct pod *p = map_get(&c.cache.pods, TEXT("web/web-1"));
         c.live.retention_ms = INT64_MAX / 4;
         p->container[0].probed = true;
         p->probes_asked = true;
         oom_count(c.learner);
         assert_int_equal(c.learner->count.kills, 0);
-        take(&c.cache, POD("web-1", OWNED DELETION, "1Gi", DEAD_AT("\"2026-07-01T10:00:00Z\"")));
+        take(&c.cache, POD("web-1", SHOP_OWNED DELETION, "1Gi", DEAD_AT("\"2026-07-01T10:00:00Z\"")));
         p->container[0].kills->kill[0].answered = true;
         oom_probe_told(c.learner, p);
         assert_int_equal(c.learner->count.kills, 1);
@@ -416,7 +397,7 @@ static void without_a_time(void **state)
 {
         (void)state;
         struct rig c;
-        one_pod(&c, POD("web-1", OWNED, "1Gi", DEAD_AT("null")));
+        one_pod(&c, POD("web-1", SHOP_OWNED, "1Gi", DEAD_AT("null")));
         struct pod *p = map_get(&c.cache.pods, TEXT("web/web-1"));
         p->container[0].watermark.last_ms = loop_now(c.loop).wall.ms;
         oom_count(c.learner);
@@ -435,10 +416,10 @@ static void evicted_and_lost(void **state)
                 "\"ContainerStatusUnknown\",\"exitCode\":137}},\"lastState\":{\"terminated\":{\"reason\":"
                 "\"ContainerStatusUnknown\",\"exitCode\":137}}}]"};
         struct rig c;
-        one_pod(&c, POD("web-1", OWNED, "1Gi", RUNNING));
+        one_pod(&c, POD("web-1", SHOP_OWNED, "1Gi", RUNNING));
         const struct pod_container *pc = ((struct pod *)map_get(&c.cache.pods, TEXT("web/web-1")))->container;
         for (size_t i = 0; i < sizeof status / sizeof *status; i++) {
-                AUTO(mem_free) char *json = mem_printf(POD("web-1", OWNED, "1Gi", "%s"), status[i]);
+                AUTO(mem_free) char *json = mem_printf(POD("web-1", SHOP_OWNED, "1Gi", "%s"), status[i]);
                 take(&c.cache, json);
                 assert_int_equal(pc->kills->count, 1);
                 assert_true(pc->evicted && pc->kills->kill[0].latest);
@@ -451,10 +432,10 @@ static void more_than_are_kept(void **state)
 {
         (void)state;
         struct rig c;
-        one_pod(&c, POD("web-1", OWNED, "1Gi", RUNNING));
+        one_pod(&c, POD("web-1", SHOP_OWNED, "1Gi", RUNNING));
         for (int i = 1; i <= POD_KILLS_MAX + 4; i++) {
                 AUTO(mem_free)
-                char *json = mem_printf(POD("web-1", OWNED, "1Gi", "%s%d%s"),
+                char *json = mem_printf(POD("web-1", SHOP_OWNED, "1Gi", "%s%d%s"),
                                         "\"phase\":\"Running\",\"containerStatuses\":[{\"name\":"
                                         "\"app\",\"restartCount\":",
                                         i,
@@ -475,8 +456,8 @@ static void a_node_that_is_gone(void **state)
         (void)state;
         struct cache w;
         cache_init(&w, "halflife", "halflife");
-        take(&w, POD("a", OWNED, "1Gi", RUNNING));
-        take(&w, POD("b", OWNED, "1Gi", RUNNING));
+        take(&w, POD("a", SHOP_OWNED, "1Gi", RUNNING));
+        take(&w, POD("b", SHOP_OWNED, "1Gi", RUNNING));
         const struct pod *a = map_get(&w.pods, TEXT("web/a")), *b = map_get(&w.pods, TEXT("web/b"));
         assert_ptr_equal(a->node, b->node);
         node_remove(&w, TEXT(NODE)); /* of which nobody knew, as without the rule to watch nodes */
@@ -490,17 +471,17 @@ static void a_node_that_is_gone(void **state)
                         node_remove(&w, TEXT(NODE));
                 assert_true(pod_is_unheard(a) && pod_is_unheard(b));
         }
-        take(&w, POD("c", OWNED, "1Gi", RUNNING));
-        pod_remove(&w, TEXT(POD("b", OWNED, "1Gi", RUNNING))); /* from the middle of its node's list */
+        take(&w, POD("c", SHOP_OWNED, "1Gi", RUNNING));
+        pod_remove(&w, TEXT(POD("b", SHOP_OWNED, "1Gi", RUNNING))); /* from the middle of its node's list */
         pods_settle(&w);
         pods_free_dropped(&w);
         assert_int_equal(w.nodes.count, 1);
         assert_ptr_equal(LIST_NEXT(LIST_FIRST(&a->node->pods), on_node), a);
-        pod_remove(&w, TEXT(POD("c", OWNED, "1Gi", RUNNING)));
+        pod_remove(&w, TEXT(POD("c", SHOP_OWNED, "1Gi", RUNNING)));
         pods_settle(&w);
         pods_free_dropped(&w);
         assert_ptr_equal(LIST_FIRST(&a->node->pods), a);
-        pod_remove(&w, TEXT(POD("a", OWNED, "1Gi", RUNNING)));
+        pod_remove(&w, TEXT(POD("a", SHOP_OWNED, "1Gi", RUNNING)));
         pods_settle(&w);
         pods_free_dropped(&w);
         assert_int_equal(w.nodes.count, 0);
@@ -545,16 +526,11 @@ static void stopped_by_the_kubelet(void **state)
         (void)state;
         for (size_t i = 0; i < sizeof stopped / sizeof *stopped; i++) {
                 struct rig c;
-                rig_begin(&c);
-                c.live.retention_ms = INT64_MAX / 4;
-                c.live.interval_ms = MINUTE_MS;
-                shop_profile(&c.cache, 1, "{\"resources\":{\"memory\":{\"enabled\":true}}}");
-                shop_deployment(&c.cache, "{}");
-                AUTO(mem_free) char *pod = mem_printf(POD("web-1", OWNED, "1Gi", "%s"), stopped[i].status);
+                kills_begin(&c);
+                AUTO(mem_free) char *pod = mem_printf(POD("web-1", SHOP_OWNED, "1Gi", "%s"), stopped[i].status);
                 take(&c.cache, pod);
                 sample(&c.cache, "web/web-1", 100);
-                cache_relink(&c.cache, loop_now(c.loop));
-                oom_count(c.learner);
+                kills_count(&c);
                 if (c.learner->count.kills != stopped[i].kills ||
                     c.learner->count.kills_not_believed != 1 - stopped[i].kills)
                         fail_msg("%s: %llu kills, %llu not believed", stopped[i].what,

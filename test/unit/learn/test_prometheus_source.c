@@ -72,14 +72,16 @@ static int64_t poll_at(struct rig *c, struct usage_source *source, int64_t at_s,
         return poll.refused;
 }
 
-static const char *ready_message(struct rig *c)
+/* "" where there is no such condition */
+static const char *message_of(struct rig *c, const char *condition)
 {
         const struct plan_facts facts = {.now = loop_now(c->loop), .interval_ms = MINUTE_MS};
         static struct plan plan;
         arena_reset(&c->plans);
         plan_judge(&c->cache, shop_target(&c->cache), &facts, &c->plans, &plan);
         plan_finish(&c->cache, &facts, &c->plans, &plan);
-        return plan_condition(&plan, "Ready")->message;
+        const struct plan_condition *said = plan_condition(&plan, condition);
+        return said ? said->message : "";
 }
 
 static void test_doubt(void **state)
@@ -105,16 +107,18 @@ static void test_doubt(void **state)
                 assert_int_equal(poll_at(&c, source, begin + i * MINUTE_S, true), 0);
         const struct usage *u = &shop_target(&c.cache)->histories->usage;
         assert_int_equal(u->samples, 10);
-        assert_null(strstr(ready_message(&c), "several pods"));
-        /* no more does, and it is told */
+        assert_string_equal(message_of(&c, "SamplesRefused"), "");
+        /* no more does, and it is told, as all that is refused */
         for (int i = 10; i < 15; i++)
                 assert_int_equal(poll_at(&c, source, begin + i * MINUTE_S, true), 1);
         assert_int_equal(u->samples, 10);
-        assert_non_null(strstr(ready_message(&c), "usage of several pods as that of container 'app'"));
+        assert_non_null(
+                strstr(message_of(&c, "SamplesRefused"), "4 or more samples refused lately, first of pod 'web-1'"));
+        assert_non_null(strstr(message_of(&c, "SamplesRefused"), ": Prometheus tells usage of several pods"));
+        assert_null(strstr(message_of(&c, "Ready"), "several pods"));
         /* it ends; and a new one is a new one */
         assert_int_equal(poll_at(&c, source, begin + 15 * MINUTE_S, false), 0);
         assert_int_equal(u->samples, 11);
-        assert_null(strstr(ready_message(&c), "several pods"));
         assert_int_equal(poll_at(&c, source, begin + 30 * MINUTE_S, true), 0);
         assert_int_equal(u->samples, 12);
         source->free(source);

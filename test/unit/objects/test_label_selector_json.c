@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include "base/buf.h"
 #include "base/yaml.h"
 #include "objects/label_selector.h"
 
@@ -73,7 +74,7 @@ static void test_match(void **state)
                 AUTO(selector_free) struct selector *s = NULL;
                 struct label_pair label[8];
                 struct err err;
-                if (selector_read(json, &s, &err) < 0)
+                if (selector_read(json, &selector_of_profile, &s, &err) < 0)
                         fail_msg("%s: %s", row[i].selector, err.text);
                 if (selector_match(s, label, labels_of(row[i].labels, label)) != row[i].want)
                         fail_msg("%s on '%s'", row[i].selector, row[i].labels);
@@ -85,9 +86,9 @@ static void test_empty_is_null(void **state)
         (void)state;
         struct selector *s = NULL;
         AUTO(json_decref) json_t *null = json_null(), *empty = json_object();
-        assert_int_equal(selector_read(NULL, &s, NULL), 0);
-        assert_int_equal(selector_read(null, &s, NULL), 0);
-        assert_int_equal(selector_read(empty, &s, NULL), 0);
+        assert_int_equal(selector_read(NULL, &selector_of_profile, &s, NULL), 0);
+        assert_int_equal(selector_read(null, &selector_of_profile, &s, NULL), 0);
+        assert_int_equal(selector_read(empty, &selector_of_profile, &s, NULL), 0);
         assert_null(s);
         assert_true(selector_match(NULL, NULL, 0));
         assert_false(selector_names(NULL, TEXT("a"), TEXT("b")));
@@ -132,35 +133,71 @@ static void test_refused(void **state)
                 AUTO(json_decref) json_t *json = yaml(row[i].selector);
                 struct selector *s = NULL;
                 struct err err = {0};
-                if (selector_read(json, &s, &err) != ERR_INVALID || !strstr(err.text, row[i].why) || s)
+                if (selector_read(json, &selector_of_profile, &s, &err) != ERR_INVALID ||
+                    !strstr(err.text, row[i].why) || s)
                         fail_msg("%s: '%s'", row[i].selector, err.text);
-                assert_int_equal(selector_read(json, &s, NULL), ERR_INVALID);
+                assert_int_equal(selector_read(json, &selector_of_profile, &s, NULL), ERR_INVALID);
         }
 }
 
+static json_t *long_selector(const struct selector_bounds *of, int more)
+{
+        json_t *labels = json_object(), *list = json_array(), *many = json_array();
+        for (size_t i = 0; i < of->labels + (more == 1); i++) {
+                char key[24];
+                snprintf(key, sizeof key, "k%zu", i);
+                json_object_set_new(labels, key, json_string("v"));
+        }
+        for (size_t i = 0; i < of->values + (more == 3); i++)
+                json_array_append_new(many, json_string("v"));
+        json_array_append_new(list, json_pack("{s:s, s:s, s:o}", "key", "a", "operator", "In", "values", many));
+        for (size_t i = 1; i < of->expressions + (more == 2); i++)
+                json_array_append_new(list, json_pack("{s:s, s:s}", "key", "x", "operator", "Exists"));
+        return json_pack("{s:o, s:o}", "matchLabels", labels, "matchExpressions", list);
+}
+
+/* A profile's selector is bounded as in the CRD. Others' is read however long it is. */
 static void test_bounds(void **state)
 {
         (void)state;
-        AUTO(json_decref) json_t *labels = json_object(), *expressions = json_object(), *values = json_object();
-        json_t *of = json_object(), *list = json_array(), *many = json_array(), *one = json_array();
-        for (int i = 0; i < 17; i++) {
-                char key[16];
-                snprintf(key, sizeof key, "k%d", i);
-                json_object_set_new(of, key, json_string("v"));
-                json_array_append_new(list, json_pack("{s:s, s:s}", "key", key, "operator", "Exists"));
+        static const struct selector_bounds *const of[] = {&selector_of_profile, &selector_of_others};
+        assert_int_equal(selector_of_profile.labels, 16);
+        for (int i = 0; i < 2; i++)
+                for (int more = 0; more <= 3; more++) {
+                        AUTO(json_decref) json_t *json = long_selector(of[i], more);
+                        AUTO(selector_free) struct selector *s = NULL;
+                        struct err err = {0};
+                        if (selector_read(json, of[i], &s, &err) != (more ? ERR_INVALID : 0))
+                                fail_msg("bounds %d, more %d: %s", i, more, err.text);
+                        assert_int_equal(s ? s->count : 0, more ? 0 : of[i]->labels + of[i]->expressions);
+                }
+}
+
+/* The text of a scale subresource, as autoscalers hand it on. */
+static void test_long_texts(void **state)
+{
+        (void)state;
+        for (int more = 0; more <= 1; more++) {
+                struct arena a = {0};
+                struct selector *s = NULL;
+                struct buf in;
+                size_t values = selector_of_others.values + (size_t)more;
+                buf_init(&in, 1 << 17);
+                buf_add_text(&in, "app=web,k in (v");
+                for (size_t i = 1; i < values; i++)
+                        buf_printf(&in, ",v%zu", i);
+                buf_add_text(&in, ")");
+                for (int i = 0; i < 40; i++)
+                        buf_printf(&in, ",k%d=v", i);
+                assert_int_equal(selector_parse(buf_text(&in), &a, &s, NULL), more ? ERR_INVALID : 0);
+                if (!more) {
+                        assert_int_equal(s->count, 42);
+                        assert_int_equal(s->of[1].values, values);
+                        assert_string_equal(s->of[41].value[0], "v");
+                }
+                buf_release(&in);
+                arena_release(&a);
         }
-        for (int i = 0; i < 65; i++)
-                json_array_append_new(many, json_string("v"));
-        json_array_append_new(one, json_pack("{s:s, s:s, s:o}", "key", "a", "operator", "In", "values", many));
-        json_object_set_new(labels, "matchLabels", of);
-        json_object_set_new(expressions, "matchExpressions", list);
-        json_object_set_new(values, "matchExpressions", one);
-        struct selector *s = NULL;
-        struct err err;
-        assert_int_equal(selector_read(labels, &s, &err), ERR_INVALID);
-        assert_int_equal(selector_read(expressions, &s, &err), ERR_INVALID);
-        assert_int_equal(selector_read(values, &s, &err), ERR_INVALID);
-        assert_null(s);
 }
 
 static void test_names(void **state)
@@ -172,7 +209,7 @@ static void test_names(void **state)
                             " {key: env, operator: NotIn, values: [prod]}]}");
         AUTO(selector_free) struct selector *s = NULL;
         struct err err;
-        assert_int_equal(selector_read(json, &s, &err), 0);
+        assert_int_equal(selector_read(json, &selector_of_profile, &s, &err), 0);
         assert_true(selector_names(s, TEXT("kubernetes.io/metadata.name"), TEXT("kube-system")));
         assert_false(selector_names(s, TEXT("kubernetes.io/metadata.name"), TEXT("kube-public")));
         assert_true(selector_names(s, TEXT("team"), TEXT("b")));
@@ -184,7 +221,7 @@ int main(void)
 {
         static const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_match),  cmocka_unit_test(test_empty_is_null), cmocka_unit_test(test_refused),
-                cmocka_unit_test(test_bounds), cmocka_unit_test(test_names),
+                cmocka_unit_test(test_bounds), cmocka_unit_test(test_long_texts),    cmocka_unit_test(test_names),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

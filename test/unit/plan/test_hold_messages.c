@@ -157,12 +157,44 @@ static void test_what_is_left_to_a_vpa_is_named(void **state)
         }
 }
 
+/* Condition Applied says what opts a workload out, and of a cut list which one was too long. */
+static void test_what_opts_out_is_named(void **state)
+{
+        (void)state;
+        static const struct {
+                enum never workload;
+                bool exempt, never, ns_cut, setting;
+                const char *says; /* NULL: nothing opts it out */
+        } row[] = {
+                {NEVER_UNSET, false, false, false, false, NULL},
+                {NEVER_BY_ANNOTATION, false, false, false, false, "the workload's annotation halflife.dev/apply"},
+                {NEVER_BY_LABELS, false, false, false, false, "it has more than 256 labels, all that halflife reads"},
+                {NEVER_BY_CONTAINERS, false, false, false, false,
+                 "it has more than 64 containers, all that halflife reads"},
+                {NEVER_BY_OWNERS, false, false, false, false,
+                 "its managedFields name more than 256 owners of requests, all that halflife reads"},
+                {NEVER_UNSET, false, true, true, false, "its namespace has more than 256 labels"},
+                {NEVER_UNSET, false, true, false, false, "its namespace's annotation halflife.dev/apply"},
+                {NEVER_BY_LABELS, false, true, true, true, "the controller's own setting apply: never"},
+                {NEVER_BY_LABELS, true, true, true, true, "the controller's own setting exempt-namespaces"},
+        };
+        for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+                const struct workload wl = {.apply_never = row[i].workload};
+                const struct ns ns = {
+                        .exempt = row[i].exempt, .apply_never = row[i].never, .labels_cut = row[i].ns_cut};
+                const char *word = opted_out_word(&wl, &ns, row[i].setting);
+                if (!word != !row[i].says || (word && strncmp(word, row[i].says, strlen(row[i].says)) != 0))
+                        fail_msg("row %zu: %s", i, word ? word : "nothing");
+        }
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_a_limit_is_too_low_until_it_is_raised),
                 cmocka_unit_test(test_an_ignored_container_has_none),
                 cmocka_unit_test(test_what_is_left_to_a_vpa_is_named),
+                cmocka_unit_test(test_what_opts_out_is_named),
         };
         return cmocka_run_group_tests_name("hold_messages", tests, NULL, NULL);
 }

@@ -9,6 +9,7 @@
 /* after its needs */
 #include <cmocka.h>
 
+#include "../../support/shop.h"
 #include "base/yaml.h"
 #include "plan/plan.h"
 
@@ -40,7 +41,12 @@
 #define PODS_METRIC                                                                                                    \
         "{\"type\":\"Pods\",\"pods\":{\"metric\":{\"name\":\"halflife_pod_cpu_utilization\"},\"target\":{"             \
         "\"type\":\"AverageValue\",\"averageValue\":\"600m\"}}}"
-#define LOOK "{\"apply\":{\"minHistory\":\"1m\"}}"
+/* One more than halflife reads */
+#define EXTERNAL "{\"type\":\"External\"}"
+#define FOUR     EXTERNAL "," EXTERNAL "," EXTERNAL "," EXTERNAL
+#define SIXTEEN  FOUR "," FOUR "," FOUR "," FOUR
+#define TOO_MANY SIXTEEN "," SIXTEEN "," EXTERNAL
+#define LOOK     "{\"apply\":{\"minHistory\":\"1m\"}}"
 
 #define QUOTA(scope, hard, used)                                                                                       \
         "\"spec\":{" scope "\"hard\":{" hard "}},\"status\":{\"hard\":{" hard "},\"used\":{" used "}}"
@@ -63,6 +69,7 @@ struct row {
         const char *quota;       /* its spec and status; NULL: there is none */
         const char *admitted;    /* what admission made of ours; NULL */
         const char *hpa;         /* metrics of an HPA; NULL: there is none */
+        const char *hpa_notes;   /* its annotations; NULL: none */
         const char *scales;      /* the workload that the HPA scales; NULL: ours */
         int others;              /* so many other workloads have pods with the same label */
         int samples;
@@ -590,6 +597,57 @@ static const struct row rows[] = {
          .value = 1000,
          .reason = "HPAHold",
          .carries = true},
+        {.what = "LimitBasis, lowered, and utilization comes back: the condition says so",
+         .spec = LIMIT_BASIS,
+         .request = "285m",
+         .annotations = CARRIES("1", "285m"),
+         .hpa = UTILIZATION("cpu"),
+         .samples = SAMPLES,
+         .original = 1000,
+         .target = 285,
+         .value = 1000,
+         .reason = "HPAHold",
+         .condition = "Applied=Pending",
+         .says = "the owner's requests come back",
+         .carries = true},
+        {.what = "LimitBasis, lowered, and utilization comes back, but a rollout is blocked",
+         .spec = LIMIT_BASIS,
+         .request = "285m",
+         .annotations = CARRIES("1", "285m"),
+         .more = "\"paused\":true,",
+         .hpa = UTILIZATION("cpu"),
+         .samples = SAMPLES,
+         .original = 1000,
+         .target = 285,
+         .reason = "RolloutBlocked",
+         .condition = "Applied=RolloutBlocked",
+         .says = "the owner's requests come back, but not yet: the rollout is paused",
+         .carries = true},
+        {.what = "Retune, lowered, and the HPA's record is broken: what is in force stays",
+         .spec = OF_HPA("Retune"),
+         .request = "285m",
+         .annotations = CARRIES("1", "285m"),
+         .hpa = UTILIZATION("cpu"),
+         .hpa_notes = "\"halflife.dev/original-targets\":\"nonsense\"",
+         .samples = SAMPLES,
+         .original = 1000,
+         .target = 285,
+         .reason = "HPAHold",
+         .condition = "Applied=HPAHold",
+         .says = "the owner's requests come back, but not yet: HPA 'web': halflife cannot read its annotation "
+                 "halflife.dev/original-targets",
+         .carries = true},
+        {.what = "an HPA with more metrics than are read: one of those may go by CPU",
+         .spec = ROLLOUT,
+         .request = "1",
+         .annotations = "",
+         .hpa = TOO_MANY,
+         .samples = SAMPLES,
+         .original = 1000,
+         .target = 285,
+         .reason = "HPAHold",
+         .condition = "Applied=HPAHold",
+         .says = "HPA 'web' has more than the 32 metrics that halflife reads"},
         {.what = "Hold, and the HPA counts another workload's pods too",
          .spec = ROLLOUT,
          .request = "1",
@@ -687,18 +745,9 @@ static const struct row rows[] = {
          .reason = "Lowered"},
 };
 
-static struct watched_kind *deployments(struct cache *w)
-{
-        for (struct watched_kind *k = w->kinds; k; k = k->next)
-                if (strcmp(k->kind, "Deployment") == 0 && strcmp(k->group, "apps") == 0)
-                        return k;
-        return NULL;
-}
-
 static void make_world(struct cache *w, const struct row *r)
 {
         char json[4000], requests[100] = "{}";
-        struct err err = {0};
         cache_init(w, "halflife", "halflife-system");
         if (*r->request)
                 snprintf(requests, sizeof requests, "{\"requests\":{\"cpu\":\"%s\"}}", r->request);
@@ -715,12 +764,8 @@ static void make_world(struct cache *w, const struct row *r)
                 "\"%s\",\"message\":\"%s\"}]}}",
                 r->more ? r->more : "", r->annotations, requests, r->pod ? r->pod : "", r->refused ? "True" : "False",
                 r->refused ? r->refused : "");
-        if (workload_upsert(w, deployments(w), text_of(json), 1, &err) < 0)
-                fail_msg("%s: %s", r->what, err.text);
-        snprintf(json, sizeof json,
-                 "{\"metadata\":{\"namespace\":\"web\",\"name\":\"team\",\"generation\":1},\"spec\":%s}", r->spec);
-        if (profile_upsert(w, false, text_of(json), 1, &err) < 0)
-                fail_msg("%s: %s", r->what, err.text);
+        shop_workload(w, "apps", "Deployment", json);
+        shop_profile(w, 1, r->spec);
 }
 
 static void make_quota(struct cache *w, const struct row *r)
@@ -736,49 +781,21 @@ static void make_quota(struct cache *w, const struct row *r)
 
 static void make_others(struct cache *w, const struct row *r)
 {
-        struct err err = {0};
         for (int i = 0; i < r->others; i++) {
                 AUTO(mem_free)
                 char *json = mem_printf("{\"metadata\":{\"namespace\":\"web\",\"name\":\"other-%d\",\"uid\":\"00000000-"
                                         "0000-4000-8000-00000000001%d\",\"generation\":1},\"spec\":{\"replicas\":1,%s"
                                         "\"template\":{\"metadata\":{\"labels\":{\"app\":\"web\"}}}}}",
                                         i, i, SELECTS);
-                assert_int_equal(workload_upsert(w, deployments(w), text_of(json), 1, &err), 0);
+                shop_workload(w, "apps", "Deployment", json);
         }
 }
 
 static void make_hpa(struct cache *w, const struct row *r)
 {
-        char json[1500];
-        struct err err = {0};
-        if (!r->hpa)
-                return;
-        snprintf(json, sizeof json,
-                 "{\"metadata\":{\"namespace\":\"web\",\"name\":\"web\"},\"spec\":{\"scaleTargetRef\":{\"apiVersion\":"
-                 "\"apps/v1\",\"kind\":\"Deployment\",\"name\":\"%s\"},\"metrics\":[%s]}}",
-                 r->scales ? r->scales : "web", r->hpa);
-        if (hpa_upsert(w, text_of(json), 1, &err) < 0)
-                fail_msg("%s: %s", r->what, err.text);
-}
-
-static void lend(struct usage *u, const struct usage_room *room)
-{
-        mem_free(histogram_lend(&u->of[room->resource], mem_new_array((size_t)room->cap, sizeof(double)), room->cap));
-}
-
-static void learn(struct target *t, int samples)
-{
-        struct sample_watermark watermark = {0};
-        enum sample_verdict verdict;
-        struct usage_room room;
-        struct history *h = history_get(t, t->workload->container[0].name, t->profile->spec->of);
-        for (int i = 0; i < samples; i++) {
-                struct sample s = {
-                        .at = {base_ms + i * 1000}, .has = {true, true}, .value = {0.25, 300 << 20}, .cpu_weight = 1};
-                while (usage_add(&h->usage, &watermark, &s, s.at, &verdict, &room) == ERR_NOSPACE)
-                        lend(&h->usage, &room);
-                assert_int_equal(verdict, SAMPLE_ACCEPTED);
-        }
+        if (r->hpa)
+                shop_hpa(w, &(struct shop_hpa){"web", r->hpa_notes, "apps", "Deployment", r->scales ? r->scales : "web",
+                                               r->hpa});
 }
 
 static bool has_condition(const struct plan *p, const char *want)
@@ -831,7 +848,7 @@ static void test_rows(void **state)
                 struct target *t = target_get(&w, TEXT("web"), TEXT("apps"), TEXT("Deployment"), TEXT("web"));
                 assert_non_null(t->workload);
                 t->profile->window_open = true; /* the clock's part */
-                learn(t, r->samples);
+                shop_learn(t, t->workload->container[0].name, base_ms, r->samples);
                 target_set_admitted(&w, t, r->admitted);
                 if (r->contest) {
                         t->apply_state.contest = mem_string(r->contest);
@@ -852,7 +869,6 @@ static void test_rows(void **state)
 
 #define FIXED    "{\"requests\":{\"cpu\":\"1\",\"memory\":\"1Gi\"},\"limits\":{\"cpu\":\"1\",\"memory\":\"1Gi\"}}"
 #define NO_LIMIT "{\"requests\":{\"cpu\":\"1\",\"memory\":\"1Gi\"},\"limits\":{\"memory\":\"1Gi\"}}"
-#define UID(n)   "\"uid\":\"00000000-0000-4000-8000-00000000000" n "\""
 
 /* A Guaranteed template whose pod was given one container more. */
 static const struct {
@@ -866,36 +882,18 @@ static const struct {
 
 static void make_guaranteed(struct cache *w, const char *proxy)
 {
-        char json[2000];
         struct err err = {0};
         cache_init(w, "halflife", "halflife-system");
-        assert_int_equal(workload_upsert(w, deployments(w),
-                                         TEXT("{\"metadata\":{\"namespace\":\"web\",\"name\":\"web\"," UID(
-                                                 "1") ",\"generation\":1},"
-                                                      "\"spec\":{\"replicas\":2,\"template\":{\"spec\":{\"containers\":"
-                                                      "[{\"name\":\"app\","
-                                                      "\"resources\":" FIXED
-                                                      "}]}}},\"status\":{\"observedGeneration\":1,\"replicas\":2,"
-                                                      "\"updatedReplicas\":2,\"availableReplicas\":2}}"),
-                                         1, &err),
-                         0);
-        assert_int_equal(
-                profile_upsert(
-                        w, false,
-                        TEXT("{\"metadata\":{\"namespace\":\"web\",\"name\":\"team\",\"generation\":1},\"spec\":{"
-                             "\"apply\":{\"mode\":\"Rollout\",\"minHistory\":\"1m\",\"maxDecreasePercent\":90,"
-                             "\"keepGuaranteed\":true}}}"),
-                        1, &err),
-                0);
-        snprintf(json, sizeof json,
-                 "{\"metadata\":{\"namespace\":\"web\",\"name\":\"web-1\"," UID(
-                         "2") ",\"ownerReferences\":[{"
-                              "\"apiVersion\":\"apps/v1\",\"kind\":\"Deployment\",\"name\":\"web\"," UID(
-                                      "1") ","
-                                           "\"controller\":true}]},\"spec\":{\"containers\":[{\"name\":\"app\","
-                                           "\"resources\":" FIXED "}%s%s%s]},"
-                                           "\"status\":{\"phase\":\"Running\"}}",
-                 proxy ? ",{\"name\":\"proxy\",\"resources\":" : "", proxy ? proxy : "", proxy ? "}" : "");
+        shop_deployment(w, FIXED);
+        shop_profile(w, 1,
+                     "{\"apply\":{\"mode\":\"Rollout\",\"minHistory\":\"1m\",\"maxDecreasePercent\":90,"
+                     "\"keepGuaranteed\":true}}");
+        AUTO(mem_free)
+        char *json =
+                mem_printf("{\"metadata\":{\"namespace\":\"web\",\"name\":\"web-1\",\"uid\":\"00000000-0000-4000-8001-"
+                           "000000000001\"" SHOP_OWNED "},\"spec\":{\"containers\":[{\"name\":\"app\","
+                           "\"resources\":" FIXED "}%s%s%s]},\"status\":{\"phase\":\"Running\"}}",
+                           proxy ? ",{\"name\":\"proxy\",\"resources\":" : "", proxy ? proxy : "", proxy ? "}" : "");
         assert_int_equal(pod_upsert(w, text_of(json), 1, &err), 0);
 }
 
@@ -911,7 +909,7 @@ static void test_injected_and_guaranteed(void **state)
                 cache_relink(&w, now);
                 struct target *t = target_get(&w, TEXT("web"), TEXT("apps"), TEXT("Deployment"), TEXT("web"));
                 t->profile->window_open = true;
-                learn(t, SAMPLES);
+                shop_learn(t, t->workload->container[0].name, base_ms, SAMPLES);
                 struct plan_facts facts = {.now = now, .interval_ms = 1000};
                 plan_judge(&w, t, &facts, &a, &plan);
                 plan_finish(&w, &facts, &a, &plan);

@@ -27,7 +27,7 @@ static struct {
 
 struct reply {
         int calls;
-        bool found;
+        bool found, apply_never;
         char kind[32], name[64];
 };
 
@@ -39,6 +39,7 @@ static void on_found(void *arg, struct admission_owner *owner)
         if (owner) {
                 snprintf(r->kind, sizeof r->kind, "%.*s", TEXT_ARG(owner->kind));
                 snprintf(r->name, sizeof r->name, "%.*s", TEXT_ARG(owner->name));
+                r->apply_never = owner->apply_never;
         }
         mem_free(owner);
 }
@@ -146,6 +147,35 @@ static void an_owner_in_the_cache_waits_for_nobody(void **state)
         find("web-5d8f", &r);
         assert_web(&r); /* the loop has not turned */
         assert_int_equal(owner_lookup_count(stage.lookup, OWNER_LOOKUP_KNOWN), 1);
+}
+
+/* An owner that only the API server knows: where not all of its labels are read, nothing is set for its pods. */
+static void an_owner_with_labels_that_are_cut_sets_nothing(void **state)
+{
+        (void)state;
+        for (int more = 0; more <= 1; more++) {
+                struct reply r;
+                struct buf in;
+                AUTO(mem_free) char *name = mem_printf("own-%d", more);
+                buf_init(&in, 1 << 16);
+                buf_printf(&in,
+                           "{\"apiVersion\":\"apps/v1\",\"kind\":\"ReplicaSet\",\"metadata\":{\"namespace\":\"web\","
+                           "\"name\":\"%s\",\"labels\":{\"l\":\"\"",
+                           name);
+                for (int i = 1; i < VIEW_LABELS + more; i++)
+                        buf_printf(&in, ",\"l%d\":\"\"", i);
+                buf_add_text(&in,
+                             "}},\"spec\":{\"selector\":{\"matchLabels\":{\"a\":\"b\"}},\"template\":{\"metadata\":{"
+                             "\"labels\":{\"a\":\"b\"}},\"spec\":{\"containers\":[{\"name\":\"app\",\"image\":"
+                             "\"x\"}]}}}}");
+                fake_put(stage.api.fake, "kubectl", in.data);
+                find(name, &r);
+                assert_true(api_until(&stage.api, is_answered, &r));
+                assert_true(r.found);
+                assert_string_equal(r.kind, "ReplicaSet");
+                assert_int_equal(r.apply_never, more);
+                buf_release(&in);
+        }
 }
 
 /* The ReplicaSet is new, and the cache knows its Deployment. */
@@ -337,6 +367,7 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 TEST(an_owner_in_the_cache_waits_for_nobody),
+                TEST(an_owner_with_labels_that_are_cut_sets_nothing),
                 TEST(an_expected_owner_waits_for_no_stranger),
                 TEST(addresses_share_a_budget),
                 TEST(namespaces_share_an_address),

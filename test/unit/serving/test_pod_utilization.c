@@ -178,6 +178,25 @@ static void test_of_whom(void **state)
         }
 }
 
+/* A selector may err by labels that were cut, and a sum lacks containers that were. */
+static void test_of_no_pod_that_is_cut(void **state)
+{
+        (void)state;
+        for (int cut = 0; cut < 3; cut++) {
+                struct cache w;
+                make_world(&w, "LimitBasis");
+                make_pod(&w, "web-1", "", "{" LIMITS("1", "1Gi") "}", NULL);
+                struct pod *p = map_get(&w.pods, TEXT("web/web-1"));
+                p->labels_cut = cut == 1;
+                p->containers_cut = cut == 2;
+                sample(&w, "web-1", "app", CORE, 1 << 20, now_ms - SEC);
+                struct snapshot *v = show(&w);
+                assert_int_equal(v->pods, cut == 0);
+                snapshot_drop(v);
+                cache_release(&w);
+        }
+}
+
 /* What the store gave back is when a container was sampled last, not what it used. */
 static void test_after_a_restart(void **state)
 {
@@ -337,6 +356,7 @@ int main(void)
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_rows),
                 cmocka_unit_test(test_of_whom),
+                cmocka_unit_test(test_of_no_pod_that_is_cut),
                 cmocka_unit_test(test_after_a_restart),
                 cmocka_unit_test(test_without_labels),
                 cmocka_unit_test(test_series),

@@ -12,6 +12,7 @@
 /* after its needs */
 #include <cmocka.h>
 
+#include "../../support/shop.h"
 #include "base/yaml.h"
 #include "cache/oom_kill.h"
 #include "cache/profile_fuse.h"
@@ -40,15 +41,6 @@ static unsigned draw(unsigned below)
 
 #define SELECTS "\"selector\":{\"matchLabels\":{\"app\":\"web\"}},"
 
-static void put_profile(struct cache *w, const char *spec)
-{
-        struct err err = {0};
-        AUTO(mem_free)
-        char *json = mem_printf("{\"metadata\":{\"namespace\":\"web\",\"name\":\"team\",\"generation\":1},\"spec\":%s}",
-                                spec);
-        assert_int_equal(profile_upsert(w, false, text_of(json), 1, &err), 0);
-}
-
 /* vpa: what follows its target in the spec; NULL: there is none. hpa: the Deployment that it scales; NULL: likewise. */
 static void put_autoscalers(struct cache *w, const char *vpa, const char *hpa, const char *metric)
 {
@@ -74,14 +66,10 @@ static void put_autoscalers(struct cache *w, const char *vpa, const char *hpa, c
 /* A workload whose pods have the label that its own selector and that of the other ask for. */
 static void put_other(struct cache *w)
 {
-        struct err err = {0};
-        assert_int_equal(
-                workload_upsert(w, kind_watched(w, TEXT("apps"), TEXT("Deployment")),
-                                TEXT("{\"metadata\":{\"namespace\":\"web\",\"name\":\"other\",\"uid\":\"00000000-"
-                                     "0000-4000-8000-000000000002\",\"generation\":1},\"spec\":{\"replicas\":1," SELECTS
-                                     "\"template\":{\"metadata\":{\"labels\":{\"app\":\"web\"}}}}}"),
-                                1, &err),
-                0);
+        shop_workload(w, "apps", "Deployment",
+                      "{\"metadata\":{\"namespace\":\"web\",\"name\":\"other\",\"uid\":\"00000000-0000-4000-8000-"
+                      "000000000002\",\"generation\":1},\"spec\":{\"replicas\":1," SELECTS
+                      "\"template\":{\"metadata\":{\"labels\":{\"app\":\"web\"}}}}}");
 }
 
 static void put_recommendation(struct cache *w, const char *hold, const char *status)
@@ -103,7 +91,6 @@ static void put_deployment(struct cache *w)
         static const char *const pod[] = {"", "", ",\"resources\":{\"requests\":{\"cpu\":\"2\"}}",
                                           ",\"resources\":{\"requests\":{\"memory\":\"2Gi\"}}",
                                           ",\"resources\":{\"requests\":{\"cpu\":\"2\",\"memory\":\"2Gi\"}}"};
-        struct err err = {0};
         const char *by = PICK(applied);
         AUTO(mem_free)
         char *ours = mem_printf("\"halflife.dev/original-resources\":\"" RECORDED
@@ -122,27 +109,7 @@ static void put_deployment(struct cache *w)
                 draw(6) ? "nothing" : "apply", draw(4), draw(6) ? "" : "\"paused\":true,", draw(2) ? ours : "",
                 PICK(requests), draw(3) ? "" : ",\"limits\":{\"memory\":\"4Gi\"}", PICK(requests), PICK(requests),
                 PICK(pod));
-        assert_int_equal(workload_upsert(w, kind_watched(w, TEXT("apps"), TEXT("Deployment")), text_of(json), 1, &err),
-                         0);
-}
-
-static void lend(struct usage *u, const struct usage_room *room)
-{
-        mem_free(histogram_lend(&u->of[room->resource], mem_new_array((size_t)room->cap, sizeof(double)), room->cap));
-}
-
-static void learn(struct target *t, const char *container, int samples)
-{
-        struct sample_watermark watermark = {0};
-        enum sample_verdict verdict;
-        struct usage_room room;
-        struct history *h = history_get(t, container, t->profile->spec->of);
-        for (int i = 0; i < samples; i++) {
-                struct sample s = {
-                        .at = {base_ms + i * 1000}, .has = {true, true}, .value = {0.25, 300 << 20}, .cpu_weight = 1};
-                while (usage_add(&h->usage, &watermark, &s, s.at, &verdict, &room) == ERR_NOSPACE)
-                        lend(&h->usage, &room);
-        }
+        shop_workload(w, "apps", "Deployment", json);
 }
 
 /* What nobody puts into a cache as an object, but a cycle finds out. */
@@ -153,7 +120,7 @@ static void happen(struct cache *w, struct target *t, struct now now)
         t->profile->window_open = draw(3);
         for (int i = 0; i < t->workload->containers; i++)
                 if (t->workload->container[i].role != ROLE_INIT)
-                        learn(t, t->workload->container[i].name, PICK(samples));
+                        shop_learn(t, t->workload->container[i].name, base_ms, PICK(samples));
         if (!draw(4)) {
                 t->apply_state.contest = mem_string("'helm' put it back");
                 t->apply_state.contested_ms = now.wall.ms + HOUR_MS;
@@ -297,7 +264,7 @@ static void compare_world(struct seen *seen)
         const char *metric = PICK(metrics), *hpa = shared ? PICK(scaled) : retunes || draw(5) ? NULL : "web";
         cache_init(&w, "halflife", "halflife-system");
         put_deployment(&w);
-        put_profile(&w, spec);
+        shop_profile(&w, 1, spec);
         put_autoscalers(&w, vpa, hpa, metric);
         if (shared)
                 put_other(&w);
@@ -325,7 +292,7 @@ static void compare_world(struct seen *seen)
                     (vpa && *vpa); /* the version before knew none of these, so its replicas do not */
         for (int i = 0; i < (news ? 1 : 2); i++) {
                 cache_init(&replica, "halflife", "halflife-system");
-                put_profile(&replica, spec);
+                shop_profile(&replica, 1, spec);
                 put_autoscalers(&replica, vpa, hpa, metric);
                 put_recommendation(&replica, hold, written[i]);
                 struct snapshot *v = snapshot_from_status(&replica, now.wall);

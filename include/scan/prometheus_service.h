@@ -1,0 +1,29 @@
+/*
+ * Finds a Prometheus among the cluster's services by its well-known name, and asks it through the API server's service
+ * proxy, with the credentials for the API server.
+ */
+#ifndef HALFLIFE_SCAN_PROMETHEUS_SERVICE_H
+#define HALFLIFE_SCAN_PROMETHEUS_SERVICE_H
+
+#include "kube/client.h"
+#include "prometheus/prometheus.h"
+
+struct prometheus_service {
+        char *ns, *name;
+        char *prefix;        /* of its paths at the API server: "/api/v1/namespaces/…/services/…/proxy" */
+        char *url;           /* the same with the API server's address, for messages */
+        const char *product; /* "Prometheus operator", "Thanos query", … */
+        size_t others;       /* how many more services have a well-known name */
+        struct prometheus_via via;
+};
+
+/*
+ * Look through all services; where those may not be listed, through namespace ns (NULL: none) and the usual namespaces
+ * of monitoring. Of several the first of the table wins, then the first by namespace and name. access stays the
+ * caller's. Returns 0; ERR_NOTFOUND, where none has a well-known name; or the error. The caller releases *ret.
+ */
+int prometheus_service_find(struct client *c, struct access *access, const char *ns, struct prometheus_service *ret,
+                            struct err *err);
+void prometheus_service_release(struct prometheus_service *s);
+
+#endif

@@ -1,0 +1,50 @@
+/*
+ * What halflife scan reports: a row for each container, totals by namespace, and the sum of all.
+ */
+#ifndef HALFLIFE_SRC_CLI_SCAN_REPORT_H
+#define HALFLIFE_SRC_CLI_SCAN_REPORT_H
+
+#include "plan/plan.h"
+
+/* One container of a workload. Amounts are millicores or bytes: of one pod, but the saving, which is of all. */
+struct scan_row {
+        char *ns, *workload, *container, *profile; /* workload: "deployment/web" */
+        const char *state;
+        int64_t replicas, samples;
+        int confidence_percent;
+        struct amount now[RESOURCES], then[RESOURCES], used[RESOURCES];
+        struct amount lower[RESOURCES], upper[RESOURCES];
+        int64_t saving[RESOURCES];
+        bool held[RESOURCES];  /* a gate would hold the change back, so the saving is out of reach */
+        bool lacks[RESOURCES]; /* it uses more than it asks for */
+        enum reason why[RESOURCES];
+        double weight, held_weight; /* its saving, and what is held back of it, as shares of all requests */
+};
+
+/* The sum of a namespace, or of all. */
+struct scan_total {
+        const char *ns; /* NULL: all */
+        int64_t workloads;
+        int64_t now[RESOURCES], saving[RESOURCES], held[RESOURCES]; /* saving: without what is held */
+};
+
+struct scan_report {
+        bool once; /* usage was read once: only CPU is judged */
+        struct scan_row *row;
+        size_t rows, cap;
+        struct scan_total *total; /* by namespace */
+        size_t totals;
+        struct scan_total all;
+};
+
+/* Add the rows of a plan. arg: struct scan_report. For cluster_scan_decide. */
+void scan_report_add(void *arg, const struct plan *p);
+/* Sort the rows by saving, the largest first, then by what is held back; and sum them up. Call once, after the last
+ * plan. */
+void scan_report_finish(struct scan_report *r);
+void scan_report_release(struct scan_report *r);
+
+/* Whether more than `percent` of all requested CPU, or memory, could be saved. */
+bool scan_report_exceeds(const struct scan_report *r, int percent);
+
+#endif
