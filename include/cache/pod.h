@@ -86,7 +86,7 @@ struct resizing {
         char *message;     /* the kubelet's message about the resize; NULL: none */
         int64_t set_ms;    /* the change (its apply_state.changed_ms) that the next four fields are about */
         bool left;         /* halflife leaves the pod as it is */
-        char *refused;     /* why the API server refused the last resize; NULL: it did not */
+        char *refused;     /* why the API server refused the last resize; NULL: it did not. With left: for good */
         int failures;      /* refusals in a row */
         struct mono again; /* no resize before that time */
         int64_t raised_ms; /* when the pod was last raised; 0: never */
@@ -234,8 +234,9 @@ void pod_history(struct pod_container *c, struct history *h);
 void pod_cpu_told(struct pod *p, const struct pod_container *c, int64_t nanocores);
 /* its state of resizes, reset if it is about another change */
 struct resizing *pod_resizing_for(struct pod *p, int64_t set_ms);
-void resizing_done(struct pod *p, bool left); /* left: leave the pod as it is until the next change */
-void resizing_raised(struct pod *p);          /* the raise is done */
+void resizing_done(struct pod *p, bool left);          /* left: leave the pod as it is until the next change */
+void resizing_raised(struct pod *p);                   /* the raise is done */
+void resizing_invalid(struct pod *p, const char *why); /* no try can succeed: leave the pod, and tell why */
 void resizing_failed(struct resizing *kept);
 void resizing_refused(struct resizing *kept, struct mono again, const char *why);
 void pod_resize_after(struct pod *p, struct mono again);

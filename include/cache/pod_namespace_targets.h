@@ -27,6 +27,8 @@ struct pod_more {
         struct record_set original, applied; /* from its annotations */
         struct request_readers readers;      /* of a pod that had no owner when it was first seen */
         struct runtime_heaps heaps;          /* likewise */
+        struct record_set born; /* halflife's requests that its annotations had when it was first seen, where it had
+                                   others: admission changed them. No rows: it had these */
         struct target *single, *whole; /* its target of dimension Pod, Namespace; NULL: none. As of the last settle */
         struct pod_aggregate_sample newest; /* set where whole is */
 };
@@ -36,6 +38,8 @@ struct pod_more {
 void dimension_init(struct cache *w);
 void pod_more_read(struct cache *w, struct pod *p, const struct pod_view *v);
 void pod_more_free(struct cache *w, struct pod *p);
+/* Compare a pod that is seen for the first time with what its annotations say that halflife gave it. */
+void pod_born_read(struct cache *w, struct pod *p, const struct pod_view *v);
 /* Parts of cache_relink: first find the targets and their profiles, then link each pod to its targets. */
 void dimension_settle(struct cache *w);
 void dimension_link(struct pod *p);

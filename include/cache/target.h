@@ -90,23 +90,25 @@ struct target {
         int64_t kill_ms;                  /* the newest kill, or eviction for memory */
         struct limit_harms *limit_harms;  /* limit_harms.h; NULL: no limit did harm */
         struct sample_refusals *refusals; /* sample_refusals.h; NULL: none was counted */
-        int64_t status_ms;                /* when the status of its Recommendation was last written */
-        int64_t apply_state_generation;   /* generation of the workload last compared with the apply state */
-        uint8_t dimension;                /* enum dimension, by its kind */
-        bool apply_state_dirty;           /* the apply state is to be stored */
-        bool backfilled;                  /* the back-fill from Prometheus is done */
-        bool starts_dropped;              /* what starts need did not fit its record when that was written last */
-        bool busy;                        /* a write about it is under way */
-        bool rolling;                     /* a rollout by halflife is not yet done */
-        bool resizing;                    /* some pod is yet to be resized */
-        bool canary;                      /* it is changed before others of its profile: as of the last canary_settle */
-        bool waits;                       /* it waits for the canaries of its profile */
-        bool due;                         /* a canary that is to be lowered: as of the last decision */
-        bool retuned;                     /* an autoscaler without its workload has targets that halflife changed */
-        bool surplus;                     /* its namespace keeps too many that are gone: as of the last cycle */
-        uint64_t admitted_digest;         /* digest of the admitted requests in the last Event; 0: no Event */
-        char *denied;                     /* why the API server refused a write to the workload; NULL: it did not */
-        struct imported *imported;        /* the imported histories; NULL: none */
+        int64_t deploys_ms; /* since when a pod that is created gets other requests than the template's (OnDeploy at
+                               Pod), by this process' decisions; 0: it does not */
+        int64_t status_ms;  /* when the status of its Recommendation was last written */
+        int64_t apply_state_generation; /* generation of the workload last compared with the apply state */
+        uint8_t dimension;              /* enum dimension, by its kind */
+        bool apply_state_dirty;         /* the apply state is to be stored */
+        bool backfilled;                /* the back-fill from Prometheus is done */
+        bool starts_dropped;            /* what starts need did not fit its record when that was written last */
+        bool busy;                      /* a write about it is under way */
+        bool rolling;                   /* a rollout by halflife is not yet done */
+        bool resizing;                  /* some pod is yet to be resized */
+        bool canary;                    /* it is changed before others of its profile: as of the last canary_settle */
+        bool waits;                     /* it waits for the canaries of its profile */
+        bool due;                       /* a canary that is to be lowered: as of the last decision */
+        bool retuned;                   /* an autoscaler without its workload has targets that halflife changed */
+        bool surplus;                   /* its namespace keeps too many that are gone: as of the last cycle */
+        uint64_t admitted_digest;       /* digest of the admitted requests in the last Event; 0: no Event */
+        char *denied;                   /* why the API server refused a write to the workload; NULL: it did not */
+        struct imported *imported;      /* the imported histories; NULL: none */
         char key[]; /* "ns/group/Kind/name", as for its workload; name and recommendation point behind it */
 };
 
@@ -171,6 +173,7 @@ void target_set_backfilled(struct target *t);
 void target_record_changed(struct target *t);
 /* Whether what starts need was left out of the record that is written. Returns whether that is new. */
 bool target_starts_dropped(struct target *t, bool dropped);
+void target_set_deploys(struct target *t, bool deploys, struct wall now); /* as of the last decision */
 /* Set why the API server refuses a write to it; NULL: it does not. Returns false if nothing changed. */
 bool target_set_denied(struct target *t, const char *why);
 void target_set_published(struct target *t, struct published *p,

@@ -20,6 +20,8 @@ struct admission {
         struct text group, version, kind, subresource;
         struct text object, old_object; /* JSON; {"", 0}: none */
         struct owner_ref owner;         /* the object's controller by ownerReferences; kind "": none */
+        bool dry_run;                   /* nothing will be stored */
+        bool probe;                     /* its annotation asks whether admission is called (ANNOTATION_PROBE) */
 };
 /* Returns 0, or ERR_INVALID if body is not an AdmissionReview of v1, or lacks the request or its uid. */
 int admission_read(struct text body, struct arena *a, struct admission *ret, struct err *err);
@@ -46,6 +48,7 @@ enum admission_result {
         ADMISSION_NO_TARGET,  /* not a pod or workload that halflife may change, or no profile selects it */
         ADMISSION_OTHER_MODE, /* the profile's mode does not change objects of this kind at admission */
         ADMISSION_OWN,        /* halflife's own write */
+        ADMISSION_PROBED,     /* a dry run that only asks whether admission is called was answered */
         ADMISSION_NO_OWNER,   /* the pod's owner could not be found in time */
         ADMISSION_UNREADABLE, /* the object could not be read, or the patch not be built */
         /* The cluster, or this new namespace, is still being read. With partial knowledge the answer could be wrong: an

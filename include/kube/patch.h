@@ -17,6 +17,10 @@ struct client_call *patch_send(struct client *c, const char *path, json_t *patch
  * text. NULL: it is another error. */
 const char *patch_refused_by_policy(const struct err *err);
 
+/* Whether an answer is the refusal by the API server's own validation, or by its check of what the pod's node can do:
+ * the same patch will be refused again. A quota, a policy or a webhook may change its mind, so theirs are not. */
+bool patch_is_invalid(int status, struct text body);
+
 /* Send a server-side apply with force. body stays the caller's, and has apiVersion, kind and metadata.name. path is
  * that of the object, or of its "/status". */
 struct client_call *apply_send(struct client *c, const char *path, json_t *body, client_done *done, void *arg);

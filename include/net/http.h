@@ -72,6 +72,9 @@ struct http_request {
         const char *path_query; /* "/api/v1/pods?limit=500", URL-escaped by the caller; copied */
         const char *bearer;     /* token for the Authorization header; NULL: none; copied */
         const char *basic;      /* "user:password" for basic authentication; NULL: none; copied */
+        const char *sign;       /* sign the request with `basic` as "key:secret" instead: "aws:amz:REGION:SERVICE", AWS
+                                   Signature Version 4; only where http_can_sign, and with a body below 1 MiB; NULL: do not;
+                                   copied */
         const char *passed; /* token for a halflife behind the API server's proxy, which does not pass Authorization on;
                                sent as X-Halflife-Authorization; NULL: none; copied */
         bool relayed;       /* send X-Halflife-Relayed: the halflife asked must not relay the request again */
@@ -94,6 +97,10 @@ struct http_request {
         void (*done)(void *arg, const struct http_reply *reply);
         void *arg;
 };
+
+/* Can libcurl sign requests with all of their headers? Since its version 7.86. */
+bool http_can_sign(void);
+const char *http_library_version(void); /* libcurl's, "7.88.1" */
 
 /* Start a request. The handle is valid until done is called or the caller cancels the request. */
 struct http_call;

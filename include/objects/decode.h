@@ -22,6 +22,10 @@
 #define ANNOTATION_APPLY "halflife.dev/apply"
 #define ANNOTATION_FUSE  "halflife.dev/fuse" /* on halflife's Lease: core/fuse_verdict.h */
 #define ANNOTATION_HOLD  "halflife.dev/hold"
+/* On a pod that is created by a dry run, to see whether admission is called: it changes ASKED to ANSWERED. */
+#define ANNOTATION_PROBE "halflife.dev/probe"
+#define PROBE_ASKED      "asked"
+#define PROBE_ANSWERED   "answered"
 /* On a Recommendation. ADOPT names a Recommendation of the same namespace, whose history this one continues; ADOPTED
  * gives the result. */
 #define ANNOTATION_ADOPT   "halflife.dev/adopt"
@@ -50,7 +54,7 @@ struct owner_ref {
 
 /* The values of halflife's own annotations on an object or a pod template. */
 struct our_annotations {
-        struct text original, applied, basis, raised, apply, hold, targets, targets_applied;
+        struct text original, applied, basis, raised, apply, hold, probe, targets, targets_applied;
 };
 
 struct object_view {

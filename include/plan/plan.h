@@ -32,6 +32,7 @@ struct plan_resize {
         bool unserved; /* the API server cannot resize pods */
         /* running; to be resized; resize refused by the API server; requests set by others */
         int pods, behind, refused, others;
+        int invalid;                     /* the API server's validation refuses their resize, now and later */
         int cut;                         /* pods of which not all containers are known, so that they stay */
         int first_behind;                /* canary pods that are not resized yet */
         int starting, late;              /* pods above their target: they start; they are not Ready in time */
@@ -43,7 +44,7 @@ struct plan_resize {
         const char *verdict_text, *refusal;
 };
 
-enum { PLAN_CONDITIONS = 21, PLAN_WORDS = 320 };
+enum { PLAN_CONDITIONS = 22, PLAN_WORDS = 320 };
 struct plan_condition {
         const char *type;
         bool status;
@@ -177,6 +178,8 @@ void conditions_say(struct plan *p); /* adds the remaining conditions; call it a
 struct plan_condition *plan_say(struct plan *plan, const char *type, bool status, const char *reason);
 /* The condition of a type; NULL: the plan has none. */
 const struct plan_condition *plan_condition(const struct plan *p, const char *type);
+/* Does a pod that is created get other requests than the template's, by a profile with OnDeploy at Pod? */
+bool plan_deploys(const struct plan *p);
 
 /* canary_plan.c: which pods and workloads are changed first, and the conditions about that */
 bool canary_among(const struct profile *p); /* the profile changes some of its workloads first */

@@ -30,6 +30,10 @@
  * from /metrics/resource. If both are scraped, only one may count; the label metrics_path tells them apart. */
 enum prometheus_names { PROMETHEUS_CADVISOR, PROMETHEUS_KUBELET };
 
+/* What authorises requests: the token, password and certificate in files; or credentials that a cloud platform gives to
+ * the process, as its environment says: AWS (requests are signed), Google, Azure. */
+enum prometheus_auth { PROMETHEUS_AUTH_FILES, PROMETHEUS_AUTH_SIGV4, PROMETHEUS_AUTH_GOOGLE, PROMETHEUS_AUTH_AZURE };
+
 /* A Prometheus behind another server, such as the API server's service proxy. That server's peer and token are asked
  * for at each query, as they may change; a query is a GET, for which the least permission is needed. */
 struct prometheus_via {
@@ -51,6 +55,9 @@ struct prometheus_options {
         const char *headers_file;         /* further request headers, one "Name: value" a line; NULL: none */
         const char *ca_file;              /* NULL: the system's CAs */
         const char *cert_file, *key_file; /* client certificate; NULL: none */
+        enum prometheus_auth auth;
+        const char *region;   /* of PROMETHEUS_AUTH_SIGV4; NULL: AWS_REGION */
+        const char *audience; /* of PROMETHEUS_AUTH_AZURE: whom the token is for */
         const struct prometheus_via
                 *via; /* NULL: queries go to url, with the credentials above; else url only names it */
         const char *user_agent;

@@ -12,6 +12,7 @@
 #include "cache/pod_canary.h"
 #include "kube/known_resource.h"
 #include "kube/resource_list.h"
+#include "plan/admission_message.h"
 
 enum { AGAIN_LEAST_MS = 10 * SECOND_MS, AGAIN_MOST_MS = HOUR_MS, ASK_AGAIN_MS = HOUR_MS, STEPS_MOST = 6 };
 
@@ -128,6 +129,7 @@ void resize_set(struct applier *applier, const struct plan *p)
 struct wanted {
         const char *container; /* interned */
         struct amount to[RESOURCES];
+        struct amount sent[RESOURCES]; /* by the last request to the resize subresource; unset: not written */
 };
 
 struct resize {
@@ -213,6 +215,13 @@ static void resize_missed(struct resize *z)
         resize_end(z, &(struct err){0}, 0);
 }
 
+/* The server's words, without the method and path before them: the pod is named beside it. */
+static const char *resize_said(const struct err *err)
+{
+        const char *said = strstr(err->text, "HTTP ");
+        return said ? said : err->text;
+}
+
 static void resize_put_off(struct resize *z, struct resizing *kept, const char *why)
 {
         resizing_failed(kept);
@@ -261,10 +270,14 @@ static void resize_refused(struct resize *z, const struct client_answer *answer)
                 resize_missed(z);
                 return;
         }
+        if (kept && z->by_subresource && patch_is_invalid(answer->status, answer->body)) {
+                resizing_invalid(pod_of(z), resize_said(err));
+                log_info("a pod is not resized", KV("pod", z->key), KV("why", kept->refused));
+                resize_end(z, &(struct err){0}, 0);
+                return;
+        }
         if (kept && !work_contested(applier, t, err)) {
-                const char *said =
-                        strstr(err->text, "HTTP "); /* leave the method and path out: the pod is named beside it */
-                resize_put_off(z, kept, said ? said : err->text);
+                resize_put_off(z, kept, resize_said(err));
                 applier->count.resizes_refused++;
                 report_refusal(applier->report,
                                &(struct refused){"Pod", t->ns, strchr(z->key, '/') + 1, t->recommendation}, err);
@@ -301,7 +314,7 @@ static bool is_foreign(const json_t *pod, const char *container, enum resource r
         return false;
 }
 
-static const struct wanted *wanted_of(const struct resize *z, struct text container)
+static struct wanted *wanted_of(const struct resize *z, struct text container)
 {
         for (int i = 0; i < z->wants; i++)
                 if (text_is(container, z->wanted[i].container))
@@ -494,6 +507,9 @@ static json_t *resize_requests(struct resize *z, const struct pod_view *v, struc
         z->note[0] = '\0';
         for (int i = 0; i < v->containers; i++) {
                 struct patch_container *to = &pc[want.containers];
+                struct wanted *wanted = wanted_of(z, v->container[i].name);
+                if (wanted)
+                        memcpy(wanted->sent, c[i].to, sizeof wanted->sent);
                 *to = (struct patch_container){.name = arena_text(a, v->container[i].name)};
                 for (enum resource r = CPU; r < RESOURCES; r++) {
                         to->write[r] = c[i].to[r].set;
@@ -542,6 +558,33 @@ static void resize_done(struct resize *z, const char *why)
         if (why)
                 log_info("a pod is not resized", KV("pod", z->key), KV("why", why));
         resize_end(z, &(struct err){0}, 0);
+}
+
+/* Whether admission changed the requests, by the answer to the request that wrote them. Then the target is left alone
+ * as a contested one: another try would be changed as well. */
+static bool resize_is_changed(struct resize *z, const struct pod_view *v)
+{
+        struct admission_answer answer[VIEW_CONTAINERS];
+        char words[PLAN_WORDS];
+        int answers = 0;
+        for (int i = 0; i < v->containers && z->by_subresource; i++) {
+                const struct container_view *got = &v->container[i];
+                const struct wanted *want = wanted_of(z, got->name);
+                if (!want)
+                        continue;
+                struct admission_answer *a = &answer[answers++];
+                a->container = want->container;
+                for (enum resource r = CPU; r < RESOURCES; r++) {
+                        a->sent[r] = want->sent[r].set ? want->sent[r] : got->request[r];
+                        a->got[r] = got->request[r];
+                        a->limit[r] = got->limit[r];
+                }
+        }
+        if (!admission_message(answer, answers, words))
+                return false;
+        conflict_changed(z->applier->safety, z->target, words);
+        report_event(z->applier->report, z->target, true, "Contested", words);
+        return true;
 }
 
 /* Take the pod's requests and annotations into the cache at once. Not for a pod without workload: it is its own
@@ -618,6 +661,8 @@ static void resize_answered(void *arg, const struct client_answer *answer)
                 resize_end(z, &(struct err){0}, 0);
         } else if (err.code == ERR_NOTFOUND) {
                 resize_missed(z);
+        } else if (err.code == 0 && resize_is_changed(z, v)) {
+                resize_end(z, &err, 0);
         } else if (err.code == 0 && z->steps >= STEPS_MOST) {
                 resize_stands_not(z);
         } else if (err.code != 0) {

@@ -212,19 +212,34 @@ static void send_held(struct publishing *p)
 
 /* --- the Event about a held change --- */
 
+/* Is a condition published with the same reason? Then an Event has told of it. */
+static bool publish_told(const struct target *t, const struct plan_condition *c)
+{
+        const struct published *before = t->published;
+        for (int i = 0; before && i < before->status.conditions; i++)
+                if (strcmp(before->status.condition[i].type, c->type) == 0 &&
+                    strcmp(before->status.condition[i].reason, c->reason) == 0)
+                        return true;
+        return false;
+}
+
+/* Report once that pods come with other requests than halflife's admission gives them. */
+static void publish_tell_admission(struct applier *applier, const struct target *t, const struct plan *p)
+{
+        const struct plan_condition *c = plan_condition(p, "Contested");
+        if (c && !p->contested && !publish_told(t, c))
+                report_event(applier->report, t, true, "Contested", c->message);
+}
+
 /* Report once that a change is held: if the reason about to be written differs from the published condition's. */
 static void publish_tell_hold(struct applier *applier, const struct target *t, const struct plan *p)
 {
         const struct plan_condition *applied = plan_condition(p, "Applied");
         enum reason hold = p->orphaned ? REASON_ORPHANED : p->hold;
-        const struct published *before = t->published;
-        if (!applied || applied->status || !(reason_worth_event(hold) || p->resize.stuck))
+        if (!applied || applied->status || !(reason_worth_event(hold) || p->resize.stuck) || publish_told(t, applied))
                 return;
-        for (int i = 0; before && i < before->status.conditions; i++)
-                if (strcmp(before->status.condition[i].type, "Applied") == 0 &&
-                    strcmp(before->status.condition[i].reason, applied->reason) == 0)
-                        return;
-        bool fails = p->resize.stuck && (p->resize.refused || p->resize.worst == RESIZE_INFEASIBLE);
+        bool fails =
+                p->resize.stuck && (p->resize.refused || p->resize.invalid || p->resize.worst == RESIZE_INFEASIBLE);
         report_event(applier->report, t, fails || hold == REASON_CONTESTED || hold == REASON_ORPHANED, applied->reason,
                      applied->message);
 }
@@ -235,6 +250,7 @@ void publish_status(struct applier *applier, const struct plan *plan)
         struct publishing *p = MEM_NEW(struct publishing);
         *p = (struct publishing){.applier = applier, .target = plan->target};
         publish_tell_hold(applier, plan->target, plan);
+        publish_tell_admission(applier, plan->target, plan);
         plan_status(plan, &applier->plans, &status);
         body_begin(p, &status);
         if (publish_head_stands(applier, plan->target))

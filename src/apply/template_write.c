@@ -8,6 +8,7 @@
 #include "applier_private.h"
 #include "base/yaml.h"
 #include "cache/apply_state.h"
+#include "plan/admission_message.h"
 
 struct applying {
         struct applier *applier;
@@ -187,18 +188,19 @@ static const struct container_view *apply_answered(const struct workload_view *v
 
 static bool came_back_other(const struct sent *s, const struct container_view *got, enum resource r)
 {
-        return s->write[r] &&
-               (got->request[r].set != s->to[r].set || (s->to[r].set && got->request[r].value != s->to[r].value));
+        return s->write[r] && !amount_equal(got->request[r], s->to[r]);
 }
 
-static void say_changed(const struct sent *s, enum resource r, struct amount to, char *ret_what, size_t size)
+/* A request that was not written came back as it was. */
+static struct admission_answer apply_compare(const struct sent *s, const struct container_view *got)
 {
-        char text[QUANTITY_TEXT_MAX];
-        if (to.set)
-                snprintf(ret_what, size, "%s of '%s' changed to %s by admission", resource_name(r), s->container,
-                         amount_print(r, to.value, text));
-        else
-                snprintf(ret_what, size, "%s of '%s' removed by admission", resource_name(r), s->container);
+        struct admission_answer a = {.container = s->container};
+        for (enum resource r = CPU; r < RESOURCES; r++) {
+                a.sent[r] = s->write[r] ? s->to[r] : got->request[r];
+                a.got[r] = got->request[r];
+                a.limit[r] = got->limit[r];
+        }
+        return a;
 }
 
 /*
@@ -207,24 +209,25 @@ static void say_changed(const struct sent *s, enum resource r, struct amount to,
  * first change. NULL: nothing was changed. Judged by the answer itself, because the cache may have a later change by
  * the owner.
  */
-static char *find_changed(const struct applying *a, const struct workload_view *v, char *ret_what, size_t size)
+static char *find_changed(const struct applying *a, const struct workload_view *v, char ret_what[static PLAN_WORDS])
 {
         AUTO(json_decref) json_t *all = json_object();
-        *ret_what = '\0';
-        for (int i = 0; i < a->sents; i++) {
+        struct admission_answer answer[VIEW_CONTAINERS];
+        int answers = 0;
+        for (int i = 0; i < a->sents && answers < VIEW_CONTAINERS; i++) {
                 const struct sent *s = &a->sent[i];
                 const struct container_view *got = apply_answered(v, s->container);
-                if (!got || !(came_back_other(s, got, CPU) || came_back_other(s, got, MEMORY)))
+                if (!got)
+                        continue;
+                answer[answers++] = apply_compare(s, got);
+                if (!(came_back_other(s, got, CPU) || came_back_other(s, got, MEMORY)))
                         continue;
                 json_t *requests = json_object();
-                for (enum resource r = CPU; r < RESOURCES; r++) {
+                for (enum resource r = CPU; r < RESOURCES; r++)
                         amount_put(requests, resource_name(r), r, got->request[r]);
-                        if (!*ret_what && came_back_other(s, got, r))
-                                say_changed(s, r, got->request[r], ret_what, size);
-                }
                 json_object_set_new(all, s->container, json_pack("{s:o}", "requests", requests));
         }
-        if (!*ret_what)
+        if (!admission_message(answer, answers, ret_what))
                 return NULL;
         char *dumped = json_dumps(all, JSON_COMPACT), *text = mem_string(dumped);
         free(dumped);
@@ -264,14 +267,14 @@ static void apply_patched(void *arg, const struct client_answer *answer)
                 apply_refused(a, answer);
                 return;
         }
-        char changed[256] = "";
+        char changed[PLAN_WORDS] = "";
         struct err err = {0};
         const struct workload *wl = t->workload;
         struct workload_view *view = arena_new(&applier->plans, sizeof *view);
         AUTO(mem_free) char *admitted = NULL;
         if (decode_workload(answer->body, a->template_path, applier->cache->field_manager, &applier->plans, view,
                             &err) == 0)
-                admitted = find_changed(a, view, changed, sizeof changed);
+                admitted = find_changed(a, view, changed);
         arena_reset(&applier->plans);
         if (wl)
                 (void)workload_answer(applier->cache, wl->kind, answer->body, wl->epoch, a->events, &err);

@@ -66,9 +66,31 @@ void pod_more_free(struct cache *w, struct pod *p)
                 dimension_more_clear(w, p->more);
                 request_readers_release(w, &p->more->readers);
                 runtime_heaps_release(w, &p->more->heaps);
+                record_set_release(w, &p->more->born);
         }
         mem_free(p->more);
         p->more = NULL;
+}
+
+static bool is_born_with(const struct record_row *row, const struct pod_view *v)
+{
+        for (int i = 0; i < v->containers; i++)
+                for (enum resource r = CPU; text_is(v->container[i].name, row->container) && r < RESOURCES; r++)
+                        if (row->request[r].set && !amount_equal(row->request[r], v->container[i].request[r]))
+                                return false;
+        return true;
+}
+
+void pod_born_read(struct cache *w, struct pod *p, const struct pod_view *v)
+{
+        struct record_set born = record_set_read(w, v->meta.annotation.applied);
+        bool as_given = true;
+        for (int i = 0; i < born.rows; i++)
+                as_given &= is_born_with(&born.row[i], v);
+        if (as_given)
+                record_set_release(w, &born);
+        else
+                more_of(p)->born = born;
 }
 
 /* The pod's annotation records, by halflife's admission or before a resize. Its synthetic workload shares them. */

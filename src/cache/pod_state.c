@@ -86,6 +86,13 @@ void resizing_done(struct pod *p, bool left)
         kept->refused = NULL;
 }
 
+void resizing_invalid(struct pod *p, const char *why)
+{
+        resizing_done(p, true);
+        resizing_raised(p);
+        p->resizing->refused = mem_string(why);
+}
+
 void resizing_raised(struct pod *p)
 {
         for (int i = 0; i < p->containers * RESOURCES; i++)

@@ -327,6 +327,8 @@ int pod_upsert(struct cache *w, struct text json, uint32_t epoch, struct err *er
                 if (!p) {
                         p = pod_new(w, &view->meta, view->containers);
                         p->admitted = view->meta.annotation.applied.len > 0;
+                        if (p->admitted)
+                                pod_born_read(w, p, view);
                         pod_keep(w, p);
                 }
                 pod_set(w, p, view, epoch);

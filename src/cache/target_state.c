@@ -40,6 +40,14 @@ void target_set_due(struct target *t, bool due)
         t->due = due;
 }
 
+void target_set_deploys(struct target *t, bool deploys, struct wall now)
+{
+        if (!deploys)
+                t->deploys_ms = 0;
+        else if (!t->deploys_ms)
+                t->deploys_ms = now.ms;
+}
+
 void target_set_gone(struct target *t, int64_t at_ms)
 {
         t->gone_ms = at_ms;

@@ -14,6 +14,9 @@ struct access {
         const char *user; /* whose permission; NULL: of the credentials in use */
 };
 
+/* Whom the API server takes the caller for. The caller frees it; NULL: the API server does not say. */
+char *check_user(struct checking *c);
+
 /* Returns 1: allowed; 0: not allowed; negative: the API server could not be asked. */
 int check_may(struct checking *c, const struct access *a, struct err *err);
 

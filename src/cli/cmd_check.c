@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "check_admission.h"
 #include "check_permissions.h"
 #include "check_usage.h"
 #include "cli/version.h"
@@ -360,10 +361,20 @@ struct check_count {
 };
 
 /* What to do where the usage source fails so. */
-static const char *check_prometheus_hint(const struct check_count *c)
+static const char *check_prometheus_hint(const struct checking *checking, const struct check_count *c)
 {
+        static const char *const by_identity[] = {
+                [PROMETHEUS_AUTH_SIGV4] = "does the role have aps:QueryMetrics on the workspace, and is it given to "
+                                          "halflife's ServiceAccount? prometheus-auth is sigv4",
+                [PROMETHEUS_AUTH_GOOGLE] = "does the service account have roles/monitoring.viewer, and is it bound to "
+                                           "halflife's ServiceAccount? prometheus-auth is google",
+                [PROMETHEUS_AUTH_AZURE] = "does the identity have Monitoring Data Reader on the workspace, and is it "
+                                          "federated with halflife's ServiceAccount? prometheus-auth is azure"};
+        enum prometheus_auth auth = checking->settings.controller.prometheus.auth;
         if (c->partial)
                 return "are all stores behind it up? halflife learns from whole answers alone, and asks again";
+        if (auth != PROMETHEUS_AUTH_FILES && c->err.code != ERR_RETRY)
+                return by_identity[auth];
         return c->err.code == ERR_DENIED ? "set --prometheus-token-file, --prometheus-headers-file, or "
                                            "--prometheus-user and --prometheus-password-file"
                                          : "is --prometheus-url right, and is Prometheus up?";
@@ -412,7 +423,7 @@ static void check_prometheus(struct checking *c)
         struct check_count count = check_count_containers(c);
         if (count.err.code != 0) {
                 snprintf(line, sizeof line, "%s", count.err.text);
-                check_tell(c, BAD, line, check_prometheus_hint(&count));
+                check_tell(c, BAD, line, check_prometheus_hint(c, &count));
         } else if (count.doubtful) {
                 snprintf(line, sizeof line,
                          "Prometheus %s tells usage of several pods with the same names, of %zu of %zu "
@@ -460,6 +471,8 @@ static int check_run(void *state, struct err *err)
                         check_prometheus(c);
                         check_autoscalers(c);
                         check_in_place(c);
+                        if (c->try_admission)
+                                check_admission(c, c->try_admission);
                 }
         }
         check_database(c);
@@ -473,6 +486,14 @@ static void check_release(void *state)
         settings_release(&c->settings);
 }
 
+static const struct option_spec options[] = {
+        {.name = "try-admission",
+         .value = "NAMESPACE",
+         .shape = OPTION_NAMESPACE,
+         OPTION_IN(struct checking, try_admission),
+         .help = "create a pod there by a dry run, and see whether the API server asks halflife about it"},
+};
+
 const struct command command_check = {
         .name = "check",
         .help = "check whether halflife run would work: connections, permissions, database",
@@ -482,9 +503,11 @@ const struct command command_check = {
                  "API server, halflife's CRDs, the metrics API, permissions, Prometheus if its URL is set, and the "
                  "database;\n"
                  "where a proxy is set, also whether requests take it, and why.\n"
+                 "--try-admission needs the right to create pods, so give it a kubeconfig of your own.\n"
                  "Exits with 1 if a line fails. Permissions are checked for the credentials in use, so use halflife's "
                  "own.\n",
         .settings = true,
+        COMMAND_OPTIONS(options),
         .size = sizeof(struct checking),
         .check = check_check,
         .run = check_run,

@@ -1,16 +1,31 @@
 #include "command.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "terminal.h"
 
-enum { OPTIONS_MOST = SETTINGS_MOST };
+enum { OWN_OPTIONS_MOST = 4, OPTIONS_MOST = SETTINGS_MOST + OWN_OPTIONS_MOST };
+
+/* The settings first, because what was given for them is read in the order of their table. */
+static const struct option_spec *command_add_settings(const struct command *c, int *ret_count)
+{
+        static struct option_spec spec[OPTIONS_MOST];
+        int settings;
+        const struct option_spec *of_settings = settings_options(c->heeds, &settings);
+        assert(c->options <= OWN_OPTIONS_MOST);
+        memcpy(spec, of_settings, (size_t)settings * sizeof *spec);
+        for (int i = 0; i < c->options; i++)
+                spec[settings + i] = c->option[i];
+        *ret_count = settings + c->options;
+        return spec;
+}
 
 const struct option_spec *command_options(const struct command *c, int *ret_count)
 {
         if (c->settings)
-                return settings_options(c->heeds, ret_count);
+                return command_add_settings(c, ret_count);
         *ret_count = c->options;
         return c->option;
 }

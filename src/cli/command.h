@@ -28,7 +28,7 @@ struct command {
         const char *intro, *outro;        /* whole lines before and after its options in --help; outro may be NULL */
         const struct option_spec *option; /* its own options, without --help; none: all arguments are words */
         int options;
-        bool settings;           /* its options are the settings, and it takes no words */
+        bool settings;           /* its options are the settings, then its own; it takes no words */
         enum setting_user heeds; /* which settings --help lists */
         size_t size;             /* of its state, in bytes; the driver zeroes the state and stores the options in it */
         /* Check the arguments. Returns 0, or ERR_INVALID for wrong usage. */

@@ -119,6 +119,15 @@ const struct setting setting_table[] = {
          .only = FOR_RUN,
          .help = "file with further request headers for Prometheus, one 'Name: value' a line, such as Mimir's "
                  "X-Scope-OrgID; halflife re-reads it"},
+        {.name = "prometheus-auth", CHOICE_IN(controller.prometheus.auth, "HOW", "files", "files|sigv4|google|azure"),
+         .only = FOR_RUN,
+         .help = "what authorises requests to Prometheus: token or password files; or, by the pod's identity, AWS "
+                 "(signed requests), Google or Azure"},
+        {.name = "prometheus-region", TEXT_IN(controller.prometheus.region, "REGION", ""), .only = FOR_RUN,
+         .help = "AWS region for --prometheus-auth sigv4; default: AWS_REGION"},
+        {.name = "prometheus-audience", TEXT_IN(controller.prometheus.audience, "URL",
+         "https://prometheus.monitor.azure.com"), .only = FOR_RUN,
+         .help = "whom the token of --prometheus-auth azure is for"},
         {.name = "prometheus-ca", TEXT_IN(controller.prometheus.ca_file, "FILE", ""), .only = FOR_RUN,
          .help = "CA (PEM) that verifies Prometheus' certificate; default: the system's CAs; halflife re-reads the "
                  "file"},

@@ -154,6 +154,7 @@ static void decide_target(struct cycle *c, struct target *t)
                 return;
         }
         remember_weights(t, &plan);
+        target_set_deploys(t, plan_deploys(&plan), plan.now);
         target_set_resizing(t, plan.resize.goes_on);
         conflict_watch(c->parts->safety, t, &plan);
         if (guard_watch(c->parts->safety, t, &plan))

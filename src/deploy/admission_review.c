@@ -16,6 +16,7 @@ const char *admission_result_name(enum admission_result r)
                 [ADMISSION_NO_TARGET] = "no_target",
                 [ADMISSION_OTHER_MODE] = "other_mode",
                 [ADMISSION_OWN] = "own",
+                [ADMISSION_PROBED] = "probed",
                 [ADMISSION_NO_OWNER] = "no_owner",
                 [ADMISSION_UNREADABLE] = "unreadable",
                 [ADMISSION_NOT_READY] = "not_ready",
@@ -101,6 +102,8 @@ static void admission_read_request(struct json *j, struct arena *a, struct admis
                         ret->user = admission_read_user(j, a);
                 else if (text_is(key, "options"))
                         ret->manager = read_manager(j, a);
+                else if (text_is(key, "dryRun"))
+                        ret->dry_run = json_bool(j);
                 else if (text_is(key, "object"))
                         ret->object = admission_read_object(j);
                 else if (text_is(key, "oldObject"))
@@ -140,8 +143,10 @@ int admission_read(struct text body, struct arena *a, struct admission *ret, str
         if (r.uid.len == 0)
                 return err_set(err, ERR_INVALID, "admission review: request.uid is missing");
         struct object_view meta;
-        if (r.object.len > 0 && decode_object(r.object, a, &meta, NULL) == 0)
+        if (r.object.len > 0 && decode_object(r.object, a, &meta, NULL) == 0) {
                 r.owner = meta.owner;
+                r.probe = text_is(meta.annotation.probe, PROBE_ASKED);
+        }
         *ret = r;
         return 0;
 }
@@ -254,7 +259,9 @@ static const char *warning_of(enum admission_result r)
 static void admission_respond(const struct admission_work *w, struct buf *out)
 {
         const char *warning = warning_of(w->result);
-        char *patch = w->result == ADMISSION_PATCHED ? json_dumps(w->patch, JSON_COMPACT) : NULL;
+        char *patch = w->patch && (w->result == ADMISSION_PATCHED || w->result == ADMISSION_PROBED)
+                              ? json_dumps(w->patch, JSON_COMPACT)
+                              : NULL;
         buf_add_text(out,
                      "{\"apiVersion\":\"admission.k8s.io/v1\",\"kind\":\"AdmissionReview\",\"response\":{\"uid\":");
         admission_add_string(out, w->request->uid);
@@ -298,6 +305,19 @@ static bool is_own(const struct admission *r, const char *own_user)
                (as_we_write && account > 0 && r->user.len > account && memcmp(r->user.p, own_user, account) == 0);
 }
 
+/* A pod that is never stored, and asks whether admission is called. It is answered whatever halflife knows by then. */
+static bool is_probe(const struct admission *r)
+{
+        return r->probe && r->dry_run && is_pod(r) && text_is(r->operation, "CREATE");
+}
+
+static void admission_probe(struct admission_work *w)
+{
+        w->result = ADMISSION_PROBED;
+        w->patch = json_pack("[{s:s, s:s, s:s}]", "op", "replace", "path", "/metadata/annotations/halflife.dev~1probe",
+                             "value", PROBE_ANSWERED);
+}
+
 static void admission_judge(struct admission_work *w, const char *own_user)
 {
         const struct admission *r = w->request;
@@ -306,6 +326,8 @@ static void admission_judge(struct admission_work *w, const char *own_user)
                 w->result = ADMISSION_NO_TARGET;
         else if (is_own(r, own_user))
                 w->result = ADMISSION_OWN;
+        else if (is_probe(r))
+                admission_probe(w);
         else if (!w->view->ready || !snapshot_find_ns(w->view, r->ns))
                 w->result = ADMISSION_NOT_READY;
         else if (is_pod(r))

@@ -33,6 +33,29 @@ const char *patch_refused_by_policy(const struct err *err)
         return reason ? reason + strlen(before_reason) : refusal;
 }
 
+/* Validation names the fields, each with a reason of its own; a policy or webhook that answers 422 does not. */
+static bool names_fields(const json_t *status)
+{
+        size_t i;
+        json_t *cause;
+        json_array_foreach(json_object_get(json_object_get(status, "details"), "causes"), i, cause)
+        {
+                const char *reason = json_string_value(json_object_get(cause, "reason"));
+                if (reason && strncmp(reason, "FieldValue", strlen("FieldValue")) == 0)
+                        return true;
+        }
+        return false;
+}
+
+bool patch_is_invalid(int status, struct text body)
+{
+        AUTO(json_decref) json_t *said = json_loadb(body.p, body.len, 0, NULL);
+        const char *message = json_string_value(json_object_get(said, "message"));
+        if (status == 422)
+                return names_fields(said);
+        return status == 403 && message && strstr(message, "pod update requires features");
+}
+
 struct client_call *apply_send(struct client *c, const char *path, json_t *body, client_done *done, void *arg)
 {
         char *text = json_dumps(body, JSON_COMPACT);

@@ -36,6 +36,7 @@ struct http_call *http_call_new(struct http *h, const struct http_request *r)
         c->r.path_query = mem_string(r->path_query);
         c->r.bearer = mem_string(r->bearer);
         c->r.basic = mem_string(r->basic);
+        c->r.sign = mem_string(r->sign);
         c->r.passed = mem_string(r->passed);
         c->r.headers = mem_string(r->headers);
         c->r.content_type = mem_string(r->content_type);
@@ -78,6 +79,7 @@ void http_call_free(struct http_call *c)
         free_const(c->r.path_query);
         wipe_secret(c->r.bearer);
         wipe_secret(c->r.basic);
+        free_const(c->r.sign);
         wipe_secret(c->r.passed);
         wipe_secret(c->r.headers);
         free_const(c->r.content_type);
@@ -432,7 +434,8 @@ static CURLcode set_message(struct http_call *c, const char *user_agent)
                 SET(CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)c->r.body.len);
                 SET(CURLOPT_POSTFIELDS, c->r.body.len ? c->r.body.p : "");
                 add_header(c, "Content-Type", c->r.content_type ? c->r.content_type : "application/json");
-                add_header(c, "Expect", "");
+                if (!c->r.sign) /* libcurl signs the empty header as well, and never sends it */
+                        add_header(c, "Expect", "");
         }
         if (c->r.method != HTTP_GET)
                 SET(CURLOPT_CUSTOMREQUEST, http_method_name(c->r.method));
@@ -445,10 +448,15 @@ static CURLcode set_message(struct http_call *c, const char *user_agent)
         if (c->r.relayed)
                 add_header(c, "X-Halflife-Relayed", "yes");
         add_header_lines(c, c->r.headers);
-        if (c->r.basic) {
+#if LIBCURL_VERSION_NUM >= 0x075600
+        if (c->r.sign)
+                SET(CURLOPT_AWS_SIGV4, c->r.sign);
+        else
+#endif
+                if (c->r.basic)
                 SET(CURLOPT_HTTPAUTH, (long)CURLAUTH_BASIC);
+        if (c->r.basic)
                 SET(CURLOPT_USERPWD, c->r.basic);
-        }
         SET(CURLOPT_HTTPHEADER, c->headers);
         return rc;
 }

@@ -211,6 +211,7 @@ static void decoder_annotations(struct decoder *d, struct our_annotations *ret)
                              : text_is(key, ANNOTATION_RAISED)          ? &ret->raised
                              : text_is(key, ANNOTATION_APPLY)           ? &ret->apply
                              : text_is(key, ANNOTATION_HOLD)            ? &ret->hold
+                             : text_is(key, ANNOTATION_PROBE)           ? &ret->probe
                              : text_is(key, ANNOTATION_TARGETS)         ? &ret->targets
                              : text_is(key, ANNOTATION_TARGETS_APPLIED) ? &ret->targets_applied
                                                                         : NULL;

@@ -7,8 +7,8 @@
 
 #include "base/utf8.h"
 #include "cache/pod_namespace_targets.h"
+#include "plan/admission_message.h"
 #include "plan/autoscaler_plan.h"
-#include "plan/plan.h"
 
 struct plan_condition *plan_say(struct plan *plan, const char *type, bool status, const char *reason)
 {
@@ -344,6 +344,29 @@ static void startup_condition(struct plan *p)
                          "pods have their original requests while they start");
 }
 
+bool plan_deploys(const struct plan *p)
+{
+        const struct profile *profile = p->target->profile;
+        const struct plan_condition *applied = plan_condition(p, "Applied");
+        return profile && profile->spec->apply.at == AT_POD && p->target->dimension == DIMENSION_WORKLOAD && applied &&
+               strcmp(applied->reason, "NextDeploy") == 0;
+}
+
+static void webhook_condition(struct plan *plan)
+{
+        char words[PLAN_WORDS];
+        if (plan_deploys(plan) && admission_message_unasked(plan, words))
+                snprintf(plan_say(plan, "WebhookNotCalled", true, "PodsUnchanged")->message, PLAN_WORDS, "%s", words);
+}
+
+/* Pods come with other requests than halflife's admission gave them. It holds nothing: the next come the same way. */
+static void admission_condition(struct plan *plan)
+{
+        char words[PLAN_WORDS];
+        if (admission_message_of_pods(plan, words))
+                snprintf(plan_say(plan, "Contested", true, "ChangedAtAdmission")->message, PLAN_WORDS, "%.300s", words);
+}
+
 /* Repair messages that were cut within a UTF-8 character: a quoted text may be of any length and script. The API server
  * would refuse the whole status for one invalid message. */
 static void repair_messages(struct plan *plan)
@@ -358,6 +381,8 @@ void conditions_say(struct plan *plan)
         applied_condition(plan);
         denied_condition(plan);
         held_condition(plan);
+        admission_condition(plan);
+        webhook_condition(plan);
         guard_says(plan);
         kill_condition(plan);
         canary_says(plan);

@@ -378,7 +378,7 @@ static void contest_facts(struct plan *plan)
                          manager);
         } else {
                 char until[WALL_TEXT_MAX];
-                snprintf(c->message, sizeof c->message, "%.200s; left alone until %s",
+                snprintf(c->message, sizeof c->message, "%.270s; left alone until %s",
                          t->apply_state.contest ? t->apply_state.contest : "somebody put it back",
                          wall_print((struct wall){t->apply_state.contested_ms}, until));
         }

@@ -231,7 +231,8 @@ static void resize_count_pod(struct plan *p, const struct plan_facts *f, const s
         else if (seen.verdict == RESIZE_STANDS)
                 count_progress(s, pod);
         if (writes) {
-                s->others += kept->left;
+                s->others += kept->left && !kept->refused;
+                s->invalid += kept->left && kept->refused;
                 s->refused += !kept->left && kept->refused;
                 s->behind += !kept->left && !kept->refused && !starts;
                 if (kept->refused && !s->refusal)
@@ -335,7 +336,7 @@ void resize_given_back(const struct plan *p, char *out, size_t size)
 {
         const struct plan_resize *s = &p->resize;
         int goes_on = s->behind + s->progress[RESIZE_GOES_ON] + s->progress[RESIZE_FAILS];
-        int stay = s->others + s->cut + s->verdict[RESIZE_QOS] + s->verdict[RESIZE_RESTARTS] +
+        int stay = s->others + s->invalid + s->cut + s->verdict[RESIZE_QOS] + s->verdict[RESIZE_RESTARTS] +
                    s->progress[RESIZE_INFEASIBLE];
         int back = s->pods - goes_on - stay - s->progress[RESIZE_DEFERRED] - s->refused;
         out[0] = '\0';
@@ -376,6 +377,9 @@ bool resize_says(struct plan *p)
                 return true;
         }
         return resize_stuck(p, "ResizeRefused", s->refused, "were refused by the API server, and are tried again",
+                            s->refusal) ||
+               resize_stuck(p, "Infeasible", s->invalid,
+                            "stay as they are until the next change, because the API server refuses their resize",
                             s->refusal) ||
                resize_stuck(p, "Infeasible", s->progress[RESIZE_INFEASIBLE],
                             "stay as they are until the next change, as their nodes can never have the room",

@@ -53,7 +53,8 @@ static int credentials_read_all(struct credentials *fresh, const struct promethe
         if (rc == 0 && o->user)
                 fresh->basic = mem_printf("%s:%s", o->user, password ? password : "");
         if (rc == 0 && o->headers_file)
-                rc = request_headers_read(o->headers_file, fresh->bearer || fresh->basic, &fresh->headers, err);
+                rc = request_headers_read(o->headers_file, fresh->bearer || fresh->basic || o->auth, &fresh->headers,
+                                          err);
         credentials_forget(password);
         return rc;
 }

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "authorization.h"
 #include "base/map.h"
 #include "base/mem.h"
 #include "cgroup_choice.h"
@@ -27,7 +28,8 @@ struct prometheus {
         struct prometheus_options options;
         struct http *http;
         struct credentials credentials;
-        int fetches; /* number of fetches in progress */
+        struct authorization *authorization; /* NULL: the credentials of files are all there are */
+        int fetches;                         /* number of fetches in progress */
 };
 
 struct raw_point {
@@ -57,6 +59,7 @@ struct prometheus_fetch {
                 struct series_entry *reading;
         } query[RESOURCES];
         struct loop_timer failed; /* reports from the loop that no query could be sent */
+        struct authorization_wait authorized;
         struct arena item;
         struct map by_name; /* key -> struct series_entry */
         struct series_entry **entry;
@@ -93,6 +96,10 @@ static int prometheus_check(const struct prometheus_options *o, struct err *err)
                 return err_set(err, ERR_INVALID, "Prometheus takes a token or a user and password, not both");
         if (o->password_file && !o->user)
                 return err_set(err, ERR_INVALID, "a password for Prometheus needs a user");
+        if (o->auth != PROMETHEUS_AUTH_FILES && (o->bearer_file || o->user))
+                return err_set(err, ERR_INVALID,
+                               "prometheus-auth gives the credentials for Prometheus: leave out the token, or the user "
+                               "and password");
         if (o->matchers && strlen(o->matchers) > MATCHERS_MOST)
                 return err_set(err, ERR_INVALID, "matchers for Prometheus are longer than %d bytes", MATCHERS_MOST);
         return query_check_matchers(o->matchers, err);
@@ -100,10 +107,14 @@ static int prometheus_check(const struct prometheus_options *o, struct err *err)
 
 int prometheus_new(struct loop *l, const struct prometheus_options *o, struct prometheus **ret, struct err *err)
 {
+        struct authorization *authorization = NULL;
         int rc = prometheus_check(o, err);
+        if (rc == 0 && !o->via) /* that server's token authorises */
+                rc = authorization_new(l, o, &authorization, err);
         if (rc < 0)
                 return rc;
         struct prometheus *p = MEM_NEW(struct prometheus);
+        p->authorization = authorization;
         struct http_limits limits = {.user_agent = o->user_agent, .concurrency = o->queries};
         p->loop = l;
         p->options = *o;
@@ -118,6 +129,7 @@ void prometheus_free(struct prometheus *p)
                 return;
         assert(p->fetches == 0);
         http_free(p->http);
+        authorization_free(p->authorization);
         credentials_release(&p->credentials);
         mem_free(p);
 }
@@ -336,6 +348,8 @@ static int judge_status(const struct query *q, const struct http_reply *reply, s
         if (status == 200)
                 return 0;
         query_error(buf_text(&q->refusal), said, sizeof said);
+        if ((status == 401 || status == 403) && q->fetch->prometheus->authorization)
+                authorization_refused(q->fetch->prometheus->authorization);
         if (status == 401 || status == 403)
                 return err_set_http(err, ERR_DENIED, status, "HTTP %d: the credentials are refused: %s", status, said);
         if (status == 404)
@@ -379,19 +393,28 @@ static void prometheus_on_done(void *arg, const struct http_reply *reply)
 static struct http_call *prometheus_post(const struct prometheus *p, const struct prometheus_fetch *f, struct query *q,
                                          struct text form)
 {
-        return http_start(p->http, &(struct http_request){.method = HTTP_POST,
-                                                          .peer = &p->credentials.peer,
-                                                          .path_query = QUERY_PATH,
-                                                          .bearer = p->credentials.bearer,
-                                                          .basic = p->credentials.basic,
-                                                          .headers = p->credentials.headers,
-                                                          .content_type = "application/x-www-form-urlencoded",
-                                                          .body = form,
-                                                          .gzip = true,
-                                                          .deadline_ms = f->slice.deadline_ms,
-                                                          .data = prometheus_on_data,
-                                                          .done = prometheus_on_done,
-                                                          .arg = q});
+        const struct grant *grant = p->authorization ? authorization_grant(p->authorization) : NULL;
+        const struct credentials *files = &p->credentials;
+        char *headers =
+                mem_printf("%s%s", files->headers ? files->headers : "", grant && grant->headers ? grant->headers : "");
+        struct http_call *call =
+                http_start(p->http, &(struct http_request){.method = HTTP_POST,
+                                                           .peer = &files->peer,
+                                                           .path_query = QUERY_PATH,
+                                                           .bearer = grant ? grant->bearer : files->bearer,
+                                                           .basic = grant ? grant->basic : files->basic,
+                                                           .sign = grant ? grant->sign : NULL,
+                                                           .headers = headers,
+                                                           .content_type = "application/x-www-form-urlencoded",
+                                                           .body = form,
+                                                           .gzip = true,
+                                                           .deadline_ms = f->slice.deadline_ms,
+                                                           .data = prometheus_on_data,
+                                                           .done = prometheus_on_done,
+                                                           .arg = q});
+        explicit_bzero(headers, strlen(headers));
+        mem_free(headers);
+        return call;
 }
 
 static struct http_call *prometheus_get(const struct prometheus *p, const struct prometheus_fetch *f, struct query *q,
@@ -426,6 +449,23 @@ static void prometheus_ask(struct prometheus_fetch *f, enum resource r)
         buf_release(&form);
 }
 
+static void prometheus_ask_all(struct prometheus_fetch *f)
+{
+        for (enum resource r = CPU; r < (f->slice.of == PROMETHEUS_THROTTLING ? MEMORY : RESOURCES); r++)
+                prometheus_ask(f, r);
+}
+
+static void prometheus_on_authorized(void *arg, const struct err *err)
+{
+        struct prometheus_fetch *f = arg;
+        if (err->code == 0) {
+                prometheus_ask_all(f);
+                return;
+        }
+        f->answer.err = *err;
+        fetch_end(f);
+}
+
 static void on_failed(void *arg)
 {
         fetch_end(arg);
@@ -449,8 +489,13 @@ struct prometheus_fetch *prometheus_fetch(struct prometheus *p, const struct pro
                 loop_timer_set(p->loop, &f->failed, 0, on_failed, f);
                 return f;
         }
-        for (enum resource r = CPU; r < (s->of == PROMETHEUS_THROTTLING ? MEMORY : RESOURCES); r++)
-                prometheus_ask(f, r);
+        if (!p->authorization || authorization_holds(p->authorization)) {
+                prometheus_ask_all(f);
+                return f;
+        }
+        f->authorized.done = prometheus_on_authorized;
+        f->authorized.arg = f;
+        authorization_await(p->authorization, &f->authorized);
         return f;
 }
 
@@ -459,6 +504,7 @@ void prometheus_cancel(struct prometheus_fetch *f)
         for (int r = 0; r < RESOURCES; r++)
                 if (f->query[r].call)
                         http_cancel(f->prometheus->http, f->query[r].call);
+        authorization_leave(&f->authorized);
         loop_timer_stop(f->prometheus->loop, &f->failed);
         fetch_free(f);
 }

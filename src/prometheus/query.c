@@ -93,7 +93,7 @@ void query_promql_throttling(struct buf *out, const struct prometheus_options *o
         (void)buf_printf(out, " >= 0.%d", PROMETHEUS_THROTTLED_LEAST);
 }
 
-static void query_add_escaped(struct buf *out, const char *s)
+void query_add_escaped(struct buf *out, const char *s)
 {
         static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~";
         for (; *s; s++)

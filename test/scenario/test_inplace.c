@@ -70,7 +70,7 @@ static bool not_found(struct fake *f, struct story *s)
         return true;
 }
 
-/* Also what admission does. */
+/* As admission does that gives it what its template asks for. */
 static bool changed_as_it_comes(struct fake *f, struct story *s)
 {
         AUTO(mem_free) char *pod = story_path(s, "pods/db-0"), *there = fake_get(f, pod);
@@ -97,6 +97,66 @@ static bool rarely_asked_for(struct fake *f, struct story *s)
         if (asked > MOST)
                 fprintf(stderr, "%s: asked %zu times\n", s->name, asked);
         return asked > 0 && asked <= MOST;
+}
+
+/* The pods of the story were each resized once at most. */
+static bool asked_once(struct fake *f, struct story *s)
+{
+        static const char *const names[] = {"db-0", "db-1"};
+        size_t asked = 0;
+        for (size_t i = 0; i < 2; i++) {
+                AUTO(mem_free) char *path = mem_printf("/api/v1/namespaces/%s/pods/%s/resize", s->name, names[i]);
+                size_t times = fake_count(f, "PATCH", path);
+                if (times > 1)
+                        fprintf(stderr, "%s: %s was resized %zu times\n", s->name, names[i], times);
+                asked = times > asked ? times : asked;
+        }
+        return asked == 1;
+}
+
+/* Every resize of the story's pods is answered so. */
+static bool resizes_answered(struct fake *f, const struct story *s, int status, const char *body)
+{
+        static const char *const names[] = {"db-0", "db-1"};
+        for (size_t i = 0; i < 2; i++) {
+                AUTO(mem_free) char *path = mem_printf("/api/v1/namespaces/%s/pods/%s/resize", s->name, names[i]);
+                fake_fault(
+                        f,
+                        &(struct fake_fault){
+                                .verb = "patch", .path = path, .status = status, .body = body, .times = FAKE_ALWAYS});
+        }
+        return true;
+}
+
+/* As its validation answers. */
+static bool invalid(struct fake *f, struct story *s)
+{
+        return resizes_answered(
+                f, s, 422,
+                "{\"kind\":\"Status\",\"status\":\"Failure\",\"reason\":\"Invalid\",\"code\":422,\"message\":\"Pod is "
+                "invalid: spec: Forbidden: only cpu and memory resources are mutable\",\"details\":{\"name\":\"db-0\","
+                "\"kind\":\"Pod\",\"causes\":[{\"reason\":\"FieldValueForbidden\",\"field\":\"spec\"}]}}");
+}
+
+/* As its admission plug-in NodeDeclaredFeatures answers. */
+static bool node_cannot(struct fake *f, struct story *s)
+{
+        return resizes_answered(
+                f, s, 403,
+                "{\"kind\":\"Status\",\"status\":\"Failure\",\"reason\":\"Forbidden\",\"code\":403,\"message\":\"pods "
+                "is "
+                "forbidden: pod update requires features GuaranteedQoSPodCPUResize which are not available on node\"}");
+}
+
+/* As a ValidatingAdmissionPolicy answers: by its default reason. */
+static bool policy_refuses(struct fake *f, struct story *s)
+{
+        return resizes_answered(
+                f, s, 422,
+                "{\"kind\":\"Status\",\"status\":\"Failure\",\"reason\":\"Invalid\",\"code\":422,\"message\":\"pods is "
+                "forbidden: ValidatingAdmissionPolicy 'sizes' denied request: too "
+                "small\",\"details\":{\"name\":\"db-0\","
+                "\"causes\":[{\"message\":\"too small\"}]}}");
 }
 
 /* The server was replaced by one that has no such path: by its own word it is asked what it has. */
@@ -220,9 +280,18 @@ static struct story stories[] = {
         STORY("taken-away", CALL(taken_away), IN(""), DB(POD), CALL(is_asked_again),
               EXPECT("pods/db-0", CPU_OF_POD, "285m"), APPLIED("UpToDate")),
         STORY("changed-as-it-comes", DB(POD), EXPECT("pods/db-1", CPU_OF_POD, "1"), CALL(changed_as_it_comes), IN(""),
-              APPLIED("ResizeRefused"),
-              CHECK(DB_REC, "status.conditions[Applied].message", "~the requests do not stay"), CYCLES(3),
-              CALL(rarely_asked_for)),
+              EXPECT(DB_REC, "status.conditions[Contested].status", "True"),
+              CHECK(DB_REC, "status.conditions[Contested].message", "~cpu of 'app' changed to 1 by admission (285m"),
+              CHECK(DB_REC, "status.conditions[Applied].reason", "Waiting"), CYCLES(3), CALL(asked_once)),
+        STORY("invalid", CALL(invalid), IN(""), DB(POD), APPLIED("Infeasible"),
+              CHECK(DB_REC, "status.conditions[Applied].message",
+                    "~2 of 2 pods stay as they are until the next change"),
+              CHECK(DB_REC, "status.conditions[Applied].message", "~only cpu and memory"),
+              CHECK(DB_REC, "status.conditions[Degraded]", "-"), STAYS, CALL(asked_once)),
+        STORY("node-cannot", CALL(node_cannot), IN(""), DB(POD), APPLIED("Infeasible"),
+              CHECK(DB_REC, "status.conditions[Applied].message", "~requires features"),
+              CHECK(DB_REC, "status.conditions[Degraded]", "-"), STAYS, CALL(asked_once)),
+        STORY("policy-refuses", CALL(policy_refuses), IN(""), DB(POD), APPLIED("ResizeRefused"), STAYS),
         STORY("paused", TEAM("{paused: true, apply: {mode: InPlace, minHistory: 2s, maxDecreasePercent: 90}}"), DB(POD),
               APPLIED("Paused"), STAYS),
 };

@@ -734,6 +734,54 @@ static void test_own_writes_pass(void **state)
         scene_release(&s);
 }
 
+/* A dry run that asks whether admission is called is answered, whatever is known; what would be stored is not. */
+static void test_probes(void **state)
+{
+        (void)state;
+        static const struct {
+                const char *operation, *kind, *note, *dry, *user;
+                bool ready, answered;
+        } row[] = {
+                {"CREATE", "Pod", "asked", "true", "jane", true, true},
+                {"CREATE", "Pod", "asked", "true", "jane", false, true},
+                {"CREATE", "Pod", "asked", "false", "jane", true, false},
+                {"CREATE", "Pod", "answered", "true", "jane", true, false}, /* called again after another webhook */
+                {"CREATE", "Pod", "other", "true", "jane", true, false},
+                {"UPDATE", "Pod", "asked", "true", "jane", true, false},
+                {"CREATE", "Deployment", "asked", "true", "jane", true, false},
+                {"CREATE", "Pod", "asked", "true", "me", true, false},
+        };
+        for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+                struct scene s;
+                struct admission r;
+                enum admission_result o;
+                struct buf out;
+                scene_init(&s, OPTED_FOR_POD);
+                s.view->ready = row[i].ready;
+                AUTO(mem_free)
+                char *body = mem_printf(
+                        "{\"apiVersion\":\"admission.k8s.io/"
+                        "v1\",\"kind\":\"AdmissionReview\",\"request\":{\"uid\":\"u-1\","
+                        "\"kind\":{\"group\":\"%s\",\"version\":\"v1\",\"kind\":\"%s\"},\"operation\":\"%s\","
+                        "\"dryRun\":%s,"
+                        "\"namespace\":\"shop\",\"userInfo\":{\"username\":\"%s\"},\"object\":{\"metadata\":{\"name\":"
+                        "\"p\",\"annotations\":{\"halflife.dev/probe\":\"%s\"}}}}}",
+                        strcmp(row[i].kind, "Pod") == 0 ? "" : "apps", row[i].kind, row[i].operation, row[i].dry,
+                        row[i].user, row[i].note);
+                buf_init(&out, 1 << 16);
+                assert_int_equal(admission_read(text_of(body), &s.arena, &r, NULL), 0);
+                admission_answer(&r, s.view, NULL, "me", &s.arena, &out, &o);
+                AUTO(json_decref) json_t *review = json_loads(out.data, 0, NULL);
+                AUTO(json_decref) json_t *patch = patch_of(review);
+                const char *value = json_string_value(json_object_get(json_array_get(patch, 0), "value"));
+                if ((o == ADMISSION_PROBED) != row[i].answered || (value != NULL) != row[i].answered ||
+                    (value && strcmp(value, "answered") != 0))
+                        fail_msg("row %zu: %s: %s", i, admission_result_name(o), out.data);
+                buf_release(&out);
+                scene_release(&s);
+        }
+}
+
 int main(void)
 {
         static const struct CMUnitTest tests[] = {
@@ -747,6 +795,7 @@ int main(void)
                 cmocka_unit_test(test_reviews),
                 cmocka_unit_test(test_not_ready),
                 cmocka_unit_test(test_own_writes_pass),
+                cmocka_unit_test(test_probes),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

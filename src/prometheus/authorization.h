@@ -1,0 +1,77 @@
+/*
+ * What authorises requests to the usage source where a cloud platform gives the credentials: a table of kinds. Each
+ * kind takes what the platform puts into the process' environment, asks the platform's endpoint if it has to, and
+ * reads its answer. Credentials are kept in memory alone, renewed before they expire, and never logged.
+ */
+#ifndef HALFLIFE_PROMETHEUS_AUTHORIZATION_H
+#define HALFLIFE_PROMETHEUS_AUTHORIZATION_H
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/list.h"
+#include "base/text.h"
+#include "net/loop.h"
+#include "prometheus/prometheus.h"
+
+/* Credentials for requests, in the words of struct http_request. The texts are secrets. */
+struct grant {
+        char *bearer, *basic, *headers, *sign; /* NULL: none */
+        struct wall expires;                   /* ms 0: never */
+};
+void grant_release(struct grant *g); /* wipes it */
+
+/* What a kind goes by. */
+struct authorization_facts {
+        const char *(*variable)(const char *name); /* getenv, or a test's own */
+        const char *region;                        /* AWS; NULL: by the environment */
+        const char *audience;                      /* Azure: whom the token is for */
+        struct wall now;
+};
+
+/* The request that asks an endpoint for credentials. */
+struct authorization_ask {
+        char *url;     /* whole: "http://host/path?query" */
+        char *headers; /* "Name: value\n" lines; NULL: none. A secret */
+        char *form;    /* body of a POST; NULL: a GET. A secret */
+        bool direct;   /* of the node or pod itself: never through a proxy */
+        /* Read a body of status 200. Returns 0, or ERR_INVALID: the answer has no credentials. */
+        int (*read)(const struct authorization_facts *f, struct text body, struct grant *ret, struct err *err);
+};
+void authorization_ask_release(struct authorization_ask *a);
+
+struct authorization_kind {
+        enum prometheus_auth of;
+        /* Returns 0 with *ret_ask, or without it (url NULL) where *ret has the credentials at once. Errors: what the
+         * environment lacks (ERR_INVALID), and those of file_read. */
+        int (*prepare)(const struct authorization_facts *f, struct grant *ret, struct authorization_ask *ret_ask,
+                       struct err *err);
+};
+extern const struct authorization_kind authorization_aws, authorization_google, authorization_azure;
+
+/* --- one source's credentials --- */
+
+struct authorization;
+/* o must outlive it. Returns 0 with *ret, NULL where o->auth is PROMETHEUS_AUTH_FILES; ERR_INVALID: this libcurl cannot
+ * sign. */
+int authorization_new(struct loop *l, const struct prometheus_options *o, struct authorization **ret, struct err *err);
+void authorization_free(struct authorization *a); /* NULL is fine; nobody may wait any more */
+
+/* Are there credentials that are not to be renewed yet? Otherwise wait for others. */
+bool authorization_holds(const struct authorization *a);
+/* The credentials, once authorization_holds or a wait has ended well; until the loop turns again. */
+const struct grant *authorization_grant(const struct authorization *a);
+/* The usage source refused them: the next request waits for others. */
+void authorization_refused(struct authorization *a);
+
+struct authorization_wait {
+        LIST_ENTRY(authorization_wait) link;
+        void (*done)(void *arg, const struct err *err); /* err->code 0: there are credentials */
+        void *arg;
+        bool waits;     /* it is in the list */
+        unsigned round; /* of struct authorization */
+};
+/* done is called once, from the loop. */
+void authorization_await(struct authorization *a, struct authorization_wait *w);
+void authorization_leave(struct authorization_wait *w); /* done is not called any more; nothing where it was */
+
+#endif

@@ -1,0 +1,212 @@
+/*
+ * AWS: requests are signed (Signature Version 4) with keys that come, as for AWS' own programs, from the environment,
+ * from the pod's web identity by STS, or from the pod identity's endpoint; in this order.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include <jansson.h>
+
+#include "authorization.h"
+#include "base/buf.h"
+#include "base/mem.h"
+#include "base/yaml.h"
+#include "query.h"
+
+enum { TOKEN_FILE_MOST = 64 << 10, FORM_MOST = 256 << 10, KEY_MOST = 16 << 10 };
+
+#define SERVICE "aps" /* Amazon Managed Service for Prometheus */
+
+static const char *aws_variable(const struct authorization_facts *f, const char *name)
+{
+        const char *value = f->variable(name);
+        return value && *value ? value : NULL;
+}
+
+static const char *aws_region(const struct authorization_facts *f)
+{
+        const char *region = f->region ? f->region : aws_variable(f, "AWS_REGION");
+        return region ? region : aws_variable(f, "AWS_DEFAULT_REGION");
+}
+
+/* A region is part of host names and of what is signed. */
+static bool aws_is_region(const char *region)
+{
+        return *region && strspn(region, "abcdefghijklmnopqrstuvwxyz0123456789-") == strlen(region);
+}
+
+/* Keys and tokens go into headers: visible ASCII alone. */
+static bool aws_is_secret(const char *s)
+{
+        size_t len = s ? strlen(s) : 0;
+        if (len == 0 || len > KEY_MOST)
+                return false;
+        for (const char *p = s; *p; p++)
+                if (*p <= ' ' || *p > '~')
+                        return false;
+        return true;
+}
+
+static int aws_grant(const struct authorization_facts *f, const char *key, const char *secret, const char *session,
+                     struct wall expires, struct grant *ret, struct err *err)
+{
+        if (!aws_is_secret(key) || strchr(key, ':') || !aws_is_secret(secret) || (session && !aws_is_secret(session)))
+                return err_set(err, ERR_INVALID, "AWS: an access key, its secret or its session token is unusable");
+        *ret = (struct grant){
+                .basic = mem_printf("%s:%s", key, secret),
+                .headers = session ? mem_printf("X-Amz-Security-Token: %s\n", session) : NULL,
+                .sign = mem_printf("aws:amz:%s:" SERVICE, aws_region(f)),
+                .expires = expires,
+        };
+        return 0;
+}
+
+/* --- the pod's web identity --- */
+
+/* The text of an element without elements of its own: keys and times hold nothing that XML escapes. NULL: none. */
+static char *aws_element(struct text body, const char *name)
+{
+        AUTO(mem_free) char *open = mem_printf("<%s>", name), *close = mem_printf("</%s>", name);
+        const char *from = memmem(body.p, body.len, open, strlen(open));
+        const char *p = from ? from + strlen(open) : NULL;
+        const char *end = p ? memmem(p, (size_t)(body.p + body.len - p), close, strlen(close)) : NULL;
+        return end ? mem_string_n(p, (size_t)(end - p)) : NULL;
+}
+
+static void wipe_and_free(char **s)
+{
+        if (*s)
+                explicit_bzero(*s, strlen(*s));
+        mem_free(*s);
+}
+
+#define SECRET __attribute__((cleanup(wipe_and_free)))
+
+static int aws_read_expiry(const char *text, struct wall *ret, struct err *err)
+{
+        if (!text || wall_parse(text, strlen(text), ret) < 0)
+                return err_set(err, ERR_INVALID, "AWS: the answer does not say when its keys expire");
+        return 0;
+}
+
+static int aws_read_sts(const struct authorization_facts *f, struct text body, struct grant *ret, struct err *err)
+{
+        SECRET char *key = aws_element(body, "AccessKeyId"), *secret = aws_element(body, "SecretAccessKey"),
+                    *session = aws_element(body, "SessionToken"), *until = aws_element(body, "Expiration");
+        struct wall expires;
+        int rc = aws_read_expiry(until, &expires, err);
+        return rc < 0 ? rc : aws_grant(f, key, secret, session ? session : "", expires, ret, err);
+}
+
+static int aws_ask_sts(const struct authorization_facts *f, struct authorization_ask *ret, struct err *err)
+{
+        const char *file = aws_variable(f, "AWS_WEB_IDENTITY_TOKEN_FILE"), *role = aws_variable(f, "AWS_ROLE_ARN"),
+                   *name = aws_variable(f, "AWS_ROLE_SESSION_NAME"), *url = aws_variable(f, "AWS_ENDPOINT_URL_STS");
+        size_t len;
+        SECRET char *token = file_read(file, TOKEN_FILE_MOST, &len, err);
+        if (!token)
+                return err->code;
+        token[strcspn(token, "\r\n")] = '\0';
+        if (!*token)
+                return err_set(err, ERR_INVALID, "'%s' is empty", file);
+        struct buf form;
+        buf_init(&form, FORM_MOST);
+        (void)buf_add_text(&form, "Action=AssumeRoleWithWebIdentity&Version=2011-06-15&RoleSessionName=");
+        query_add_escaped(&form, name ? name : "halflife");
+        (void)buf_add_text(&form, "&RoleArn=");
+        query_add_escaped(&form, role);
+        (void)buf_add_text(&form, "&WebIdentityToken=");
+        query_add_escaped(&form, token);
+        const char *region = aws_region(f), *china = strncmp(region, "cn-", 3) == 0 ? ".cn" : "";
+        *ret = (struct authorization_ask){
+                .url = url ? mem_string(url) : mem_printf("https://sts.%s.amazonaws.com%s/", region, china),
+                .form = buf_steal(&form),
+                .read = aws_read_sts,
+        };
+        return 0;
+}
+
+/* --- the pod identity's endpoint --- */
+
+/* Credentials that cross the network in the clear are refused, as AWS' own programs do: only the pod, its node or the
+ * agent beside it may be asked without TLS. */
+static bool aws_is_near(const char *url)
+{
+        static const char *const near[] = {"http://127.",          "http://localhost",      "http://[::1]",
+                                           "http://169.254.170.2", "http://169.254.170.23", "http://[fd00:ec2::23]"};
+        for (size_t i = 0; i < sizeof near / sizeof near[0]; i++) {
+                size_t len = strlen(near[i]);
+                bool whole = near[i][len - 1] != '.';
+                if (strncmp(url, near[i], len) == 0 && (!whole || strchr(":/", url[len])))
+                        return true;
+        }
+        return false;
+}
+
+static const char *aws_member(const json_t *o, const char *name)
+{
+        return json_string_value(json_object_get(o, name));
+}
+
+static int aws_read_container(const struct authorization_facts *f, struct text body, struct grant *ret, struct err *err)
+{
+        AUTO(json_decref) json_t *o = json_loadb(body.p, body.len, 0, NULL);
+        struct wall expires;
+        int rc = aws_read_expiry(aws_member(o, "Expiration"), &expires, err);
+        if (rc < 0)
+                return rc;
+        return aws_grant(f, aws_member(o, "AccessKeyId"), aws_member(o, "SecretAccessKey"), aws_member(o, "Token"),
+                         expires, ret, err);
+}
+
+static int aws_ask_container(const struct authorization_facts *f, struct authorization_ask *ret, struct err *err)
+{
+        const char *url = aws_variable(f, "AWS_CONTAINER_CREDENTIALS_FULL_URI"),
+                   *file = aws_variable(f, "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE"),
+                   *given = aws_variable(f, "AWS_CONTAINER_AUTHORIZATION_TOKEN");
+        size_t len;
+        if (!aws_is_near(url) && strncmp(url, "https://", 8) != 0)
+                return err_set(err, ERR_INVALID,
+                               "AWS_CONTAINER_CREDENTIALS_FULL_URI '%s' is neither https:// nor an address of the pod "
+                               "or its node",
+                               url);
+        SECRET char *token = file ? file_read(file, TOKEN_FILE_MOST, &len, err) : mem_string(given);
+        if (file && !token)
+                return err->code;
+        if (token)
+                token[strcspn(token, "\r\n")] = '\0';
+        if (token && !aws_is_secret(token))
+                return err_set(err, ERR_INVALID, "'%s' holds no usable token",
+                               file ? file : "AWS_CONTAINER_AUTHORIZATION_TOKEN");
+        *ret = (struct authorization_ask){
+                .url = mem_string(url),
+                .headers = token ? mem_printf("Authorization: %s\n", token) : NULL,
+                .direct = true,
+                .read = aws_read_container,
+        };
+        return 0;
+}
+
+/* --- all of them --- */
+
+static int aws_prepare(const struct authorization_facts *f, struct grant *ret, struct authorization_ask *ret_ask,
+                       struct err *err)
+{
+        const char *key = aws_variable(f, "AWS_ACCESS_KEY_ID"), *secret = aws_variable(f, "AWS_SECRET_ACCESS_KEY"),
+                   *region = aws_region(f);
+        if (!region)
+                return err_set(err, ERR_INVALID, "AWS: no region: set prometheus-region, or AWS_REGION");
+        if (!aws_is_region(region))
+                return err_set(err, ERR_INVALID, "AWS: '%s' is no region", region);
+        if (key && secret)
+                return aws_grant(f, key, secret, aws_variable(f, "AWS_SESSION_TOKEN"), (struct wall){0}, ret, err);
+        if (aws_variable(f, "AWS_WEB_IDENTITY_TOKEN_FILE") && aws_variable(f, "AWS_ROLE_ARN"))
+                return aws_ask_sts(f, ret_ask, err);
+        if (aws_variable(f, "AWS_CONTAINER_CREDENTIALS_FULL_URI"))
+                return aws_ask_container(f, ret_ask, err);
+        return err_set(err, ERR_INVALID,
+                       "AWS: no credentials: the environment has neither AWS_ACCESS_KEY_ID with AWS_SECRET_ACCESS_KEY, "
+                       "nor AWS_ROLE_ARN with AWS_WEB_IDENTITY_TOKEN_FILE, nor AWS_CONTAINER_CREDENTIALS_FULL_URI");
+}
+
+const struct authorization_kind authorization_aws = {PROMETHEUS_AUTH_SIGV4, aws_prepare};
