@@ -418,8 +418,7 @@ static void on_pump(void *arg)
 
 /* --- public functions --- */
 
-/* A TLS library may write to a socket that the peer has closed. The write's result reports that, so SIGPIPE is ignored.
- */
+/* A TLS library may write to a socket that the peer has closed: the write's result says so, and SIGPIPE is ignored. */
 static void curl_once(void)
 {
         signal(SIGPIPE, SIG_IGN);
@@ -496,22 +495,4 @@ void http_cancel(struct http *h, struct http_call *c)
         }
         http_detach(c);
         http_call_free(c);
-}
-
-bool http_can_sign(void)
-{
-#if LIBCURL_VERSION_NUM >= 0x075600
-        CURL *easy = curl_easy_init();
-        bool can = easy && curl_version_info(CURLVERSION_NOW)->version_num >= 0x075600 &&
-                   curl_easy_setopt(easy, CURLOPT_AWS_SIGV4, "aws:amz:region:service") == CURLE_OK;
-        curl_easy_cleanup(easy);
-        return can;
-#else
-        return false;
-#endif
-}
-
-const char *http_library_version(void)
-{
-        return curl_version_info(CURLVERSION_NOW)->version;
 }
