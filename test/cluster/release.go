@@ -102,8 +102,12 @@ func checkPlugin(name, version, home string) error {
 	if _, err := run(krew, "install", "--manifest="+name+"-krew.yaml", "--archive="+name+"-krew.tar.gz"); err != nil {
 		return err
 	}
-	if out, err := run(krew, "list"); err != nil || !strings.Contains(out, "halflife") || !strings.Contains(out, "v"+version) {
+	if out, err := run(krew, "list"); err != nil || out != "halflife\n" {
 		return fmt.Errorf("krew lists '%s': %w", out, err)
+	}
+	receipt, err := os.ReadFile(filepath.Join(krewRoot, "receipts", "halflife.yaml"))
+	if err != nil || !strings.Contains(string(receipt), "version: v"+version+"\n") {
+		return fmt.Errorf("krew's receipt is '%s': %w", receipt, err)
 	}
 	plugin := filepath.Join(krewRoot, "bin", "kubectl-halflife")
 	if out, err := run(plugin, "get", "-A"); err != nil || out != "halflife get -A\n" {
