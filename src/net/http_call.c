@@ -244,6 +244,12 @@ static int on_sending(void *arg, char *peer_ip, char *own_ip, int peer_port, int
 {
         struct http_call *c = arg;
         (void)peer_ip, (void)own_ip, (void)peer_port, (void)own_port;
+        if (!c->r.peer->insecure && !tls_is_of_server(c->easy)) {
+                AUTO(mem_free) char *route = http_call_route(c);
+                err_set(&c->reply.err, ERR_DENIED, "%s: the server's certificate is refused: it is not one for servers",
+                        route);
+                return CURL_PREREQFUNC_ABORT;
+        }
         if (c->sent++ > 0 && c->r.method != HTTP_GET)
                 return CURL_PREREQFUNC_ABORT;
         return CURL_PREREQFUNC_OK;

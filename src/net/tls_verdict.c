@@ -34,6 +34,18 @@ CURLcode tls_verdict_prepare(CURL *easy)
         return curl_has_gnutls() ? curl_easy_setopt(easy, CURLOPT_CERTINFO, 1L) : CURLE_OK;
 }
 
+bool tls_is_of_server(CURL *easy)
+{
+        static char server[] = GNUTLS_KP_TLS_WWW_SERVER;
+        gnutls_typed_vdata_st purpose = {.type = GNUTLS_DT_KEY_PURPOSE_OID, .data = (unsigned char *)server};
+        struct curl_tlssessioninfo *tls = NULL;
+        unsigned status = 0;
+        if (!curl_has_gnutls() || curl_easy_getinfo(easy, CURLINFO_TLS_SSL_PTR, &tls) != CURLE_OK || !tls ||
+            !tls->internals) /* the connection has no TLS */
+                return true;
+        return gnutls_certificate_verify_peers(tls->internals, &purpose, 1, &status) == 0 && status == 0;
+}
+
 static void verdict_add(struct chain *c, char *pem)
 {
         gnutls_datum_t text = {(unsigned char *)pem, (unsigned)strlen(pem)};
