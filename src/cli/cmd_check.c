@@ -9,6 +9,7 @@
 #include "check_admission.h"
 #include "check_permissions.h"
 #include "check_proxies.h"
+#include "check_storage.h"
 #include "check_usage.h"
 #include "cli/version.h"
 #include "commands.h"
@@ -449,6 +450,7 @@ static int check_run(void *state, struct err *err)
                         check_prometheus(c);
                         check_autoscalers(c);
                         check_in_place(c);
+                        check_storage(c);
                         if (c->try_admission)
                                 check_admission(c, c->try_admission);
                 }

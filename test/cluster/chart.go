@@ -27,7 +27,8 @@ var overlays = []struct{ folder, values string }{
 	{"manifests/overlays/retune", "retune.enabled=true"},
 	{"manifests/overlays/monitoring", "serviceMonitor.enabled=true,alerts.enabled=true"},
 	{"manifests/overlays/custom-metrics", "customMetrics.enabled=true"},
-	{everything, "admission.enabled=true,inPlace.enabled=true,readOnly.enabled=true,retune.enabled=true," +
+	{"manifests/overlays/any-user", "admission.enabled=true,anyUser.enabled=true"},
+	{everything, "anyUser.enabled=true,admission.enabled=true,inPlace.enabled=true,readOnly.enabled=true,retune.enabled=true," +
 		"serviceMonitor.enabled=true,alerts.enabled=true,customMetrics.enabled=true"},
 }
 
@@ -36,7 +37,8 @@ const (
 	everythingTogether = `resources: [../../../../manifests/base]
 components: [../../../../manifests/components/admission, ../../../../manifests/components/custom-metrics,
   ../../../../manifests/components/in-place, ../../../../manifests/components/monitoring,
-  ../../../../manifests/components/retune, ../../../../manifests/components/read-only]
+  ../../../../manifests/components/retune, ../../../../manifests/components/read-only,
+  ../../../../manifests/components/any-user]
 `
 )
 
@@ -82,6 +84,13 @@ var effects = []struct {
 		`[{"name":"P","valueFrom":{"secretKeyRef":{"key":"k"}}}]`},
 	{"rotate.settings.webhook-certificate=secret", "Deployment/halflife-rotate", container("args"),
 		`["rotate","--listen",":8080","--webhook-certificate=secret"]`},
+	{"admission.enabled=true,admission.port=9443", "Deployment/halflife-serve", container("ports"),
+		`[{"containerPort":8080,"name":"http"},{"containerPort":9443,"name":"https"}]`},
+	{"admission.enabled=true,admission.port=9443", "Deployment/halflife-serve", container("args"),
+		`["serve","--listen",":8080","--webhook-certificate","self","--serve-listen=:9443"]`},
+	{"anyUser.enabled=true", "Deployment/halflife", pod("securityContext"),
+		`{"runAsNonRoot":true,"seccompProfile":{"type":"RuntimeDefault"}}`},
+	{"controller.serviceAccountAnnotations.role=r", "ServiceAccount/halflife", []string{"metadata", "annotations", "role"}, "r"},
 	{"admission.enabled=true,admission.replicas=5", "Deployment/halflife-serve", []string{"spec", "replicas"}, "5"},
 	{"admission.enabled=true,admission.settings.log-format=json", "Deployment/halflife-serve", container("args", "7"), "--log-format=json"},
 	{"admission.enabled=true,admission.excludedNamespaces={ci}", "MutatingWebhookConfiguration/halflife", selected,
@@ -144,6 +153,7 @@ var refusals = []struct{ values, says string }{
 	{"controller.settings.api-rate=0", "at '/controller/settings/api-rate': minimum: got 0, want 1"},
 	{"controller.settings.log-format=xml", "at '/controller/settings/log-format'"},
 	{"image.digest=sha256:1", "at '/image/digest'"},
+	{"admission.port=443", "at '/admission/port': minimum: got 443, want 1,024"},
 	{"controller.env[0].name=P,controller.env[0].value=1", "at '/controller/env/0/value': got number, want string"},
 	{"controller.env[0].value=x", "at '/controller/env/0': missing property 'name'"},
 	{"controller.env.HTTPS_PROXY=x", "at '/controller/env': got object, want array"},

@@ -90,6 +90,15 @@
 {{- end -}}
 {{- end -}}
 
+{{/* The port of a Deployment's server. deployment, port */}}
+{{- define "halflife.setPort" -}}
+{{- $container := first .deployment.spec.template.spec.containers -}}
+{{- include "halflife.setArgument" (dict "container" $container "name" "serve-listen" "value" (printf ":%d" (int .port))) -}}
+{{- range $container.ports -}}
+{{- if eq .name "https" }}{{ $_ := set . "containerPort" (int $.port) }}{{ end -}}
+{{- end -}}
+{{- end -}}
+
 {{/* The webhooks by values. root, configuration */}}
 {{- define "halflife.setWebhooks" -}}
 {{- $values := .root.Values -}}
@@ -194,9 +203,12 @@
 {{- include "halflife.setVolume" (dict "deployment" $object "values" $values.persistence) -}}
 {{- else if eq $name "Deployment/halflife-serve" -}}
 {{- include "halflife.setPods" (dict "root" .root "deployment" $object "values" $values.admission) -}}
+{{- with $values.admission.port }}{{ include "halflife.setPort" (dict "deployment" $object "port" .) }}{{ end -}}
 {{- with $values.admission.replicas }}{{ $_ := set $object.spec "replicas" . }}{{ end -}}
 {{- else if eq $name "Deployment/halflife-rotate" -}}
 {{- include "halflife.setPods" (dict "root" .root "deployment" $object "values" $values.rotate) -}}
+{{- else if eq $name "ServiceAccount/halflife" -}}
+{{- with $values.controller.serviceAccountAnnotations }}{{ $_ := set $object.metadata "annotations" . }}{{ end -}}
 {{- else if eq .object.kind "PersistentVolumeClaim" -}}
 {{- with $values.persistence.storageClass }}{{ $_ := set $object.spec "storageClassName" . }}{{ end -}}
 {{- with $values.persistence.size }}{{ $_ := set $object.spec.resources.requests "storage" . }}{{ end -}}
@@ -240,6 +252,7 @@
 {{- end -}}
 {{- end -}}
 {{- if $values.readOnly.enabled }}{{ include "halflife.addFolder" (dict "state" . "folder" (printf $component "read-only")) }}{{ end -}}
+{{- if $values.anyUser.enabled }}{{ include "halflife.addFolder" (dict "state" . "folder" (printf $component "any-user")) }}{{ end -}}
 {{- include "halflife.setNamespace" . -}}
 {{- $objects := list -}}
 {{- range .objects -}}
