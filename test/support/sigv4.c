@@ -135,8 +135,7 @@ bool sigv4_verify(const char *text, const struct sigv4_keys *k, char why[static 
 {
         char credential[256], names[1024], signature[128], scope[256], hash[HEX], to_sign[1024], want[HEX], first[128];
         unsigned char key[DIGEST], next[DIGEST];
-        struct sigv4_request *r = MEM_NEW(struct sigv4_request);
-        AUTO(mem_free) void *held = r;
+        AUTO(mem_free) struct sigv4_request *r = MEM_NEW(struct sigv4_request);
         if (!request_read(text, r))
                 return says(why, "no request");
         const char *authorization = header_of(r, "authorization"), *date = header_of(r, "x-amz-date"),
