@@ -3,7 +3,11 @@
 MODE    ?= release
 PREFIX  ?= /usr/local
 DESTDIR ?=
-VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+# The one place of the version is the file VERSION; REVISION is the commit that is built.
+NUMBER   := $(shell cat VERSION)
+ifndef REVISION
+REVISION := $(shell git describe --always --dirty --exclude='*' --abbrev=40 2>/dev/null || echo unknown)
+endif
 
 # --- what is built, from what -----------------------------------------------------------------------------------------
 
@@ -50,20 +54,30 @@ WARN := -Wall -Wextra -Wshadow -Wconversion -Wsign-conversion -Wstrict-prototype
 
 # -ffp-contract=off: the same histogram on every platform (a fused multiply-add rounds once instead of twice).
 BASE_CFLAGS := -std=gnu17 -D_GNU_SOURCE -Iinclude -pthread -fno-common -ffp-contract=off -g $(WARN) $(LIB_FLAGS)
-HARDEN      := -fPIE -fstack-protector-strong -fcf-protection -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2
-FLAGS_release := -O2 $(HARDEN)
+FLAGS_release = -O2 $(HARDEN)
 FLAGS_debug   := -Og
 FLAGS_asan    := -O1 -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 FLAGS_tsan    := -O1 -fsanitize=thread -fno-omit-frame-pointer
 FLAGS_cov     := -O0 --coverage
 FLAGS_fuzz    := -O1 -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all
-LINK_release  := -pie -Wl,-z,relro,-z,now
+LINK_release  := -pie -Wl,-z,relro,-z,now,-z,noexecstack
 LINK_asan     := $(FLAGS_asan)
 LINK_tsan     := $(FLAGS_tsan)
 LINK_cov      := --coverage
 
 ifeq ($(filter $(MODE),release debug asan tsan cov fuzz),)
 $(error MODE is one of release debug asan tsan cov fuzz)
+endif
+
+# What hardens a release. Protection of control flow is by a flag for each architecture, which compilers for others
+# refuse: each flag is tried. The highest level of _FORTIFY_SOURCE is the C library's. test/program reads what came of it.
+ifeq ($(MODE),release)
+hash    := \#
+knows    = $(shell echo 'int main(void) { return 0; }' | $(CC) -Werror $(1) -S -x c -o /dev/null - 2>/dev/null && echo '$(1)')
+fortify := $(shell printf '%s\n' '$(hash)include <features.h>' __USE_FORTIFY_LEVEL | \
+	$(CC) -O2 -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3 -E -P -x c - 2>/dev/null | grep -x 3 || echo 2)
+HARDEN  := -fPIE -fstack-protector-strong -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=$(fortify) \
+	$(foreach flag,-fcf-protection -mbranch-protection=standard -fstack-clash-protection,$(call knows,$(flag)))
 endif
 
 OUR_CFLAGS  := $(BASE_CFLAGS) $(FLAGS_$(MODE))
@@ -103,9 +117,9 @@ $(OUT)/test/%.o $(OUT)/bench/%.o: CPPFLAGS += -Isrc
 # Only this object knows the version, so that a commit does not rebuild the rest but always this.
 $(OUT)/version: force
 	@mkdir -p $(@D)
-	@echo '$(VERSION)' | cmp -s - $@ || echo '$(VERSION)' > $@
+	@echo '$(NUMBER) $(REVISION)' | cmp -s - $@ || echo '$(NUMBER) $(REVISION)' > $@
 $(OUT)/src/cli/cmd_version.o: $(OUT)/version
-$(OUT)/src/cli/cmd_version.o: CPPFLAGS += -DHALFLIFE_VERSION='"$(VERSION)"'
+$(OUT)/src/cli/cmd_version.o: CPPFLAGS += -DHALFLIFE_VERSION='"$(NUMBER)"' -DHALFLIFE_REVISION='"$(REVISION)"'
 
 # The description of the REST API lies in the program as it is.
 $(OUT)/src/rest/openapi.o: src/rest/openapi.yaml
@@ -316,7 +330,8 @@ docs: ## write the lists that pages, manual, the chart's schema and CRDs have fr
 	@.ci/packages
 	@test/crds write
 	@$(MAKE) --no-print-directory docs-run MODE=debug
-DOCS_TESTS := $(OUT)/test/unit/docs/test_references $(OUT)/test/unit/docs/test_chart $(OUT)/test/unit/cli/test_man
+DOCS_TESTS := $(OUT)/test/unit/docs/test_references $(OUT)/test/unit/docs/test_chart $(OUT)/test/unit/docs/test_version \
+	$(OUT)/test/unit/cli/test_man
 docs-run: $(DOCS_TESTS) $(PROGRAM)
 	@for t in $(DOCS_TESTS); do DOCS=write HALFLIFE_BUILD=$(CURDIR)/$(OUT) $$t >/dev/null || exit 1; done
 .PHONY: docs docs-run
@@ -326,7 +341,7 @@ compile_commands.json: ## for editors and static analysis
 		printf '{"directory":"%s","file":"%s","command":"%s"},\n' "$(CURDIR)" "$$f" '$(CC) $(subst ",\",$(OUR_CFLAGS)) -c '$$f; \
 	done | sed '$$ s/,$$//'; echo ']'; } > $@
 
-.PHONY: image check-image check-chart bench bench-peer demo e2e e2e-node cluster-up cluster-down node-up node-down install clean compile_commands.json
+.PHONY: image check-image check-program check-chart bench bench-peer demo e2e e2e-node cluster-up cluster-down node-up node-down install clean compile_commands.json
 
 bench: ## one line a subject: name, value, unit, budget
 	@.ci/packages
@@ -375,12 +390,33 @@ bench-peer: ## halflife beside the VPA recommender on the same 5 000 pods (needs
 image: ## an OCI image and its SBOM into build/image, without a container engine (IMAGE=name:tag; needs dpkg)
 	@.ci/packages
 	@$(MAKE) --no-print-directory all MODE=release
-	@VERSION='$(VERSION)' IMAGE='$(IMAGE)' deploy/image archive build/release/halflife build/image
+	@REVISION='$(REVISION)' IMAGE='$(IMAGE)' deploy/image archive build/release/halflife build/image
+
+check-program: ## the release program as its ELF says: how it is hardened, and what it loads
+	@.ci/packages
+	@$(MAKE) --no-print-directory all MODE=release
+	@test/program build/release
 
 check-image: ## the image's digests, files and package list, and its program runs in it (needs root and dpkg, else it says so)
 	@.ci/packages jq
 	@$(MAKE) --no-print-directory all build/release/fake-apiserver MODE=release
 	@test/image build/release
+
+# The architectures of a release. This machine's is built here, each other one by `make cross`.
+ARCHITECTURES := amd64
+
+release: ## all files of a release into build/halflife-VERSION, from a commit (VERSION=1.2.3 as its file VERSION has; COMMIT=HEAD)
+	@.ci/packages git
+	@deploy/release '$(VERSION)' '$(or $(COMMIT),HEAD)'
+
+# In the tree of that commit.
+release-files:
+	+@deploy/release-files make '$(TO)' $(ARCHITECTURES)
+
+check-release: ## two releases of HEAD are the same bytes, and each file is what it should be (needs Go, for helm and krew)
+	@.ci/packages git jq
+	@test/release
+.PHONY: release release-files check-release
 
 install: all ## into $(DESTDIR)$(PREFIX)
 	install -D -m 755 $(PROGRAM) $(DESTDIR)$(PREFIX)/bin/halflife

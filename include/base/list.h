@@ -10,6 +10,9 @@
 #define LIST_FOREACH_SAFE(var, head, field, next)                                                                      \
         for ((var) = LIST_FIRST(head); (var) && ((next) = LIST_NEXT(var, field), 1); (var) = (next))
 
+#define STAILQ_FOREACH_SAFE(var, head, field, next)                                                                    \
+        for ((var) = STAILQ_FIRST(head); (var) && ((next) = STAILQ_NEXT(var, field), 1); (var) = (next))
+
 #define TAILQ_FOREACH_SAFE(var, head, field, next)                                                                     \
         for ((var) = TAILQ_FIRST(head); (var) && ((next) = TAILQ_NEXT(var, field), 1); (var) = (next))
 

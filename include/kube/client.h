@@ -111,8 +111,14 @@ char *path_escape(const char *s);
 struct api_resource {
         char group[128], version[32], kind[64], plural[64];
 };
-int client_discover(struct client *c, const char *group, const char *kind,
-                    void (*done)(void *arg, const struct api_resource *r, const struct err *err), void *arg);
+typedef void discover_done(void *arg, const struct api_resource *r, const struct err *err);
+int client_discover(struct client *c, const char *group, const char *kind, discover_done *done, void *arg);
+/* The same of a kind that can be read in these versions alone: the best first, NULL behind the last, valid until done.
+ * Found is the first that the server has; one whose own API server answers comes before all that do not. */
+int client_discover_version(struct client *c, const char *group, const char *kind, const char *const *versions,
+                            discover_done *done, void *arg);
+/* Lookups of the group with this arg are given up: their done is not called. */
+void client_discover_cancel(struct client *c, const char *group, const void *arg);
 /* What was found of the group's list may be old: the next lookup asks the server. */
 void client_undiscover(struct client *c, const char *group);
 /* Whether a lookup at that time that did not find its kind would find the same now, without a request. */

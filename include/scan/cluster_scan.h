@@ -36,7 +36,7 @@ struct cluster_scan_options { /* everything belongs to the caller and must stay 
 struct cluster_scan;
 /* ERR_INVALID: a profile, the selector, or Prometheus' settings are wrong. */
 int cluster_scan_new(const struct cluster_scan_options *o, struct cluster_scan **ret, struct err *err);
-void cluster_scan_free(struct cluster_scan *s); /* before the client; NULL: does nothing */
+void cluster_scan_free(struct cluster_scan *s); /* the loop does not turn until the client is freed; NULL is fine */
 
 /* List the cluster. Returns 0, or an error after which there is nothing to decide: the API server is away, the
  * namespace does not exist, or no pod may be read. */

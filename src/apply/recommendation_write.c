@@ -58,13 +58,13 @@ static bool target_left(const struct recommendation_status *now, const struct re
         return false;
 }
 
-/* Whether there is nothing to say of a ReplicaSet: it has no pods, never had any that halflife saw, and halflife did
- * nothing to it. A cluster may have thousands that somebody left behind. Of other kinds a person may ask before the
- * first pod, and import a history. */
+/* Whether there is nothing to say: the workload has no pods, never had any that halflife saw, and halflife did nothing
+ * to it. A cluster may have thousands of such. Where somebody makes its Recommendation, as import and adopt do, that is
+ * published. */
 static bool has_nothing_to_say(const struct plan *p)
 {
         const struct target *t = p->target;
-        return !t->published && !t->hold && strcmp(t->kind, "ReplicaSet") == 0 && t->pod_count == 0 && !t->histories &&
+        return !t->published && !t->hold && t->dimension == DIMENSION_WORKLOAD && t->pod_count == 0 && !t->histories &&
                !t->apply_state.changed_ms && !p->carries;
 }
 

@@ -338,6 +338,8 @@ bool autoscaler_moves(const struct autoscaler_metric *m)
 
 bool autoscaler_utilizes(const struct autoscaler *s, enum resource r)
 {
+        if (s->metrics > VIEW_METRICS) /* one that was not read may */
+                return true;
         for (int i = 0; i < s->metrics; i++)
                 if (s->metric[i].resource == r && s->metric[i].target == TARGET_UTILIZATION)
                         return true;

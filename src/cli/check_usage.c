@@ -36,10 +36,12 @@ static void check_usage_done(void *arg, const struct metrics_result *r)
 
 static void check_usage_say(struct checking *c, const struct usage_seen *u)
 {
-        char line[ERR_TEXT_MAX + 128];
+        char line[ERR_TEXT_MAX + 128], compare[96];
         if (u->result.refused > 0) {
                 snprintf(line, sizeof line, "usage of %lld pods cannot be read", (long long)u->result.refused);
-                check_tell(c, DOUBTFUL, line, "compare kubectl get --raw /apis/metrics.k8s.io/v1beta1/pods");
+                snprintf(compare, sizeof compare, "compare kubectl get --raw /apis/metrics.k8s.io/%s/pods",
+                         u->result.version);
+                check_tell(c, DOUBTFUL, line, compare);
         }
         if (u->odd_pods > 0) {
                 snprintf(line, sizeof line,

@@ -12,6 +12,7 @@
 #include "kube/known_resource.h"
 #include "list_client.h"
 #include "objects/decode.h"
+#include "recommendation_ask.h"
 #include "target_arg.h"
 #include "terminal.h"
 
@@ -56,22 +57,16 @@ static const char *adopt_note(const json_t *object, const char *key)
 
 static int adopt_ask(struct adopting *a, struct err *err)
 {
-        AUTO(mem_free) char *path = path_of_new(a);
-        AUTO(json_decref)
-        json_t *body = json_pack("{s:{s:{s:s, s:n}}}", "metadata", "annotations", ANNOTATION_ADOPT,
-                                 a->old.recommendation, ANNOTATION_ADOPTED);
-        char *text = json_dumps(body, JSON_COMPACT);
-        const struct call call = {.method = HTTP_PATCH,
-                                  .path = path,
-                                  .query = "fieldManager=halflife-adopt",
-                                  .content_type = "application/merge-patch+json",
-                                  .body = text_of(text),
-                                  .deadline_ms = 10 * SECOND_MS};
-        int rc = client_wait(a->session.client, &call, NULL, NULL, err);
-        free(text);
-        return rc == ERR_NOTFOUND && !session_no_kinds(err)
-                       ? workload_unknown(&a->new, a->ns, "it has no Recommendation", err)
-                       : rc;
+        const struct recommendation_ask ask = {.ns = a->ns,
+                                               .group = a->new.group,
+                                               .kind = a->new.kind,
+                                               .name = a->new.name,
+                                               .recommendation = a->new.recommendation,
+                                               .manager = "halflife-adopt",
+                                               .asks = ANNOTATION_ADOPT,
+                                               .value = a->old.recommendation,
+                                               .answers = ANNOTATION_ADOPTED};
+        return recommendation_ask_send(&a->session, &ask, err);
 }
 
 static void adopt_fired(void *arg)
@@ -95,6 +90,8 @@ static int await_answer(struct adopting *a, char **ret_answer, struct err *err)
         int64_t until = mono_read().ns + a->timeout_ms * 1000000;
         for (;;) {
                 AUTO(json_decref) json_t *object = listing_ask(a->session.client, path, NULL, LISTING_ITEM_BYTES, err);
+                if (!object && err->code == ERR_NOTFOUND)
+                        return workload_unknown(&a->new, a->ns, "its Recommendation was deleted before an answer", err);
                 if (!object && err->code != ERR_RETRY)
                         return err->code;
                 if (object && !adopt_note(object, ANNOTATION_ADOPT) && adopt_note(object, ANNOTATION_ADOPTED)) {

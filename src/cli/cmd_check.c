@@ -8,11 +8,13 @@
 
 #include "check_admission.h"
 #include "check_permissions.h"
+#include "check_proxies.h"
 #include "check_storage.h"
 #include "check_usage.h"
 #include "cli/version.h"
 #include "commands.h"
 #include "custom_metrics/api_registration.h"
+#include "kube/pod_metrics.h"
 #include "kube/resource_list.h"
 #include "store/store.h"
 #include "terminal.h"
@@ -59,37 +61,15 @@ static bool check_reach(struct checking *c)
         return true;
 }
 
-/* --- proxies --- */
-
-/* Print how requests to url go, where a proxy is used or set. A proxy that is unusable is told by whatever needs it. */
-static void check_proxy(struct checking *c, const char *what, const char *url, const char *given)
-{
-        struct proxy_choice choice;
-        struct err err = {0};
-        if (!url || proxy_choose(proxy_settings_of_process(), given, url, &choice, &err) < 0)
-                return;
-        AUTO(mem_free) char *how = proxy_choice_text(&choice);
-        AUTO(mem_free) char *line = how ? mem_printf("%s %s is asked %s", what, url, how) : NULL;
-        if (line)
-                check_tell(c, GOOD, line, NULL);
-}
-
-static void check_proxies(struct checking *c)
-{
-        const struct http_peer *server = access_peer(c->session.access);
-        check_proxy(c, "API server", server->base_url, server->proxy_url);
-        check_proxy(c, "Prometheus", c->settings.controller.prometheus.url, NULL);
-        check_proxy(c, "upstream", c->settings.controller.upstream_url, NULL);
-}
-
 /* --- APIs --- */
 
-/* Check the resources of one API group and version. wanted ends with KNOWN_RESOURCES. */
-static void check_api(struct checking *c, const enum known_resource_id *wanted, const char *what, const char *way_out)
+/* Check the resources of one API group in this version. wanted ends with KNOWN_RESOURCES. */
+static void check_api(struct checking *c, const enum known_resource_id *wanted, const char *version, const char *what,
+                      const char *way_out)
 {
         char line[ERR_TEXT_MAX + 128];
         struct err err = {0};
-        AUTO(mem_free) char *path = known_resource_version_path(*wanted);
+        AUTO(mem_free) char *path = path_of(known_resources[*wanted].group, version, NULL, NULL, NULL, NULL);
         AUTO(json_decref) json_t *list = check_ask(c, HTTP_GET, path, NULL, &err);
         if (!list) {
                 snprintf(line, sizeof line, "%s: %s", what, err.text);
@@ -115,8 +95,11 @@ static void check_apis(struct checking *c)
         static const enum known_resource_id ours[] = {KNOWN_CLUSTERPROFILES, KNOWN_PROFILES, KNOWN_RECOMMENDATIONS,
                                                       KNOWN_RESOURCES};
         static const enum known_resource_id metrics[] = {KNOWN_POD_METRICS, KNOWN_RESOURCES};
-        check_api(c, ours, "halflife's CRDs", "kubectl apply -k manifests, or -f crds");
-        check_api(c, metrics, "metrics API", "install metrics-server: without it halflife learns and applies nothing");
+        const char *version = metrics_version_wait(c->session.client);
+        char line[64];
+        check_api(c, ours, known_resources[*ours].version, "halflife's CRDs", "kubectl apply -k manifests, or -f crds");
+        snprintf(line, sizeof line, "metrics API %s/%s", known_resources[*metrics].group, version);
+        check_api(c, metrics, version, line, "install metrics-server: without it halflife learns and applies nothing");
 }
 
 /* --- custom metrics --- */

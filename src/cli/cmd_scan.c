@@ -29,7 +29,7 @@ struct scanning {
         struct prometheus_options prometheus;
         struct prometheus_service service;
         struct cluster_scan_options options;
-        json_t *profiles;
+        json_t *profiles, *notes;
         struct scan_report report;
         struct terminal talk; /* of stderr */
         bool progressing;     /* its last line is a progress line */
@@ -102,6 +102,7 @@ static int scan_check(void *state, const struct command_line *line, struct err *
 {
         struct scanning *s = state;
         s->fail_percent = -1;
+        s->notes = json_array();
         s->options.history_ms = 14 * (int64_t)DAY_MS;
         s->options.step_ms = MINUTE_MS;
         if (line->words.count)
@@ -134,6 +135,7 @@ static void scan_say(void *arg, const char *line)
         AUTO(mem_free) char *tamed = terminal_tame(mem_string(line));
         scan_end_progress(s);
         fprintf(stderr, "halflife scan: %s\n", tamed);
+        json_array_append_new(s->notes, json_string(tamed));
 }
 
 static void scan_progress(void *arg, const struct cluster_scan_progress *p)
@@ -199,7 +201,8 @@ static void scan_head(const struct scanning *s, struct scan_heading *ret, char w
         *ret = (struct scan_heading){.source = once ? "metrics API" : s->prometheus.url,
                                      .worth = worth,
                                      .next = next,
-                                     .namespaces = !s->options.ns};
+                                     .namespaces = !s->options.ns,
+                                     .notes = s->notes};
         if (once)
                 snprintf(worth, 256,
                          "Usage was read once, so this is a first look: peaks of other hours are not in it. Memory "
@@ -289,6 +292,7 @@ static void scan_release(void *state)
         scan_report_release(&s->report);
         prometheus_service_release(&s->service);
         json_decref(s->profiles);
+        json_decref(s->notes);
         session_release(&s->session);
 }
 

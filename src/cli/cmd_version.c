@@ -35,7 +35,7 @@ static int version_check(void *state, const struct command_line *line, struct er
 static int version_run(void *state, struct err *err)
 {
         (void)state, (void)err;
-        printf("halflife %s (linux/%s)\n", version_text(), ARCH);
+        printf("halflife %s (linux/%s)\ncommit %s\n", version_text(), ARCH, HALFLIFE_REVISION);
         printf("libcurl %s, jansson %s, SQLite %s, libmicrohttpd %s\n", curl_version_info(CURLVERSION_NOW)->version,
                jansson_version_str(), sqlite3_libversion(), MHD_get_version());
         return EXIT_DONE;
@@ -45,7 +45,8 @@ const struct command command_version = {
         .name = "version",
         .help = "print the version",
         .usage = {""},
-        .intro = "Prints the version of halflife and of the libraries it runs with.\n",
+        .intro = "Prints the version of halflife, the commit that it was built from, and the versions of the\n"
+                 "libraries that it runs with.\n",
         .check = version_check,
         .run = version_run,
 };

@@ -1,6 +1,7 @@
 /*
  * Import of histories. Only the controller writes histories, so the command sends each history as an annotation on the
- * Recommendation. The controller answers in another annotation. Permission to get and patch Recommendations suffices.
+ * Recommendation. The controller answers in another annotation. Permission to get and patch Recommendations suffices
+ * where they exist (recommendation_ask.h).
  */
 #ifndef HALFLIFE_CLI_IMPORT_H
 #define HALFLIFE_CLI_IMPORT_H
@@ -20,6 +21,7 @@ enum {
 /* The request to one Recommendation. */
 struct import_ask {
         char *ns, *workload; /* "Deployment/web" */
+        char *group, *kind, *name;
         char recommendation[KIND_NAME_MAX], request[20];
         struct buf lines, containers; /* containers: names, one per line */
         int count;
@@ -42,11 +44,11 @@ struct importing {
 int import_put(struct importing *im, const struct transfer_row *row, const char *ns, struct err *err);
 /* Send the last request and wait for all answers. */
 int import_finish(struct importing *im, struct err *err);
-void import_release(struct importing *im); /* releases the session too */
+void import_release(struct importing *im);       /* releases the session too */
+void import_wait_a_little(struct importing *im); /* between two looks at what the controller writes */
 void import_sum(const struct importing *im);
 /* Print and count a history that no Recommendation can take. */
 void import_leave(struct importing *im, const char *ns, const char *workload, const char *container, const char *why);
-extern const char import_nobody[]; /* reason for import_leave: the workload has no Recommendation */
 
 /* The VPAs whose checkpoints are imported. */
 struct import_vpa_scope {

@@ -6,6 +6,7 @@
 #include "kube/known_resource.h"
 #include "list_client.h"
 #include "objects/decode.h"
+#include "recommendation_ask.h"
 #include "terminal.h"
 
 /* --- one Recommendation --- */
@@ -18,6 +19,9 @@ static void ask_free(struct import_ask *a)
         buf_release(&a->containers);
         mem_free(a->ns);
         mem_free(a->workload);
+        mem_free(a->group);
+        mem_free(a->kind);
+        mem_free(a->name);
         mem_free(a);
 }
 
@@ -26,6 +30,9 @@ static struct import_ask *ask_new(const struct store_key *k, const char *ns)
         struct import_ask *a = MEM_NEW(struct import_ask);
         a->ns = mem_string(ns);
         a->workload = mem_printf("%.*s/%.*s", TEXT_ARG(k->kind), TEXT_ARG(k->name));
+        a->group = mem_string_n(k->group.p, k->group.len);
+        a->kind = mem_string_n(k->kind.p, k->kind.len);
+        a->name = mem_string_n(k->name.p, k->name.len);
         kind_recommendation_name(k->group, k->kind, k->name, a->recommendation);
         buf_init(&a->lines, IMPORT_BYTES);
         buf_init(&a->containers, IMPORT_BYTES);
@@ -85,41 +92,30 @@ static const char *import_ask_note(const json_t *object, const char *key)
                 json_object_get(json_object_get(json_object_get(object, "metadata"), "annotations"), key));
 }
 
-const char import_nobody[] = "it has no Recommendation: does a profile select it?";
-
-/* Whether the Recommendation exists: 1 yes; 0 no, which is printed; negative: an error. */
-static int import_ask_see(struct importing *im, struct import_ask *a, struct err *err)
+static struct recommendation_ask import_ask_request(const struct import_ask *a)
 {
-        AUTO(mem_free) char *path = path_to(a);
-        AUTO(json_decref) json_t *object = listing_ask(im->session.client, path, NULL, LISTING_ITEM_BYTES, err);
-        if (object)
-                return 1;
-        if (err->code != ERR_NOTFOUND || session_no_kinds(err))
-                return err->code;
-        import_ask_leave(im, a, import_nobody);
-        return 0;
+        return (struct recommendation_ask){.ns = a->ns,
+                                           .group = a->group,
+                                           .kind = a->kind,
+                                           .name = a->name,
+                                           .recommendation = a->recommendation,
+                                           .manager = "halflife-import",
+                                           .asks = ANNOTATION_IMPORT,
+                                           .value = a->lines.data,
+                                           .answers = ANNOTATION_IMPORTED};
 }
 
-static int import_ask_patch(struct importing *im, struct import_ask *a, struct err *err)
+/* Send the request, or in a dry run look whether it could be sent: 1 it could; 0 nothing can take the histories, which
+ * is printed; negative: an error. */
+static int import_ask_request_send(struct importing *im, struct import_ask *a, struct err *err)
 {
-        AUTO(mem_free) char *path = path_to(a);
-        AUTO(json_decref)
-        json_t *body = json_pack("{s:{s:{s:s, s:n}}}", "metadata", "annotations", ANNOTATION_IMPORT, a->lines.data,
-                                 ANNOTATION_IMPORTED);
-        char *text = json_dumps(body, JSON_COMPACT);
-        const struct call call = {.method = HTTP_PATCH,
-                                  .path = path,
-                                  .query = "fieldManager=halflife-import",
-                                  .content_type = "application/merge-patch+json",
-                                  .body = text_of(text),
-                                  .deadline_ms = 10 * SECOND_MS};
-        int rc = client_wait(im->session.client, &call, NULL, NULL, err);
-        free(text);
-        if (rc == ERR_NOTFOUND && !session_no_kinds(err)) {
-                import_ask_leave(im, a, import_nobody);
-                return 0;
-        }
-        return rc < 0 ? rc : 1;
+        const struct recommendation_ask ask = import_ask_request(a);
+        int rc = im->dry_run ? recommendation_ask_look(&im->session, &ask, err)
+                             : recommendation_ask_send(&im->session, &ask, err);
+        if (rc != ERR_NOTFOUND || session_no_kinds(err))
+                return rc < 0 ? rc : 1;
+        import_ask_leave(im, a, err->text);
+        return 0;
 }
 
 static const json_t *answer_to(const struct import_ask *a, const json_t *answer)
@@ -158,7 +154,7 @@ static int import_ask_look(struct importing *im, struct import_ask *a, struct er
         AUTO(mem_free) char *path = path_to(a);
         AUTO(json_decref) json_t *object = listing_ask(im->session.client, path, NULL, LISTING_ITEM_BYTES, err);
         if (!object && err->code == ERR_NOTFOUND) {
-                import_ask_leave(im, a, "its Recommendation was deleted before the answer");
+                import_ask_leave(im, a, "its Recommendation was deleted before the answer: does a profile select it?");
                 return 1;
         }
         if (!object && err->code != ERR_RETRY)
@@ -190,7 +186,7 @@ static void import_ask_fired(void *arg)
         *(bool *)arg = true;
 }
 
-static void import_ask_wait_a_little(struct importing *im)
+void import_wait_a_little(struct importing *im)
 {
         struct loop_timer timer = {0};
         bool over = false;
@@ -202,7 +198,7 @@ static void import_ask_wait_a_little(struct importing *im)
 /* Look once at each Recommendation that was asked. */
 static int look_at_all(struct importing *im, struct err *err)
 {
-        import_ask_wait_a_little(im);
+        import_wait_a_little(im);
         for (int i = im->asks; i-- > 0;) {
                 int rc = import_ask_look(im, im->asked[i], err);
                 if (rc < 0)
@@ -232,7 +228,7 @@ static int import_ask_send(struct importing *im, struct import_ask *a, struct er
         snprintf(a->request, sizeof a->request, "%016llx", (unsigned long long)transfer_source_named(a->lines.data));
         a->since = mono_read();
         if (rc == 0)
-                rc = im->dry_run ? import_ask_see(im, a, err) : import_ask_patch(im, a, err);
+                rc = import_ask_request_send(im, a, err);
         if (rc > 0 && im->dry_run) {
                 print_each(a, "would be joined");
                 im->joined += (size_t)a->count;

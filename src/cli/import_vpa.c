@@ -14,6 +14,7 @@
 #include "import.h"
 #include "kube/known_resource.h"
 #include "list_client.h"
+#include "recommendation_ask.h"
 #include "terminal.h"
 
 static const char *import_vpa_text_at(const json_t *object, const char *a, const char *b)
@@ -91,8 +92,10 @@ int import_vpa_read(const json_t *status, struct vpa_checkpoint *ret, struct err
 /* --- whose it is --- */
 
 struct vpa_target {
-        char *api_version, *kind, *name;
-        char key[]; /* "ns/VPA" */
+        char *ns, *api_version, *kind, *name;
+        bool wanted; /* a checkpoint is of it, and it has no Recommendation yet */
+        char *why;   /* why it gets none; NULL: it may get one */
+        char key[];  /* "ns/VPA" */
 };
 
 /* The CPU requests of a Recommendation's containers, by which CPU samples of VPA get the weight of halflife's own
@@ -124,7 +127,10 @@ static int take_vpa(void *arg, json_t *item, struct err *err)
         if (!kind || !of || !*kind || !*of || map_get(&r->vpas, text_of(key)))
                 return 0;
         struct vpa_target *v = mem_new(sizeof *v + strlen(key) + 1);
-        *v = (struct vpa_target){mem_string(api ? api : ""), mem_string(kind), mem_string(of)};
+        *v = (struct vpa_target){.ns = mem_string(ns),
+                                 .api_version = mem_string(api ? api : ""),
+                                 .kind = mem_string(kind),
+                                 .name = mem_string(of)};
         memcpy(v->key, key, strlen(key) + 1);
         map_put(&r->vpas, (struct text){v->key, strlen(key)}, v);
         return 0;
@@ -172,11 +178,16 @@ static bool import_vpa_is_named(const struct reading *r, const struct vpa_target
         return s->words == 0;
 }
 
-static const struct rec *rec_of(const struct reading *r, const char *ns, const struct vpa_target *v)
+static void vpa_target_recommendation(const struct vpa_target *v, char ret[static KIND_NAME_MAX])
+{
+        kind_recommendation_name(kind_group(text_of(v->api_version)), text_of(v->kind), text_of(v->name), ret);
+}
+
+static const struct rec *rec_of(const struct reading *r, const struct vpa_target *v)
 {
         char name[KIND_NAME_MAX];
-        kind_recommendation_name(kind_group(text_of(v->api_version)), text_of(v->kind), text_of(v->name), name);
-        AUTO(mem_free) char *key = mem_printf("%s/%s", ns, name);
+        vpa_target_recommendation(v, name);
+        AUTO(mem_free) char *key = mem_printf("%s/%s", v->ns, name);
         return map_get(&r->recs, text_of(key));
 }
 
@@ -217,27 +228,123 @@ static int hand_over(struct reading *r, const json_t *item, const struct vpa_tar
         return import_put(r->im, &row, ns, err);
 }
 
+static struct vpa_target *vpa_target_of(const struct reading *r, const json_t *checkpoint)
+{
+        AUTO(mem_free)
+        char *key = mem_printf("%s/%s", import_vpa_text_at(checkpoint, "metadata", "namespace"),
+                               import_vpa_text_at(checkpoint, "spec", "vpaObjectName"));
+        return map_get(&r->vpas, text_of(key));
+}
+
 static int take_checkpoint(void *arg, json_t *item, struct err *err)
 {
         struct reading *r = arg;
-        const char *ns = import_vpa_text_at(item, "metadata", "namespace");
-        AUTO(mem_free) char *key = mem_printf("%s/%s", ns, import_vpa_text_at(item, "spec", "vpaObjectName"));
-        const struct vpa_target *v = map_get(&r->vpas, text_of(key));
+        const struct vpa_target *v = vpa_target_of(r, item);
         if (!v && r->scope->words == 0 && !r->scope->labels) {
                 import_vpa_refuse(r->im, item, "its VerticalPodAutoscaler is gone, so nobody knows whose it is");
                 return 0;
         }
         if (!v || !import_vpa_is_named(r, v))
                 return 0;
-        const struct rec *rec = rec_of(r, ns, v);
+        const struct rec *rec = rec_of(r, v);
         if (!rec && r->scope->labels)
                 return 0;
         r->met++;
         if (rec)
                 return hand_over(r, item, v, rec, err);
         AUTO(mem_free) char *workload = mem_printf("%s/%s", v->kind, v->name);
-        import_leave(r->im, ns, workload, import_vpa_text_at(item, "spec", "containerName"), import_nobody);
+        import_leave(r->im, v->ns, workload, import_vpa_text_at(item, "spec", "containerName"),
+                     v->why ? v->why : "it has no Recommendation");
         return 0;
+}
+
+/* --- workloads that never had pods under halflife, and so have no Recommendation --- */
+
+static int take_wanted(void *arg, json_t *item, struct err *err)
+{
+        struct reading *r = arg;
+        struct vpa_target *v = vpa_target_of(r, item);
+        (void)err;
+        if (v && import_vpa_is_named(r, v))
+                v->wanted = !rec_of(r, v);
+        return 0;
+}
+
+static void import_vpa_take_empty(struct reading *r, const struct vpa_target *v, const char *name)
+{
+        AUTO(json_decref)
+        json_t *object = json_pack("{s:{s:s, s:s}}", "metadata", "namespace", v->ns, "name", name);
+        (void)take_rec(r, object, NULL);
+}
+
+/* Make the Recommendation; in a dry run look whether it could be made, and go on as if it were there. */
+static int import_vpa_make(struct reading *r, struct vpa_target *v, struct err *err)
+{
+        char name[KIND_NAME_MAX];
+        struct text group = kind_group(text_of(v->api_version));
+        AUTO(mem_free) char *group_text = mem_string_n(group.p, group.len);
+        vpa_target_recommendation(v, name);
+        const struct recommendation_ask ask = {.ns = v->ns,
+                                               .group = group_text,
+                                               .kind = v->kind,
+                                               .name = v->name,
+                                               .recommendation = name,
+                                               .manager = "halflife-import"};
+        int rc = r->im->dry_run ? recommendation_ask_look(&r->im->session, &ask, err)
+                                : recommendation_ask_make(&r->im->session, &ask, err);
+        if (rc == 0 && r->im->dry_run)
+                import_vpa_take_empty(r, v, name);
+        if (rc != ERR_NOTFOUND || session_no_kinds(err))
+                return rc;
+        v->why = mem_string(err->text);
+        return 0;
+}
+
+/* Whether the controller has written the status, whose requests the import needs: 1 yes, or it never will; 0 not yet;
+ * negative: an error. */
+static int import_vpa_see(struct reading *r, struct vpa_target *v, struct err *err)
+{
+        char name[KIND_NAME_MAX];
+        vpa_target_recommendation(v, name);
+        AUTO(mem_free) char *path = known_resource_path(KNOWN_RECOMMENDATIONS, v->ns, name, NULL);
+        AUTO(json_decref)
+        json_t *object = listing_ask(r->im->session.client, path, NULL, LISTING_ITEM_BYTES, err);
+        if (!object && err->code == ERR_NOTFOUND)
+                v->why = mem_string("its Recommendation was deleted: does a profile select it?");
+        if (!object)
+                return v->why ? 1 : err->code == ERR_RETRY ? 0 : err->code;
+        if (json_array_size(json_object_get(json_object_get(object, "status"), "containers")) == 0)
+                return 0;
+        (void)take_rec(r, object, err);
+        return 1;
+}
+
+static int import_vpa_await(struct reading *r, struct err *err)
+{
+        struct mono began = mono_read();
+        struct vpa_target *v;
+        int rc = 0;
+        for (size_t at = 0; rc >= 0 && (v = map_each(&r->vpas, &at));) {
+                while (v->wanted && !v->why && !rec_of(r, v) && (rc = import_vpa_see(r, v, err)) == 0) {
+                        if (mono_read().ns - began.ns >= r->im->timeout_ms * 1000000)
+                                return err_set(err, ERR_NOTFOUND,
+                                               "%s %s/%s: no status of its Recommendation within %lld s: does a "
+                                               "controller run, and hold the Lease?",
+                                               v->ns, v->kind, v->name, (long long)(r->im->timeout_ms / SECOND_MS));
+                        import_wait_a_little(r->im);
+                }
+        }
+        return rc < 0 ? rc : 0;
+}
+
+static int import_vpa_make_all(struct reading *r, struct err *err)
+{
+        struct vpa_target *v;
+        int rc = 0;
+        for (size_t at = 0; rc == 0 && (v = map_each(&r->vpas, &at));)
+                if (v->wanted)
+                        rc = import_vpa_make(r, v, err);
+        return rc < 0 ? rc : import_vpa_await(r, err);
 }
 
 /* --- all of them --- */
@@ -256,6 +363,8 @@ static void import_vpa_forget(struct reading *r)
         void *value;
         for (size_t at = 0; map_next(&r->vpas, &at, &key, &value);) {
                 struct vpa_target *v = value;
+                mem_free(v->ns);
+                mem_free(v->why);
                 mem_free(v->api_version);
                 mem_free(v->kind);
                 mem_free(v->name);
@@ -276,6 +385,10 @@ int import_vpa(struct importing *im, const struct import_vpa_scope *s, struct er
         bool ours = rc == 0;
         if (rc == 0)
                 rc = import_vpa_read_all(&r, KNOWN_VPAS, NULL, take_vpa, err);
+        if (rc == 0 && !s->labels) /* which are those of Recommendations */
+                rc = import_vpa_read_all(&r, KNOWN_VPA_CHECKPOINTS, NULL, take_wanted, err);
+        if (rc == 0)
+                rc = import_vpa_make_all(&r, err);
         if (rc == 0)
                 rc = import_vpa_read_all(&r, KNOWN_VPA_CHECKPOINTS, NULL, take_checkpoint, err);
         if (ours && rc == ERR_NOTFOUND && session_no_kinds(err))

@@ -422,8 +422,9 @@ static void scan_print_json(FILE *to, const struct scan_printing *p)
         for (size_t i = 0; i < r->totals; i++)
                 json_array_append_new(totals, scan_json_total(r, &r->total[i]));
         AUTO(json_decref)
-        json_t *all = json_pack("{s:s, s:s, s:o, s:o, s:o}", "source", p->heading->source, "worth", p->heading->worth,
-                                "containers", rows, "namespaces", totals, "all", scan_json_total(r, &r->all));
+        json_t *all = json_pack("{s:s, s:s, s:O?, s:o, s:o, s:o}", "source", p->heading->source, "worth",
+                                p->heading->worth, "notes", p->heading->notes, "containers", rows, "namespaces", totals,
+                                "all", scan_json_total(r, &r->all));
         json_dumpf(all, to, JSON_INDENT(2) | JSON_ENSURE_ASCII);
         fputc('\n', to);
 }

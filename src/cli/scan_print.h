@@ -4,6 +4,7 @@
 #ifndef HALFLIFE_SRC_CLI_SCAN_PRINT_H
 #define HALFLIFE_SRC_CLI_SCAN_PRINT_H
 
+#include <jansson.h>
 #include <stdio.h>
 
 #include "scan_report.h"
@@ -16,6 +17,7 @@ struct scan_heading {
         const char *worth;  /* one sentence: what the numbers are worth */
         const char *next;   /* the command that comes next */
         bool namespaces;    /* rows are of more than one namespace */
+        json_t *notes;      /* what was said on standard error: an array of strings; borrowed */
 };
 
 void scan_print(FILE *to, const struct scan_report *r, enum scan_format f, const struct scan_heading *h,

@@ -23,8 +23,9 @@ static const char accept[] = "application/json;g=apidiscovery.k8s.io;v=v2;as=API
 
 struct waiter {
         STAILQ_ENTRY(waiter) link;
-        struct api_resource kind; /* version and plural: as found */
-        void (*done)(void *arg, const struct api_resource *r, const struct err *err);
+        struct api_resource kind;    /* version and plural: as found */
+        const char *const *versions; /* NULL: the version that the server prefers */
+        discover_done *done;
         void *arg;
 };
 
@@ -40,6 +41,7 @@ struct group_list {
         struct mono found,
                 absent; /* until when kinds found in the index, and kinds absent from it, are taken for fresh */
         struct waiters ready, waiting; /* the index answers the former; the latter wait for the next answer */
+        struct waiters told;           /* their callbacks run now, one after the other */
         struct client_call *call;
         struct loop_timer tell, begin;
 };
@@ -66,7 +68,7 @@ static struct group_list *group_list_of(struct discovery *d, const char *group)
 static void waiter_tell(const struct group_list *g, struct waiter *w, const struct err *failed)
 {
         struct err err = *failed;
-        bool found = discovery_index_find(&g->index, w->kind.group, w->kind.kind, &w->kind);
+        bool found = discovery_index_find(&g->index, w->kind.group, w->kind.kind, w->versions, &w->kind);
         if (found)
                 err.code = 0;
         else if (!err.code && discovery_index_is_stale(&g->index, w->kind.group))
@@ -77,12 +79,11 @@ static void waiter_tell(const struct group_list *g, struct waiter *w, const stru
         w->done(w->arg, found ? &w->kind : NULL, &err);
 }
 
-static void waiters_tell(const struct group_list *g, struct waiters *all, const struct err *failed)
+static void waiters_tell(struct group_list *g, struct waiters *all, const struct err *failed)
 {
-        struct waiters told = STAILQ_HEAD_INITIALIZER(told);
-        STAILQ_CONCAT(&told, all); /* a callback may ask again */
-        for (struct waiter *w; (w = STAILQ_FIRST(&told));) {
-                STAILQ_REMOVE_HEAD(&told, link);
+        STAILQ_CONCAT(&g->told, all); /* a callback may ask again, or cancel another */
+        for (struct waiter *w; (w = STAILQ_FIRST(&g->told));) {
+                STAILQ_REMOVE_HEAD(&g->told, link);
                 waiter_tell(g, w, failed);
                 mem_free(w);
         }
@@ -144,33 +145,60 @@ static void group_list_begin(void *arg)
                 group_list_answered, g);
 }
 
-static bool group_list_is_fresh(const struct group_list *g, const struct api_resource *kind)
+static bool group_list_is_fresh(const struct group_list *g, const struct waiter *w)
 {
         struct api_resource found;
         struct mono now = discovery_now(g->in);
         return now.ns < g->absent.ns ||
-               (now.ns < g->found.ns && discovery_index_find(&g->index, kind->group, kind->kind, &found));
+               (now.ns < g->found.ns &&
+                discovery_index_find(&g->index, w->kind.group, w->kind.kind, w->versions, &found));
 }
 
-int client_discover(struct client *c, const char *group, const char *kind,
-                    void (*done)(void *arg, const struct api_resource *r, const struct err *err), void *arg)
+int client_discover(struct client *c, const char *group, const char *kind, discover_done *done, void *arg)
+{
+        return client_discover_version(c, group, kind, NULL, done, arg);
+}
+
+int client_discover_version(struct client *c, const char *group, const char *kind, const char *const *versions,
+                            discover_done *done, void *arg)
 {
         struct group_list *g = group_list_of(client_discovery(c), group);
         if (!kind[0] || strlen(kind) >= sizeof((struct api_resource *)0)->kind ||
             strlen(group) >= sizeof((struct api_resource *)0)->group)
                 return ERR_INVALID;
         struct waiter *w = MEM_NEW(struct waiter);
+        w->versions = versions;
         w->done = done;
         w->arg = arg;
         snprintf(w->kind.group, sizeof w->kind.group, "%s", group);
         snprintf(w->kind.kind, sizeof w->kind.kind, "%s", kind);
-        bool fresh = group_list_is_fresh(g, &w->kind);
+        bool fresh = group_list_is_fresh(g, w);
         STAILQ_INSERT_TAIL(fresh ? &g->ready : &g->waiting, w, link);
         if (fresh && !g->tell.place)
                 loop_timer_set(client_loop(c), &g->tell, 0, group_list_tell, g);
         else if (!fresh && !g->call && !g->begin.place)
                 group_list_begin(g);
         return 0;
+}
+
+static void waiters_cancel(struct waiters *all, const void *arg)
+{
+        struct waiter *w, *next;
+        STAILQ_FOREACH_SAFE(w, all, link, next)
+        {
+                if (w->arg != arg)
+                        continue;
+                STAILQ_REMOVE(all, w, waiter, link);
+                mem_free(w);
+        }
+}
+
+void client_discover_cancel(struct client *c, const char *group, const void *arg)
+{
+        struct group_list *g = group_list_of(client_discovery(c), group);
+        waiters_cancel(&g->ready, arg);
+        waiters_cancel(&g->waiting, arg);
+        waiters_cancel(&g->told, arg);
 }
 
 void client_undiscover(struct client *c, const char *group)
@@ -193,6 +221,7 @@ static void group_list_init(struct discovery *d, struct group_list *g, const cha
         *g = (struct group_list){.in = d, .path = path};
         STAILQ_INIT(&g->ready);
         STAILQ_INIT(&g->waiting);
+        STAILQ_INIT(&g->told);
 }
 
 static void group_list_release(struct group_list *g)

@@ -6,8 +6,12 @@
 #include "base/json.h"
 #include "base/mem.h"
 
+enum { VERSIONS_MAX = 8 }; /* of a kind; Kubernetes' own have three at most */
+
 struct served_kind {
+        struct served_kind *next; /* in the version that the server prefers next; NULL: there is no other */
         char version[32], plural[64];
+        bool stale; /* the API server of this version does not answer */
         char key[];
 };
 
@@ -16,6 +20,7 @@ struct reading {
         struct discovery_index index;
         struct arena arena;
         struct text group, version;
+        bool stale;
 };
 
 static struct served_kind *served_kind_new(struct map *to, struct text group, struct text kind)
@@ -24,6 +29,19 @@ static struct served_kind *served_kind_new(struct map *to, struct text group, st
         size_t len = (size_t)sprintf(k->key, "%.*s/%.*s", TEXT_ARG(group), TEXT_ARG(kind));
         map_put(to, (struct text){k->key, len}, k);
         return k;
+}
+
+/* Append a version to those of a kind. NULL: it is there already, or there are too many. */
+static struct served_kind *served_kind_append(struct served_kind *first, struct text version)
+{
+        int count = 1;
+        struct served_kind *last = first;
+        for (; !text_is(version, last->version) && last->next; last = last->next)
+                count++;
+        if (text_is(version, last->version) || count == VERSIONS_MAX)
+                return NULL;
+        last->next = mem_new(sizeof *last);
+        return last->next;
 }
 
 static void *index_find(const struct map *m, struct text group, struct text kind)
@@ -39,11 +57,16 @@ static void index_put(struct reading *r, struct text plural, struct text kind)
         const struct api_resource *most = NULL;
         if (!plural.len || !kind.len || !r->version.len || plural.len >= sizeof most->plural ||
             kind.len >= sizeof most->kind || r->group.len >= sizeof most->group ||
-            r->version.len >= sizeof most->version || index_find(&r->index.kinds, r->group, kind))
+            r->version.len >= sizeof most->version)
                 return;
-        struct served_kind *k = served_kind_new(&r->index.kinds, r->group, kind);
+        struct served_kind *first = index_find(&r->index.kinds, r->group, kind);
+        struct served_kind *k =
+                first ? served_kind_append(first, r->version) : served_kind_new(&r->index.kinds, r->group, kind);
+        if (!k)
+                return;
         memcpy(k->plural, plural.p, plural.len);
         memcpy(k->version, r->version.p, r->version.len);
+        k->stale = r->stale;
 }
 
 /* --- reading --- */
@@ -104,7 +127,8 @@ static void index_read_version(struct json *j, struct reading *r)
                         resources = json_raw(j);
                 else
                         json_skip(j);
-        if (text_is(freshness, "Stale") && !index_find(&r->index.stale, r->group, TEXT("")))
+        r->stale = text_is(freshness, "Stale");
+        if (r->stale && !index_find(&r->index.stale, r->group, TEXT("")))
                 (void)served_kind_new(&r->index.stale, r->group, TEXT(""));
         index_read_rows(j, resources, index_read_resource, r);
 }
@@ -159,23 +183,50 @@ int discovery_index_read(struct discovery_index *ret, struct text body, struct e
         return 0;
 }
 
+static void index_free_kinds(struct map *m)
+{
+        struct served_kind *k;
+        for (size_t at = 0; (k = map_each(m, &at));)
+                for (struct served_kind *next; k; k = next) {
+                        next = k->next;
+                        mem_free(k);
+                }
+        map_release(m);
+}
+
 void discovery_index_release(struct discovery_index *x)
 {
-        void *value;
-        for (size_t at = 0; (value = map_each(&x->kinds, &at));)
-                mem_free(value);
-        for (size_t at = 0; (value = map_each(&x->stale, &at));)
-                mem_free(value);
-        map_release(&x->kinds);
-        map_release(&x->stale);
+        index_free_kinds(&x->kinds);
+        index_free_kinds(&x->stale);
 }
 
 /* --- asking --- */
 
+static const struct served_kind *served_kind_of(const struct served_kind *k, const char *version)
+{
+        while (k && strcmp(k->version, version) != 0)
+                k = k->next;
+        return k;
+}
+
+/* Of the versions that are there, the first whose API server answers; where none does, the first. */
+static const struct served_kind *served_kind_best(const struct served_kind *first, const char *const *versions)
+{
+        const struct served_kind *best = NULL;
+        for (; *versions && (!best || best->stale); versions++) {
+                const struct served_kind *k = served_kind_of(first, *versions);
+                if (k && (!best || !k->stale))
+                        best = k;
+        }
+        return best;
+}
+
 bool discovery_index_find(const struct discovery_index *x, const char *group, const char *kind,
-                          struct api_resource *ret)
+                          const char *const *versions, struct api_resource *ret)
 {
         const struct served_kind *k = index_find(&x->kinds, text_of(group), text_of(kind));
+        if (versions)
+                k = served_kind_best(k, versions);
         if (k) {
                 memcpy(ret->version, k->version, sizeof ret->version);
                 memcpy(ret->plural, k->plural, sizeof ret->plural);

@@ -1,12 +1,25 @@
 #include "kube/pod_metrics.h"
 
+#include <string.h>
+
 #include "base/mem.h"
 #include "kube/known_resource.h"
 #include "net/stream.h"
 
+static const struct known_resource *const resource = &known_resources[KNOWN_POD_METRICS];
+
+/* The versions that decode_pod_metrics reads, the best first. */
+static const char *const versions[] = {"v1", "v1beta1", NULL};
+
 struct metrics_poll {
         struct client *client;
-        struct client_call *call;
+        char *ns; /* NULL: all */
+        struct mono until;
+        bool found;                 /* discovery names it */
+        bool known;                 /* discovery answered: a 404 says that there is no metrics API */
+        bool repeated;              /* discovery was asked again after a 404 */
+        struct loop_timer patience; /* set while discovery is asked */
+        struct client_call *call;   /* NULL while discovery is asked */
         struct stream stream;
         struct arena arena; /* reset for each item */
         struct metrics_result result;
@@ -14,6 +27,25 @@ struct metrics_poll {
         void (*done)(void *arg, const struct metrics_result *r);
         void *arg;
 };
+
+static void poll_discover(struct metrics_poll *p);
+
+/* r: what discovery found; NULL: nothing. */
+static const char *version_found(const struct api_resource *r)
+{
+        for (const char *const *v = versions; r && *v; v++)
+                if (strcmp(*v, r->version) == 0)
+                        return *v;
+        return resource->version;
+}
+
+static int64_t poll_left_ms(const struct metrics_poll *p)
+{
+        int64_t left_ms = (p->until.ns - loop_now(client_loop(p->client)).mono.ns) / 1000000;
+        return left_ms > 1 ? left_ms : 1;
+}
+
+/* --- the list --- */
 
 static int poll_item(void *arg, struct text item)
 {
@@ -45,14 +77,33 @@ static void poll_release(struct metrics_poll *p)
 {
         stream_release(&p->stream);
         arena_release(&p->arena);
+        mem_free(p->ns);
         mem_free(p);
+}
+
+/* What discovery said may be old. A version that went is looked for again at once, and one that is away next time. */
+static bool poll_repeats(struct metrics_poll *p, const struct client_answer *a)
+{
+        bool gone = a->err.code == ERR_NOTFOUND;
+        if (!p->found || (!gone && a->status < 500))
+                return false;
+        client_undiscover(p->client, resource->group);
+        if (!gone || p->repeated)
+                return false;
+        p->repeated = true;
+        return true;
 }
 
 static void poll_done(void *arg, const struct client_answer *a, bool whole)
 {
         struct metrics_poll *p = arg;
         struct metrics_result *r = &p->result;
-        r->absent = a->err.code == ERR_NOTFOUND;
+        p->call = NULL;
+        if (poll_repeats(p, a)) {
+                poll_discover(p);
+                return;
+        }
+        r->absent = a->err.code == ERR_NOTFOUND && p->known && !p->found;
         if (r->err.code == 0)
                 r->err = a->err;
         if (r->err.code == 0 && !whole)
@@ -64,29 +115,84 @@ static void poll_done(void *arg, const struct client_answer *a, bool whole)
         poll_release(p);
 }
 
+static void poll_list(struct metrics_poll *p)
+{
+        AUTO(mem_free) char *path = path_of(resource->group, p->result.version, p->ns, resource->plural, NULL, NULL);
+        const struct client_stream_request r = {.path = path,
+                                                .deadline_ms = poll_left_ms(p),
+                                                .head = poll_head,
+                                                .data = poll_data,
+                                                .done = poll_done,
+                                                .arg = p};
+        p->call = client_stream(p->client, &r);
+}
+
+/* --- the version --- */
+
+static void poll_discovered(void *arg, const struct api_resource *r, const struct err *err)
+{
+        struct metrics_poll *p = arg;
+        loop_timer_stop(client_loop(p->client), &p->patience);
+        p->result.version = version_found(r);
+        p->found = r != NULL;
+        p->known = r != NULL || err->code == ERR_NOTFOUND;
+        poll_list(p);
+}
+
+static void poll_unanswered(void *arg)
+{
+        struct metrics_poll *p = arg;
+        client_discover_cancel(p->client, resource->group, p);
+        p->result.version = version_found(NULL);
+        p->found = p->known = false;
+        poll_list(p);
+}
+
+static void poll_discover(struct metrics_poll *p)
+{
+        loop_timer_set(client_loop(p->client), &p->patience, poll_left_ms(p) / 2, poll_unanswered, p);
+        client_discover_version(p->client, resource->group, resource->kind, versions, poll_discovered, p);
+}
+
 struct metrics_poll *metrics_poll(struct client *c, const char *ns, int64_t deadline_ms,
                                   void (*each)(void *arg, const struct pod_metrics_view *m, struct wall date),
                                   void (*done)(void *arg, const struct metrics_result *r), void *arg)
 {
         struct metrics_poll *p = MEM_NEW(struct metrics_poll);
         p->client = c;
+        p->ns = ns ? mem_string(ns) : NULL;
+        p->until.ns = loop_now(client_loop(c)).mono.ns + deadline_ms * 1000000;
         p->each = each;
         p->done = done;
         p->arg = arg;
         stream_init(&p->stream, STREAM_LIST, STREAM_ITEM_MAX, STREAM_LIST_MAX, poll_item, p);
-        AUTO(mem_free) char *path = known_resource_path(KNOWN_POD_METRICS, ns, NULL, NULL);
-        const struct client_stream_request r = {.path = path,
-                                                .deadline_ms = deadline_ms,
-                                                .head = poll_head,
-                                                .data = poll_data,
-                                                .done = poll_done,
-                                                .arg = p};
-        p->call = client_stream(c, &r);
+        poll_discover(p);
         return p;
 }
 
 void metrics_cancel(struct metrics_poll *p)
 {
-        client_cancel(p->client, p->call);
+        if (p->call)
+                client_cancel(p->client, p->call);
+        client_discover_cancel(p->client, resource->group, p);
+        loop_timer_stop(client_loop(p->client), &p->patience);
         poll_release(p);
+}
+
+/* --- for commands --- */
+
+static void version_wait_found(void *arg, const struct api_resource *r, const struct err *err)
+{
+        const char **version = arg;
+        (void)err;
+        *version = version_found(r);
+}
+
+const char *metrics_version_wait(struct client *c)
+{
+        const char *version = NULL;
+        client_discover_version(c, resource->group, resource->kind, versions, version_wait_found, &version);
+        while (!version)
+                loop_turn(client_loop(c), -1);
+        return version;
 }

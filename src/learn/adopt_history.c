@@ -34,6 +34,8 @@ static int adopt_check(const struct target *t, const struct target *old, const c
                                "there is no history of '%.253s': nothing was learned under that name", name);
         if (old == t)
                 return err_set(err, ERR_INVALID, "a workload cannot adopt itself");
+        if (!t->profile) /* its Recommendation is about to be deleted, and the histories would be with it */
+                return err_set(err, ERR_INVALID, "no profile selects the workload");
         if (t->dimension || old->dimension)
                 return err_set(err, ERR_INVALID, "only workloads can adopt, and only histories of workloads");
         if (old->workload || old->pods || old->busy)

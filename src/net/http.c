@@ -25,6 +25,7 @@ struct pool {
         bool retired; /* gets no new requests; freed after its last running request */
         int running;
         CURLM *multi;
+        struct tls_files files; /* what the peer was when they were made */
         struct curl_sockets sockets;
         struct loop_timer timer;
         /* Over TLS the first call runs alone until its first byte arrives, but at most PIONEER_MS. Later calls can then
@@ -172,6 +173,7 @@ static void pool_free(struct pool *p)
         LIST_REMOVE(p, link);
         curl_multi_cleanup(p->multi);
         curl_sockets_release(&p->sockets);
+        tls_files_release(&p->files);
         loop_timer_stop(p->http->loop, &p->timer);
         loop_timer_stop(p->http->loop, &p->opening);
         mem_free(p);
@@ -295,13 +297,14 @@ static void on_silence(void *arg)
 static void call_run(struct http_call *c)
 {
         struct http *h = c->http;
-        if (http_call_prepare(c, h->loop, h->user_agent) < 0) {
+        struct pool *pool = pool_for(h, c);
+        if (http_call_prepare(c, &pool->files, h->loop, h->user_agent) < 0) {
                 call_end(c);
                 return;
         }
         list_drop(c);
         list_add(c, CALL_RUNNING);
-        c->pool = pool_for(h, c);
+        c->pool = pool;
         if (!c->pool->open && !c->pool->first_connection) {
                 c->pool->first_connection = c;
                 loop_timer_set(h->loop, &c->pool->opening, PIONEER_MS, on_opening_late, c->pool);
@@ -415,7 +418,7 @@ static void on_pump(void *arg)
 
 /* --- public functions --- */
 
-/* OpenSSL may write to a socket that the peer has closed. The write's result reports that, so SIGPIPE is ignored. */
+/* A TLS library may write to a socket that the peer has closed: the write's result says so, and SIGPIPE is ignored. */
 static void curl_once(void)
 {
         signal(SIGPIPE, SIG_IGN);
@@ -492,22 +495,4 @@ void http_cancel(struct http *h, struct http_call *c)
         }
         http_detach(c);
         http_call_free(c);
-}
-
-bool http_can_sign(void)
-{
-#if LIBCURL_VERSION_NUM >= 0x075600
-        CURL *easy = curl_easy_init();
-        bool can = easy && curl_version_info(CURLVERSION_NOW)->version_num >= 0x075600 &&
-                   curl_easy_setopt(easy, CURLOPT_AWS_SIGV4, "aws:amz:region:service") == CURLE_OK;
-        curl_easy_cleanup(easy);
-        return can;
-#else
-        return false;
-#endif
-}
-
-const char *http_library_version(void)
-{
-        return curl_version_info(CURLVERSION_NOW)->version;
 }

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "tls_verdict.h"
 
 enum {
         CONNECT_MS = 10000,
@@ -243,6 +244,12 @@ static int on_sending(void *arg, char *peer_ip, char *own_ip, int peer_port, int
 {
         struct http_call *c = arg;
         (void)peer_ip, (void)own_ip, (void)peer_port, (void)own_port;
+        if (!c->r.peer->insecure && !tls_is_of_server(c->easy)) {
+                AUTO(mem_free) char *route = http_call_route(c);
+                err_set(&c->reply.err, ERR_DENIED, "%s: the server's certificate is refused: it is not one for servers",
+                        route);
+                return CURL_PREREQFUNC_ABORT;
+        }
         if (c->sent++ > 0 && c->r.method != HTTP_GET)
                 return CURL_PREREQFUNC_ABORT;
         return CURL_PREREQFUNC_OK;
@@ -341,16 +348,7 @@ static CURLcode set_proxy(struct http_call *c)
         return rc;
 }
 
-static struct curl_blob blob_of(const char *pem)
-{
-        union {
-                const char *in;
-                void *out;
-        } plain = {.in = pem}; /* libcurl only copies from the field, but has not declared it const */
-        return (struct curl_blob){.data = plain.out, .len = strlen(pem), .flags = CURL_BLOB_COPY};
-}
-
-static CURLcode set_tls(struct http_call *c)
+static CURLcode set_tls(struct http_call *c, const struct tls_files *files)
 {
         const struct http_peer *peer = c->r.peer;
         CURLcode rc = CURLE_OK;
@@ -359,20 +357,19 @@ static CURLcode set_tls(struct http_call *c)
         SET(CURLOPT_SSL_VERIFYHOST, peer->insecure ? 0L : 2L);
         SET(CURLOPT_PROXY_SSL_VERIFYPEER, peer->insecure ? 0L : 1L);
         SET(CURLOPT_PROXY_SSL_VERIFYHOST, peer->insecure ? 0L : 2L);
-        if (peer->ca_pem && !peer->insecure) {
-                struct curl_blob ca = blob_of(peer->ca_pem);
-                SET(CURLOPT_CAINFO_BLOB, &ca);
-                SET(CURLOPT_CAPATH, NULL);           /* trust this CA alone */
-                SET(CURLOPT_PROXY_CAINFO_BLOB, &ca); /* as Go does; an https:// proxy may as well be the system's */
+        if (files->ca.path[0]) {
+                SET(CURLOPT_CAINFO, files->ca.path);
+                SET(CURLOPT_CAPATH, NULL); /* trust this CA alone */
+                SET(CURLOPT_PROXY_CAINFO,
+                    files->ca.path); /* as Go does; an https:// proxy may as well be the system's */
         }
-        if (peer->cert_pem && peer->key_pem) {
-                struct curl_blob cert = blob_of(peer->cert_pem), key = blob_of(peer->key_pem);
+        if (files->cert.path[0]) {
                 SET(CURLOPT_SSLCERTTYPE, "PEM");
-                SET(CURLOPT_SSLCERT_BLOB, &cert);
+                SET(CURLOPT_SSLCERT, files->cert.path);
                 SET(CURLOPT_SSLKEYTYPE, "PEM");
-                SET(CURLOPT_SSLKEY_BLOB, &key);
+                SET(CURLOPT_SSLKEY, files->key.path);
         }
-        return rc;
+        return rc == CURLE_OK ? tls_verdict_prepare(c->easy) : rc;
 }
 
 /* Makes connections go to the host and port of base_url although the URL will name server_name. u: the URL before that
@@ -484,7 +481,7 @@ static CURLcode set_callbacks(struct http_call *c)
         return rc;
 }
 
-int http_call_prepare(struct http_call *c, struct loop *l, const char *user_agent)
+int http_call_prepare(struct http_call *c, struct tls_files *files, struct loop *l, const char *user_agent)
 {
         c->easy = curl_easy_init();
         assert(c->easy);
@@ -492,13 +489,15 @@ int http_call_prepare(struct http_call *c, struct loop *l, const char *user_agen
         if (proxy_choose(http_proxies(c->http), c->r.peer->proxy_url, c->r.peer->base_url, &c->proxy, &c->reply.err) <
             0)
                 return err_wrap(&c->reply.err, "%s", c->r.peer->base_url);
+        if (tls_files_make(files, c->r.peer, &c->reply.err) < 0)
+                return err_wrap(&c->reply.err, "%s", c->r.peer->base_url);
         CURLcode rc = set_callbacks(c);
         if (rc == CURLE_OK)
                 rc = set_connection(c);
         if (rc == CURLE_OK)
                 rc = set_proxy(c);
         if (rc == CURLE_OK)
-                rc = set_tls(c);
+                rc = set_tls(c, files);
         if (rc == CURLE_OK)
                 rc = set_url(c);
         if (rc == CURLE_OK)
@@ -540,11 +539,9 @@ static const char *cure_of(CURLcode rc)
                 return "; does that port speak TLS, and is the configured certificate authority the server's?";
         case CURLE_SSL_CERTPROBLEM:
                 return "; do the client certificate and its key belong together?";
-        case CURLE_SSL_CACERT_BADFILE:
-                return "; the configured certificate authority holds no readable PEM certificate";
         case CURLE_NOT_BUILT_IN:
         case CURLE_UNKNOWN_OPTION:
-                return "; this libcurl lacks a feature: halflife needs a build with OpenSSL and HTTP/2";
+                return "; this libcurl lacks a feature: halflife needs a build with TLS and HTTP/2";
         case CURLE_URL_MALFORMAT:
                 return "; is the address of the form https://host:port?";
         default:
@@ -582,7 +579,9 @@ void http_call_judge(struct http_call *c, CURLcode rc)
                                     : "not connected");
                 return;
         }
-        const char *why = c->curl_error[0] ? c->curl_error : curl_easy_strerror(rc);
+        AUTO(mem_free)
+        char *verdict = rc == CURLE_PEER_FAILED_VERIFICATION ? tls_verdict(c->easy, c->r.peer) : NULL;
+        const char *why = verdict ? verdict : c->curl_error[0] ? c->curl_error : curl_easy_strerror(rc);
         err_set(&reply->err, call_code_of(rc), "%s: %s%s%s", route, reply->status ? "the answer was cut: " : "", why,
                 cure_of(rc));
 }

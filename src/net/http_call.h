@@ -9,6 +9,7 @@
 
 #include "base/list.h"
 #include "net/http.h"
+#include "tls_files.h"
 
 enum { HEADER_BYTES_MAX = 64 << 10 }; /* all headers of one answer */
 
@@ -46,9 +47,9 @@ struct http_call {
 struct http_call *http_call_new(struct http *h, const struct http_request *r);
 void http_call_free(struct http_call *c);
 
-/* Create the easy handle, ready for a multi handle. Returns 0, or a code with the reason in reply.err; ERR_INVALID: the
- * peer's URL or certificates are unusable. */
-int http_call_prepare(struct http_call *c, struct loop *l, const char *user_agent);
+/* Create the easy handle, ready for a multi handle. files: those of its connections, made where they are not. Returns
+ * 0, or a code with the reason in reply.err; ERR_INVALID: the peer's URL or certificates are unusable. */
+int http_call_prepare(struct http_call *c, struct tls_files *files, struct loop *l, const char *user_agent);
 
 /* The peer's address and, where it matters, its proxy, for messages; mem_free. */
 char *http_call_route(const struct http_call *c);

@@ -73,14 +73,14 @@ static char *aws_element(struct text body, const char *name)
         return end ? mem_string_n(p, (size_t)(end - p)) : NULL;
 }
 
-static void wipe_and_free(char **s)
+static void aws_wipe(char **s)
 {
         if (*s)
                 explicit_bzero(*s, strlen(*s));
         mem_free(*s);
 }
 
-#define SECRET __attribute__((cleanup(wipe_and_free)))
+#define SECRET __attribute__((cleanup(aws_wipe)))
 
 static int aws_read_expiry(const char *text, struct wall *ret, struct err *err)
 {

@@ -122,6 +122,8 @@ char *query_error(struct text body, char *out, size_t size)
 {
         AUTO(json_decref) json_t *o = json_loadb(body.p, body.len, 0, NULL);
         const char *said = json_string_value(json_object_get(o, "error"));
+        if (!said)
+                said = json_string_value(json_object_get(o, "message"));
         if (said)
                 snprintf(out, size, "%s", said);
         else

@@ -21,8 +21,8 @@ int series_decode(struct text json, struct arena *a, const struct series_reader 
 
 /* Replace line breaks and control characters by spaces, since the text of another server goes into the log. */
 void series_tame(char *s);
-/* The reason why a query failed, from the body of an error response: its "error", else the beginning of the body.
- * Control characters become spaces. Returns out. */
+/* The reason why a query failed, from the body of an error response: its "error", or the "message" of an API server
+ * before it, else the beginning of the body. Control characters become spaces. Returns out. */
 char *query_error(struct text body, char *out, size_t size);
 
 #endif

@@ -1,6 +1,6 @@
 /*
  * A fetch of usage runs both queries at once, one of throttling runs one. It collects their series by name; when both
- * answers are complete, it joins and sorts the points.
+ * answers are complete, it joins them.
  */
 #include "prometheus/prometheus.h"
 
@@ -10,14 +10,13 @@
 #include <string.h>
 
 #include "authorization.h"
-#include "base/map.h"
 #include "base/mem.h"
-#include "cgroup_choice.h"
 #include "credentials.h"
 #include "decode_series.h"
 #include "net/stream.h"
 #include "partial_answer.h"
 #include "query.h"
+#include "series_rows.h"
 
 enum { MATCHERS_MOST = 4 << 10, QUERY_MOST = 8 << 10, SERIES_MOST = 4 << 20 /* per series */, ERROR_BODY = 4 << 10 };
 #define ANSWER_MOST (INT64_C(1) << 30)
@@ -32,21 +31,6 @@ struct prometheus {
         int fetches;                         /* number of fetches in progress */
 };
 
-struct raw_point {
-        int64_t at_ms;
-        uint32_t series, entry; /* while bytes arrive: entry is an order of arrival; later indices */
-        enum resource resource;
-        double value;
-};
-
-/* One cgroup of a container. */
-struct series_entry {
-        struct prometheus_series s; /* points into key */
-        struct text cgroup;         /* points into key */
-        uint32_t number;            /* order of arrival, from 0 */
-        char key[];                 /* "ns/pod/container/cgroup" */
-};
-
 struct prometheus_fetch {
         struct prometheus *prometheus;
         struct prometheus_slice slice;
@@ -56,16 +40,12 @@ struct prometheus_fetch {
                 struct http_call *call; /* NULL: the call has ended */
                 struct stream stream;
                 struct buf refusal; /* the body of an error response */
-                struct series_entry *reading;
+                uint32_t reading;   /* number of the series that is being read */
         } query[RESOURCES];
         struct loop_timer failed; /* reports from the loop that no query could be sent */
         struct authorization_wait authorized;
         struct arena item;
-        struct map by_name; /* key -> struct series_entry */
-        struct series_entry **entry;
-        size_t entries, entry_cap;
-        struct raw_point *raw;
-        size_t raws, raw_cap;
+        struct series_rows rows;
         struct prometheus_answer answer;
         void (*done)(void *arg, const struct prometheus_answer *a);
         void *arg;
@@ -136,36 +116,10 @@ void prometheus_free(struct prometheus *p)
 
 /* --- reading an answer --- */
 
-static struct series_entry *prometheus_entry_of(struct prometheus_fetch *f, const struct prometheus_series *s,
-                                                struct text cgroup)
-{
-        char *key = mem_printf("%.*s/%.*s/%.*s/%.*s", TEXT_ARG(s->ns), TEXT_ARG(s->pod), TEXT_ARG(s->container),
-                               TEXT_ARG(cgroup));
-        struct series_entry *e = map_get(&f->by_name, text_of(key));
-        if (!e) {
-                size_t len = strlen(key);
-                e = mem_new(sizeof *e + len + 1);
-                memcpy(e->key, key, len + 1);
-                e->s.ns = (struct text){e->key, s->ns.len};
-                e->s.pod = (struct text){e->key + s->ns.len + 1, s->pod.len};
-                e->s.container = (struct text){e->key + s->ns.len + s->pod.len + 2, s->container.len};
-                e->cgroup = (struct text){e->key + len - cgroup.len, cgroup.len};
-                e->number = (uint32_t)f->entries;
-                if (f->entries == f->entry_cap) {
-                        f->entry_cap = f->entry_cap ? f->entry_cap * 2 : 64;
-                        f->entry = mem_resize(f->entry, f->entry_cap, sizeof(struct series_entry *));
-                }
-                f->entry[f->entries++] = e;
-                map_put(&f->by_name, (struct text){e->key, len}, e);
-        }
-        mem_free(key);
-        return e;
-}
-
 static bool on_series(void *arg, const struct prometheus_series *s, struct text cgroup)
 {
         struct query *q = arg;
-        q->reading = prometheus_entry_of(q->fetch, s, cgroup);
+        q->reading = series_rows_number(&q->fetch->rows, s, cgroup);
         return true;
 }
 
@@ -173,14 +127,9 @@ static int on_point(void *arg, struct wall at, double value)
 {
         struct query *q = arg;
         struct prometheus_fetch *f = q->fetch;
-        if (f->raws == f->slice.points_most)
+        if (f->rows.raws == f->slice.points_most)
                 return ERR_TOOBIG;
-        if (f->raws == f->raw_cap) {
-                f->raw_cap = f->raw_cap ? f->raw_cap * 2 : 1024;
-                f->raw = mem_resize(f->raw, f->raw_cap, sizeof *f->raw);
-        }
-        f->raw[f->raws++] = (struct raw_point){
-                .at_ms = at.ms, .entry = q->reading->number, .resource = q->resource, .value = value};
+        series_rows_add(&f->rows, at, q->reading, q->resource, value);
         return 0;
 }
 
@@ -210,112 +159,13 @@ static int prometheus_on_data(void *arg, const struct http_reply *head, const ch
 
 /* --- the end of a fetch --- */
 
-static int compare_series(const struct prometheus_series *x, const struct prometheus_series *y)
-{
-        int way = text_compare(x->ns, y->ns);
-        if (way == 0)
-                way = text_compare(x->pod, y->pod);
-        return way ? way : text_compare(x->container, y->container);
-}
-
-static int compare_entries(const void *a, const void *b)
-{
-        const struct series_entry *x = *(struct series_entry *const *)a, *y = *(struct series_entry *const *)b;
-        int way = compare_series(&x->s, &y->s);
-        return way ? way : text_compare(x->cgroup, y->cgroup);
-}
-
-static int compare_points(const void *a, const void *b)
-{
-        const struct raw_point *x = a, *y = b;
-        if (x->at_ms != y->at_ms)
-                return x->at_ms < y->at_ms ? -1 : 1;
-        if (x->series != y->series)
-                return x->series < y->series ? -1 : 1;
-        if (x->resource != y->resource)
-                return x->resource < y->resource ? -1 : 1;
-        return (x->entry > y->entry) - (x->entry < y->entry);
-}
-
-/* Sort the series by name and the points by time. Cgroups of one container share a series. */
-static void put_in_order(struct prometheus_fetch *f, struct prometheus_series **ret_series, size_t *ret_count)
-{
-        struct place {
-                uint32_t entry, series;
-        } *place = mem_new_array(f->entries + 1, sizeof *place);
-        size_t count = 0;
-        struct prometheus_series *series = mem_new_array(f->entries + 1, sizeof *series);
-        if (f->entries)
-                qsort(f->entry, f->entries, sizeof(struct series_entry *), compare_entries);
-        for (size_t i = 0; i < f->entries; i++) {
-                if (count == 0 || compare_series(&series[count - 1], &f->entry[i]->s) != 0)
-                        series[count++] = f->entry[i]->s;
-                place[f->entry[i]->number] = (struct place){(uint32_t)i, (uint32_t)(count - 1)};
-        }
-        for (size_t i = 0; i < f->raws; i++) {
-                f->raw[i].series = place[f->raw[i].entry].series;
-                f->raw[i].entry = place[f->raw[i].entry].entry;
-        }
-        if (f->raws)
-                qsort(f->raw, f->raws, sizeof *f->raw, compare_points);
-        mem_free(place);
-        *ret_series = series;
-        *ret_count = count;
-}
-
-/* How many of the points from there on are of the same time, series and resource, each of another cgroup. */
-static size_t prometheus_run(const struct prometheus_fetch *f, size_t from)
-{
-        const struct raw_point *raw = &f->raw[from];
-        size_t n = 1;
-        while (from + n < f->raws && raw[n].at_ms == raw->at_ms && raw[n].series == raw->series &&
-               raw[n].resource == raw->resource)
-                n++;
-        return n;
-}
-
-static double prometheus_choose(const struct prometheus_fetch *f, size_t from, size_t count, bool *ret_doubt)
-{
-        struct cgroup_value *c = mem_new_array(count, sizeof *c);
-        for (size_t i = 0; i < count; i++)
-                c[i] = (struct cgroup_value){f->entry[f->raw[from + i].entry]->cgroup, f->raw[from + i].value};
-        double chosen = cgroup_choose(c, count, ret_doubt);
-        mem_free(c);
-        return chosen;
-}
-
-/* Join the values of both resources of a series at the same time into one point. */
-static struct prometheus_point *prometheus_join(const struct prometheus_fetch *f, size_t *ret_count)
-{
-        struct prometheus_point *point = mem_new_array(f->raws + 1, sizeof *point);
-        size_t n = 0;
-        for (size_t i = 0, run; i < f->raws; i += run) {
-                const struct raw_point *raw = &f->raw[i];
-                bool doubt = false,
-                     joins = n > 0 && point[n - 1].at.ms == raw->at_ms && point[n - 1].series == raw->series;
-                struct prometheus_point *p = joins ? &point[n - 1] : &point[n++];
-                p->at.ms = raw->at_ms;
-                p->series = raw->series;
-                p->has[raw->resource] = true;
-                run = prometheus_run(f, i);
-                p->value[raw->resource] = run == 1 ? raw->value : prometheus_choose(f, i, run, &doubt);
-                p->doubtful |= doubt;
-        }
-        *ret_count = n;
-        return point;
-}
-
 static void fetch_free(struct prometheus_fetch *f)
 {
         for (int r = 0; r < RESOURCES; r++) {
                 stream_release(&f->query[r].stream);
                 buf_release(&f->query[r].refusal);
         }
-        for (size_t i = 0; i < f->entries; i++)
-                mem_free(f->entry[i]);
-        mem_free(f->entry);
-        map_release(&f->by_name);
-        mem_free(f->raw);
+        series_rows_release(&f->rows);
         arena_release(&f->item);
         f->prometheus->fetches--;
         mem_free(f);
@@ -323,20 +173,12 @@ static void fetch_free(struct prometheus_fetch *f)
 
 static void fetch_end(struct prometheus_fetch *f)
 {
-        struct prometheus_series *series = NULL;
-        struct prometheus_point *point = NULL;
         struct prometheus_answer *a = &f->answer;
-        if (a->err.code == 0) {
-                put_in_order(f, &series, &a->series_count);
-                point = prometheus_join(f, &a->points);
-                a->series = series;
-                a->point = point;
-        } else {
+        if (a->err.code == 0)
+                series_rows_join(&f->rows, a);
+        else
                 err_wrap(&a->err, "%s from Prometheus", f->slice.of == PROMETHEUS_THROTTLING ? "throttling" : "usage");
-        }
         f->done(f->arg, a);
-        mem_free(series);
-        mem_free(point);
         fetch_free(f);
 }
 

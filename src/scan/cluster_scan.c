@@ -360,9 +360,9 @@ static void cluster_scan_count_kills(struct cluster_scan *s)
 static void cluster_scan_tell_none(const struct cluster_scan *s)
 {
         if (learner_counts(s->learner)->samples[SAMPLE_ACCEPTED] == 0)
-                s->options.tell(s->options.arg,
-                                "no pod of a workload has usage yet: metrics-server measures a pod some "
-                                "15 s after its start");
+                s->options.tell(s->options.arg, s->by_metrics ? "no pod of a workload has usage yet: metrics-server "
+                                                                "measures a pod some 15 s after its start"
+                                                              : "no pod of a workload has usage now");
 }
 
 int cluster_scan_list(struct cluster_scan *s, struct err *err)

@@ -15,8 +15,8 @@ struct scan_list {
         struct cache *cache;
         const struct cluster_scan_options *options;
         struct scan_scope *scope;
-        scan_upsert *upsert;       /* NULL: workloads of kind */
-        struct watched_kind *kind; /* NULL: not workloads */
+        scan_upsert *upsert;
+        struct watched_kind *kind; /* of workloads, which have no upsert */
         const char *group, *version, *plural, *name, *selector;
         bool namespaced;
         const char *loss; /* what the scan does not know without it */
@@ -70,11 +70,20 @@ static void scan_tell_unread(const struct scan_list *l)
 
 /* --- lists --- */
 
+static int scan_list_upsert(const struct scan_list *l, struct text object, struct err *why)
+{
+        if (l->kind)
+                return workload_upsert(l->cache, l->kind, object, 1, why);
+        if (l->upsert)
+                return l->upsert(l->cache, object, 1, why);
+        return node_oom_event_upsert(l->cache, loop_now(client_loop(l->options->client)).wall, object, 1, why);
+}
+
 static void scan_list_each(void *arg, struct text object)
 {
         struct scan_list *l = arg;
         struct err why = {0};
-        int rc = l->kind ? workload_upsert(l->cache, l->kind, object, 1, &why) : l->upsert(l->cache, object, 1, &why);
+        int rc = scan_list_upsert(l, object, &why);
         if (rc == 0)
                 return;
         l->unread++;
@@ -239,17 +248,26 @@ static int scan_pods_read(struct cache *w, const struct cluster_scan_options *o,
 
 /* --- what decides about requests --- */
 
+#define SCAN_KILLS "why a container was killed for memory is judged without them"
+
 static const struct {
         enum known_resource_id of;
-        scan_upsert *upsert;
+        scan_upsert *upsert; /* NULL: Events of nodes */
         const char *loss;
+        const char *name, *selector; /* NULL: the resource's, and all of it */
+        bool of_memory;              /* it tells of memory alone, which one reading does not judge */
 } scan_rows[] = {
-        {KNOWN_LIMITRANGES, range_upsert, "reason LimitRange is not known"},
-        {KNOWN_RESOURCEQUOTAS, quota_upsert, "reason Quota is not known"},
-        {KNOWN_HPAS, hpa_upsert, "reason HPAHold is not known: such a row may promise too much"},
-        {KNOWN_NODES, node_upsert, "why a container was killed for memory is judged without them"},
-        {KNOWN_VPAS, other_autoscaler_upsert, "reason OtherAutoscaler is not known: such a row may promise too much"},
-        {KNOWN_SCALEDOBJECTS, scaled_object_upsert, "reason HPAHold of KEDA is not known"},
+        {KNOWN_LIMITRANGES, range_upsert, "reason LimitRange is not known", NULL, NULL, false},
+        {KNOWN_RESOURCEQUOTAS, quota_upsert, "reason Quota is not known", NULL, NULL, false},
+        {KNOWN_HPAS, hpa_upsert, "reason HPAHold is not known: such a row may promise too much", NULL, NULL, false},
+        {KNOWN_VPAS, other_autoscaler_upsert, "reason OtherAutoscaler is not known: such a row may promise too much",
+         NULL, NULL, false},
+        {KNOWN_SCALEDOBJECTS, scaled_object_upsert, "reason HPAHold of KEDA is not known", NULL, NULL, false},
+        {KNOWN_NODES, node_upsert, SCAN_KILLS, NULL, NULL, true},
+        {KNOWN_EVENTS, NULL, SCAN_KILLS, "events of nodes",
+         "fieldSelector=involvedObject.kind%3DNode%2Creason%3DSystemOOM", true},
+        {KNOWN_EVENTS, evicted_upsert, "evictions for memory are not known", "events of pods (Evicted)",
+         "fieldSelector=involvedObject.kind%3DPod%2Creason%3DEvicted", true},
 };
 
 /* --- discovery --- */
@@ -289,6 +307,9 @@ static int scan_row_read(struct cache *w, const struct cluster_scan_options *o, 
         struct scan_list l =
                 scan_list_known(w, o, scope, scan_rows[row].of, scan_rows[row].upsert, scan_rows[row].loss);
         struct scan_discovery d;
+        if (scan_rows[row].name)
+                l.name = scan_rows[row].name;
+        l.selector = scan_rows[row].selector;
         int rc = r->optional ? scan_discover(o->client, r->group, r->kind, &d, err) : 0;
         if (rc == 0 && r->optional)
                 l.version = d.found.version;
@@ -330,7 +351,8 @@ int scan_lists_read(struct cache *w, const struct cluster_scan_options *o, struc
                 if (watched_kind_is_wanted(k))
                         rc = scan_kind_read(w, o, ret, k, err);
         for (size_t i = 0; rc == 0 && i < sizeof scan_rows / sizeof scan_rows[0]; i++)
-                rc = scan_row_read(w, o, ret, i, err);
+                if (o->prometheus || !scan_rows[i].of_memory)
+                        rc = scan_row_read(w, o, ret, i, err);
         return rc;
 }
 

@@ -269,8 +269,9 @@ int db_judge(const char *path, enum db_file *ret, struct err *err)
         if (schema > DB_SCHEMA)
                 return err_set(err, ERR_INVALID,
                                "'%s' has schema %lld of a newer halflife, this one knows %d: run the newer one, or "
-                               "give another path",
-                               path, (long long)schema, DB_SCHEMA);
+                               "give another path and import what the newer one writes by halflife export --all "
+                               "--database %s",
+                               path, (long long)schema, DB_SCHEMA, path);
         *ret = size < big_endian(head + AT_PAGES, 4) * (page == 1 ? 65536 : page) ? DB_SHORT : DB_OURS;
         return 0;
 }

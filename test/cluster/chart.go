@@ -51,6 +51,11 @@ var effects = []struct {
 	{"image.repository=r.test/h,image.tag=v1", "Deployment/halflife", container("image"), "r.test/h:v1"},
 	{"image.digest=" + digest, "Deployment/halflife", container("image"), "halflife@" + digest},
 	{"image.tag=v1,image.digest=" + digest, "Deployment/halflife", container("image"), "halflife:v1@" + digest},
+	{"global.imageRegistry=m.test:5000/hub,image.tag=v1", "Deployment/halflife", container("image"), "m.test:5000/hub/halflife:v1"},
+	{"global.imageRegistry=m.test,image.repository=r.test/team/h,image.tag=v1", "Deployment/halflife", container("image"), "m.test/team/h:v1"},
+	{"global.imageRegistry=m.test,image.repository=r:80/h,image.tag=v1", "Pod/halflife-check", []string{"spec", "containers", "0", "image"}, "m.test/h:v1"},
+	{"global.imageRegistry=m.test,image.repository=localhost/h,image.tag=v1", "Deployment/halflife-rotate", container("image"), "m.test/h:v1"},
+	{"global.imageRegistry=m.test,image.repository=team/h,image.digest=" + digest, "Deployment/halflife", container("image"), "m.test/team/h@" + digest},
 	{"image.pullPolicy=Always", "Deployment/halflife", container("imagePullPolicy"), "Always"},
 	{"image.pullSecrets={a,b}", "Deployment/halflife", pod("imagePullSecrets"), `[{"name":"a"},{"name":"b"}]`},
 	{"controller.settings.api-rate=10000", "Deployment/halflife", container("args", "9"), "--api-rate=10000"},
@@ -58,6 +63,8 @@ var effects = []struct {
 	{"controller.settings.webhook-certificate=secret", "Deployment/halflife", container("args"),
 		`["run","--database","/var/lib/halflife/halflife.db","--listen",":8080","--serve-listen",":8443","--webhook-certificate=secret"]`},
 	{"readOnly.enabled=true,controller.settings.apply=allow", "Deployment/halflife", container("args", "9"), "--apply=allow"},
+	{"", "Deployment/halflife", []string{"spec", "replicas"}, "1"},
+	{"controller.replicas=0", "Deployment/halflife", []string{"spec", "replicas"}, "0"},
 	{"controller.nodeSelector.disk=ssd", "Deployment/halflife", pod("nodeSelector"), `{"disk":"ssd","kubernetes.io/os":"linux"}`},
 	{"controller.priorityClassName=high", "Deployment/halflife", pod("priorityClassName"), "high"},
 	{"controller.resources.limits.memory=1Gi", "Deployment/halflife", container("resources"), `{"limits":{"memory":"1Gi"}}`},
@@ -150,6 +157,8 @@ var refusals = []struct{ values, says string }{
 	{"controller.env[0].name=P,controller.env[0].value=1", "at '/controller/env/0/value': got number, want string"},
 	{"controller.env[0].value=x", "at '/controller/env/0': missing property 'name'"},
 	{"controller.env.HTTPS_PROXY=x", "at '/controller/env': got object, want array"},
+	{"global.imageRegistry=https://m.test", "at '/global/imageRegistry'"},
+	{"controller.replicas=2", "controller.replicas is 2, but the controller keeps what it learns in an SQLite database, which one process owns: set it to 1"},
 	{"exemptNamespaces={Ci}", "at '/exemptNamespaces/0'"},
 	{"extraKinds[0].group=example.com", "at '/extraKinds/0': additional properties 'group' not allowed"},
 }
@@ -203,7 +212,7 @@ func chart() error {
 	if out, err := t.helm.Run("", "lint", "--strict", stage.Chart(root())); err != nil {
 		return fmt.Errorf("%w\n%s", err, out)
 	}
-	if err := errors.Join(t.checkOverlays(), t.checkEffects(), t.checkRefusals(), t.checkPackage()); err != nil {
+	if err := errors.Join(checkFolders(), t.checkOverlays(), t.checkEffects(), t.checkRefusals(), t.checkPackage()); err != nil {
 		return err
 	}
 	fmt.Printf("the chart is what %d kustomizations are, %d values do what they say, %d are refused\n", len(overlays), len(effects),
@@ -244,6 +253,27 @@ func objectsOf(text string) (map[string]kube.Object, error) {
 		}
 		all[name] = o
 	}
+}
+
+// checkFolders looks whether each overlay and each component is in the tables above.
+func checkFolders() error {
+	rows := everythingTogether
+	for _, row := range overlays {
+		rows += row.folder + ","
+	}
+	var failed []error
+	for _, kind := range []string{"overlays", "components"} {
+		folders, err := os.ReadDir(filepath.Join(root(), "manifests", kind))
+		if err != nil {
+			return err
+		}
+		for _, f := range folders {
+			if name := "manifests/" + kind + "/" + f.Name(); !strings.Contains(rows, name+",") && !strings.Contains(rows, name+"]") {
+				failed = append(failed, fmt.Errorf("%s is not compared with the chart", name))
+			}
+		}
+	}
+	return errors.Join(failed...)
 }
 
 func (t chartTools) checkOverlays() error {

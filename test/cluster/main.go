@@ -17,7 +17,7 @@ import (
 	"halflife.dev/cluster/usage"
 )
 
-const misuse = "usage: build [control-plane] | up | down | e2e [[--again] scenario...] | chart | peer | node-up | node-down | e2e-node [scenario...]"
+const misuse = "usage: build [control-plane] | up | down | e2e [[--again] scenario...] | chart | release FOLDER VERSION | peer | node-up | node-down | e2e-node [scenario...]"
 
 func main() {
 	if len(os.Args) < 2 {
@@ -35,6 +35,11 @@ func main() {
 		err = e2e(os.Args[2:])
 	case "chart":
 		err = chart()
+	case "release":
+		if len(os.Args) != 4 {
+			fail(2, misuse)
+		}
+		err = release(os.Args[2], os.Args[3])
 	case "peer":
 		err = peer()
 	case "node-up":

@@ -129,6 +129,9 @@ typedef bool fake_usage(void *arg, const char *ns, const char *pod, const char *
                         int64_t *ret_nanocores, int64_t *ret_bytes);
 struct fake_metrics {
         enum fake_metrics_mode mode;
+        /* The versions that there are, in discovery's order, with a space between them: "v1 v1beta1". NULL: v1beta1.
+         * One behind a "-" answers as FAKE_METRICS_UNAVAILABLE has it: "-v1 v1beta1". */
+        const char *versions;
         /* NULL: annotations kwok.x-k8s.io/usage-cpu and usage-memory of the pod. Of any pod, fake/usage-extra is a
          * further container (JSON), and fake/usage-ahead-ms how far the clock of its node is ahead. */
         fake_usage *usage;

@@ -7,12 +7,13 @@
 #include <string.h>
 
 #include "fake.h"
+#include "net/tls_files.h"
 
 struct client {
         CURL *curl;
         struct curl_slist *headers;
         json_t *config;
-        char *ca;
+        struct tls_files files;
         struct buf answer;
 };
 
@@ -62,9 +63,12 @@ static bool client_open(struct client *c, const char *path)
                 c->headers = curl_slist_append(c->headers, line);
         }
         if (*ca) {
-                c->ca = unbase64(ca);
-                struct curl_blob blob = {c->ca, strlen(c->ca), CURL_BLOB_NOCOPY};
-                curl_easy_setopt(c->curl, CURLOPT_CAINFO_BLOB, &blob);
+                AUTO(mem_free) char *pem = unbase64(ca);
+                if (tls_files_make(&c->files, &(struct http_peer){.ca_pem = pem}, &err) < 0) {
+                        fprintf(stderr, "%s: %s\n", path, err.text);
+                        return false;
+                }
+                curl_easy_setopt(c->curl, CURLOPT_CAINFO, c->files.ca.path);
         }
         curl_easy_setopt(c->curl, CURLOPT_WRITEFUNCTION, collect);
         curl_easy_setopt(c->curl, CURLOPT_WRITEDATA, &c->answer);
@@ -77,7 +81,7 @@ static void client_close(struct client *c)
         curl_easy_cleanup(c->curl);
         curl_slist_free_all(c->headers);
         json_decref(c->config);
-        mem_free(c->ca);
+        tls_files_release(&c->files);
         buf_release(&c->answer);
 }
 

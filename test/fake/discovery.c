@@ -31,21 +31,23 @@ static void add_metrics(json_t *list)
                                               "namespaced", true, "kind", "PodMetrics", "verbs", "get", "list"));
 }
 
-static bool metrics_shown(const struct fake *f)
+static bool is_metrics_version(const struct fake *f, const char *group, const char *version,
+                               struct metrics_version *ret)
 {
-        return f->metrics.mode != FAKE_METRICS_MISSING;
+        for (size_t i = 0; strcmp(group, metrics_group) == 0 && metrics_version_at(f, i, ret); i++)
+                if (strcmp(ret->name, version) == 0)
+                        return true;
+        return false;
 }
 
 static bool serve_resources(struct fake *f, const char *group, const char *version, struct reply *rp)
 {
+        struct metrics_version metrics;
         json_t *list = json_array();
-        if (strcmp(group, metrics_group) == 0 && strcmp(version, "v1beta1") == 0 && metrics_shown(f)) {
-                if (f->metrics.mode == FAKE_METRICS_UNAVAILABLE) {
+        if (is_metrics_version(f, group, version, &metrics)) {
+                if (metrics.away) {
                         json_decref(list);
-                        rp->status = 503;
-                        rp->type = "text/plain; charset=utf-8";
-                        rp->text = strdup("service unavailable\n");
-                        rp->len = strlen(rp->text);
+                        metrics_refuse(rp);
                         return true;
                 }
                 add_metrics(list);
@@ -73,11 +75,28 @@ static bool serve_resources(struct fake *f, const char *group, const char *versi
         return true;
 }
 
+static json_t *version_json(const char *group, const char *version)
+{
+        return json_pack("{s:o, s:s}", "groupVersion", json_sprintf("%s/%s", group, version), "version", version);
+}
+
 static json_t *group_json(const char *group, const char *version)
 {
-        AUTO(mem_free) char *gv = mem_printf("%s/%s", group, version);
-        return json_pack("{s:s, s:[{s:s, s:s}], s:{s:s, s:s}}", "name", group, "versions", "groupVersion", gv,
-                         "version", version, "preferredVersion", "groupVersion", gv, "version", version);
+        return json_pack("{s:s, s:[o], s:o}", "name", group, "versions", version_json(group, version),
+                         "preferredVersion", version_json(group, version));
+}
+
+static void add_metrics_group(const struct fake *f, json_t *list)
+{
+        struct metrics_version v;
+        json_t *group = NULL;
+        for (size_t i = 0; metrics_version_at(f, i, &v); i++)
+                if (group)
+                        json_array_append_new(json_object_get(group, "versions"), version_json(metrics_group, v.name));
+                else
+                        group = group_json(metrics_group, v.name);
+        if (group)
+                json_array_append_new(list, group);
 }
 
 static json_t *groups(const struct fake *f)
@@ -91,8 +110,7 @@ static json_t *groups(const struct fake *f)
                 json_array_append_new(list, group_json(k->group, k->version));
         }
         json_array_append_new(list, group_json("authorization.k8s.io", "v1"));
-        if (metrics_shown(f))
-                json_array_append_new(list, group_json(metrics_group, "v1beta1"));
+        add_metrics_group(f, list);
         json_decref(seen);
         return list;
 }
@@ -140,6 +158,24 @@ static json_t *element_get(json_t *list, const char *name_path, json_t *made)
         return made;
 }
 
+/* As of a server that answered once: of one that is away the resources are known still. */
+static void add_metrics_aggregated(const struct fake *f, json_t *list)
+{
+        struct metrics_version v;
+        json_t *versions = json_array();
+        for (size_t i = 0; metrics_version_at(f, i, &v); i++)
+                json_array_append_new(versions,
+                                      json_pack("{s:s, s:s, s:[{s:s, s:{s:s, s:s, s:s}, s:s, s:s, s:[s, s]}]}",
+                                                "version", v.name, "freshness", v.away ? "Stale" : "Current",
+                                                "resources", "resource", "pods", "responseKind", "group", metrics_group,
+                                                "version", v.name, "kind", "PodMetrics", "scope", "Namespaced",
+                                                "singularResource", "", "verbs", "get", "list"));
+        if (json_array_size(versions) > 0)
+                json_array_append_new(
+                        list, json_pack("{s:{s:s}, s:O}", "metadata", "name", metrics_group, "versions", versions));
+        json_decref(versions);
+}
+
 static json_t *groups_aggregated(const struct fake *f, bool core)
 {
         json_t *list = json_array();
@@ -154,11 +190,8 @@ static json_t *groups_aggregated(const struct fake *f, bool core)
                         json_pack("{s:s, s:s, s:[]}", "version", k->version, "freshness", "Current", "resources"));
                 json_array_append_new(json_object_get(v, "resources"), resource_aggregated(k));
         }
-        if (!core && metrics_shown(f))
-                json_array_append_new(list, json_pack("{s:{s:s}, s:[{s:s, s:s, s:[]}]}", "metadata", "name",
-                                                      metrics_group, "versions", "version", "v1beta1", "freshness",
-                                                      f->metrics.mode == FAKE_METRICS_UNAVAILABLE ? "Stale" : "Current",
-                                                      "resources"));
+        if (!core)
+                add_metrics_aggregated(f, list);
         return list;
 }
 

@@ -255,6 +255,14 @@ bool access_allowed(struct fake *f, const struct request *rq, const struct targe
 bool access_known(struct fake *f, const struct request *rq, struct reply *rp);
 bool review_serve(struct fake *f, const struct request *rq, struct reply *rp);
 bool metrics_serve(struct fake *f, const struct request *rq, struct reply *rp);
+/* The version of the metrics API at this place in discovery's order; false: there are no more. */
+struct metrics_version {
+        char name[16];
+        bool away; /* 503 */
+};
+bool metrics_version_at(const struct fake *f, size_t place, struct metrics_version *ret);
+/* 503, as the aggregator answers for a server that it does not reach. */
+void metrics_refuse(struct reply *rp);
 
 /* world_size.c */
 void crowd_metrics(const struct fake *f, size_t i, int64_t at_ms, struct buf *out);

@@ -1,5 +1,5 @@
-/* metrics.k8s.io/v1beta1 as metrics-server serves it: from the last scrape, sorted by namespace and name, no version,
- * no watch. */
+/* metrics.k8s.io as metrics-server serves it, in the versions that it is told: from the last scrape, sorted by
+ * namespace and name, no version, no watch. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "core/quantity.h"
 #include "fake.h"
 
-static const char base[] = "/apis/metrics.k8s.io/v1beta1/";
+static const char group[] = "metrics.k8s.io", base[] = "/apis/metrics.k8s.io/";
 
 struct scrape {
         struct stream stream;
@@ -15,6 +15,7 @@ struct scrape {
         size_t at, end;
         struct fake_selector *selector;
         char *ns;
+        char version[sizeof((struct metrics_version *)0)->name];
         int64_t at_ms;
         bool begun, any, done;
 };
@@ -56,6 +57,36 @@ void fake_freeze_metrics(struct fake *f, bool frozen)
         m.mode = frozen ? FAKE_METRICS_FROZEN : FAKE_METRICS_ON;
         fake_set_metrics(f, &m);
         fake_unlock(f);
+}
+
+/* --- versions --- */
+
+bool metrics_version_at(const struct fake *f, size_t place, struct metrics_version *ret)
+{
+        const char *word = f->metrics.versions ? f->metrics.versions : "v1beta1";
+        while (place-- > 0 && word)
+                word = strchr(word, ' ') ? strchr(word, ' ') + 1 : NULL;
+        if (!word || f->metrics.mode == FAKE_METRICS_MISSING)
+                return false;
+        ret->away = f->metrics.mode == FAKE_METRICS_UNAVAILABLE || *word == '-';
+        snprintf(ret->name, sizeof ret->name, "%.*s", (int)strcspn(word + (*word == '-'), " "), word + (*word == '-'));
+        return true;
+}
+
+static bool version_find(const struct fake *f, const char *name, struct metrics_version *ret)
+{
+        for (size_t i = 0; metrics_version_at(f, i, ret); i++)
+                if (strcmp(ret->name, name) == 0)
+                        return true;
+        return false;
+}
+
+void metrics_refuse(struct reply *rp)
+{
+        rp->status = 503;
+        rp->type = "text/plain; charset=utf-8";
+        rp->text = strdup("service unavailable\n");
+        rp->len = strlen(rp->text);
 }
 
 /* --- usage --- */
@@ -122,7 +153,8 @@ static void add_extra(const json_t *pod, json_t *list)
                 json_array_append_new(list, json_loads(extra, 0, NULL));
 }
 
-static json_t *pod_metrics(const struct fake *f, const json_t *pod, int64_t at_ms, bool bare)
+/* version NULL: without apiVersion and kind, as in a list */
+static json_t *pod_metrics(const struct fake *f, const json_t *pod, int64_t at_ms, const char *version)
 {
         json_t *list = json_array(), *c, *meta, *labels = json_at(pod, "metadata.labels"), *result;
         size_t i;
@@ -143,9 +175,9 @@ static json_t *pod_metrics(const struct fake *f, const json_t *pod, int64_t at_m
         if (labels)
                 json_object_set_new(meta, "labels", json_deep_copy(labels));
         result = json_object();
-        if (!bare) {
+        if (version) {
                 json_object_set_new(result, "kind", json_string("PodMetrics"));
-                json_object_set_new(result, "apiVersion", json_string("metrics.k8s.io/v1beta1"));
+                json_object_set_new(result, "apiVersion", json_sprintf("%s/%s", group, version));
         }
         json_object_set_new(result, "metadata", meta);
         json_object_set_new(result, "timestamp", json_string(wall_print((struct wall){at_ms}, stamp)));
@@ -159,7 +191,7 @@ static json_t *pod_metrics(const struct fake *f, const json_t *pod, int64_t at_m
 static void send_pod(struct fake *f, struct scrape *s, const json_t *pod, struct buf *out)
 {
         AUTO(json_decref)
-        json_t *m = fake_selector_matches(s->selector, pod) ? pod_metrics(f, pod, s->at_ms, true) : NULL;
+        json_t *m = fake_selector_matches(s->selector, pod) ? pod_metrics(f, pod, s->at_ms, NULL) : NULL;
         if (!m)
                 return;
         char *text = json_dumps(m, JSON_COMPACT);
@@ -187,8 +219,8 @@ static bool scrape_more(struct fake *f, struct stream *stream, struct buf *out)
         fake_lock(f);
         const struct kind *pods = fake_kind_find(f, "", "v1", "pods");
         if (!s->begun)
-                buf_add_text(out, "{\"kind\":\"PodMetricsList\",\"apiVersion\":\"metrics.k8s.io/"
-                                  "v1beta1\",\"metadata\":{},\"items\":[");
+                buf_printf(out, "{\"kind\":\"PodMetricsList\",\"apiVersion\":\"%s/%s\",\"metadata\":{},\"items\":[",
+                           group, s->version);
         s->begun = true;
         for (; s->at < s->end && out->len < BATCH; s->at++) {
                 if (s->pod)
@@ -225,7 +257,7 @@ static int by_namespace_and_name(const void *a, const void *b)
 }
 
 static void serve_list(struct fake *f, const struct request *rq, const struct kind *pods, const char *ns,
-                       struct reply *rp)
+                       const struct metrics_version *v, struct reply *rp)
 {
         char *error;
         struct fake_selector *selector =
@@ -239,6 +271,7 @@ static void serve_list(struct fake *f, const struct request *rq, const struct ki
         s->stream = (struct stream){scrape_more, scrape_free, -1};
         s->selector = selector;
         s->ns = mem_string(ns);
+        memcpy(s->version, v->name, sizeof s->version);
         s->at_ms = scrape_time(f);
         if (pods->crowd) {
                 s->end = pods->crowd->count;
@@ -254,10 +287,11 @@ static void serve_list(struct fake *f, const struct request *rq, const struct ki
         rp->stream = &s->stream;
 }
 
-static void serve_one(struct fake *f, const struct target *t, const struct kind *pods, struct reply *rp)
+static void serve_one(struct fake *f, const struct target *t, const struct kind *pods, const struct metrics_version *v,
+                      struct reply *rp)
 {
         const struct object *slot = store_find(pods, t->ns, t->name);
-        json_t *m = slot ? pod_metrics(f, slot->version->object, scrape_time(f), false) : NULL;
+        json_t *m = slot ? pod_metrics(f, slot->version->object, scrape_time(f), v->name) : NULL;
         if (m)
                 reply_json(rp, 200, m);
         else
@@ -271,18 +305,18 @@ bool metrics_serve(struct fake *f, const struct request *rq, struct reply *rp)
                                          .plural = (char *)(uintptr_t) "pods",
                                          .name = (char *)(uintptr_t) "PodMetrics",
                                          .namespaced = true};
-        char ns[254] = "", name[254] = "";
+        char ns[254] = "", name[254] = "", version[16] = "";
+        struct metrics_version v;
         const struct kind *pods = fake_kind_find(f, "", "v1", "pods");
-        if (strncmp(rq->path, base, strlen(base)) != 0 || f->metrics.mode == FAKE_METRICS_MISSING)
+        int len = 0;
+        if (strncmp(rq->path, base, strlen(base)) != 0 ||
+            sscanf(rq->path + strlen(base), "%15[^/]/%n", version, &len) != 1 || !len || !version_find(f, version, &v))
                 return false;
-        if (f->metrics.mode == FAKE_METRICS_UNAVAILABLE) {
-                rp->status = 503;
-                rp->type = "text/plain; charset=utf-8";
-                rp->text = strdup("service unavailable\n");
-                rp->len = strlen(rp->text);
+        if (v.away) {
+                metrics_refuse(rp);
                 return true;
         }
-        const char *rest = rq->path + strlen(base);
+        const char *rest = rq->path + strlen(base) + len;
         bool all = strcmp(rest, "pods") == 0;
         if (!all && sscanf(rest, "namespaces/%253[^/]/pods/%253[^/]", ns, name) < 1)
                 return false;
@@ -290,8 +324,8 @@ bool metrics_serve(struct fake *f, const struct request *rq, struct reply *rp)
         if (!rq->inside && !access_allowed(f, rq, &t, rp))
                 return true;
         if (*name)
-                serve_one(f, &t, pods, rp);
+                serve_one(f, &t, pods, &v, rp);
         else
-                serve_list(f, rq, pods, ns, rp);
+                serve_list(f, rq, pods, ns, &v, rp);
         return true;
 }

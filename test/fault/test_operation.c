@@ -365,7 +365,7 @@ static void test_bad_credentials(void **state)
         const struct {
                 const char *ca, *token, *says;
         } row[] = {{ca, "wrong", "renew the credentials"},
-                   {wrong_ca, "right", "is the configured certificate authority the server's?"}};
+                   {wrong_ca, "right", "is the configured certificate authority the server's"}};
         for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
                 AUTO(mem_free)
                 char *text =

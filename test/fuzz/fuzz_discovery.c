@@ -18,7 +18,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                 const char *slash = memchr(key.p, '/', key.len);
                 MUST(slash && key.p[key.len] == '\0');
                 AUTO(mem_free) char *group = mem_string_n(key.p, (size_t)(slash - key.p));
-                bool found = discovery_index_find(&x, group, slash + 1, &r);
+                bool found = discovery_index_find(&x, group, slash + 1, NULL, &r);
                 MUST(!found || (strlen(r.plural) > 0 && strlen(r.plural) < sizeof r.plural));
         }
         discovery_index_release(&x);

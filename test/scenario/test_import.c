@@ -20,7 +20,8 @@
 #include "store/transfer.h"
 
 #define DATABASE  "import.db"
-#define REC(name) "/apis/halflife.dev/v1alpha1/namespaces/shop/recommendations/deployment-" name
+#define RECS      "/apis/halflife.dev/v1alpha1/namespaces/shop/recommendations"
+#define REC(name) RECS "/deployment-" name
 
 static struct stage {
         struct fake *fake;
@@ -164,7 +165,8 @@ static void test_vpa_refused(void **state)
         EXPECT(1, "its half-life of cpu is 24h, and here 168h: set resources.cpu.halfLife to 24h", "vpa", "deploy/slow",
                "-n", "shop");
         put_checkpoint("nobody", "app", "v3", stage.now_ms);
-        EXPECT(1, "app: left: it has no Recommendation", "vpa", "deploy/nobody", "-n", "shop");
+        EXPECT(1, "app: left: there is no Deployment 'nobody' in namespace 'shop'", "vpa", "deploy/nobody", "-n",
+               "shop");
         put_checkpoint("gone", "app", "v3", stage.now_ms);
         EXPECT(1, "its VerticalPodAutoscaler is gone", "vpa", "-n", "shop");
         EXPECT(2, "choose the VPAs", "vpa");
@@ -220,7 +222,7 @@ static void test_file(void **state)
         AUTO(mem_free) char *torn = write_file("old", "api", stage.now_ms, true);
         EXPECT(1, "nothing was imported: '", torn, "-n", "old=shop");
         AUTO(mem_free) char *file = write_file("old", "api", stage.now_ms, false);
-        EXPECT(1, "old Deployment/api app: left: it has no Recommendation", file);
+        EXPECT(1, "old Deployment/api app: left: there is no Deployment 'api' in namespace 'old'", file);
         EXPECT(1, "has no histories of namespace 'other'", file, "-n", "other=shop");
         assert_true(history_stored(stage.database, "api") < 5000);
         EXPECT(0, "shop Deployment/api app: joined", file, "-n", "old=shop");
@@ -236,6 +238,37 @@ static void test_file(void **state)
         EXPECT(2, "--all is only for import vpa", file, "--all");
         EXPECT(1, "No such file", "/nowhere/histories");
         EXPECT(1, "import reads its input twice", "/dev/null");
+}
+
+/* What never had pods has no Recommendation until somebody asks: the import makes it. */
+static void test_before_the_first_pod(void **state)
+{
+        (void)state;
+        history_deployment_without_pods(stage.fake, "parked", "day");
+        history_deployment_without_pods(stage.fake, "sized", "day");
+        history_deployment_without_pods(stage.fake, "nobodys", "none");
+        put_vpa("sized");
+        put_checkpoint("sized", "app", "v3", stage.now_ms - HOUR_MS);
+        AUTO(mem_free) char *file = write_file("old", "parked", stage.now_ms, false);
+        assert_true(halflife_await_cycles(stage.halflife, stage.fake, 3, 30000));
+        EXPECT(0, "shop Deployment/parked app: would be joined", file, "-n", "old=shop", "--dry-run");
+        EXPECT(0, "shop Deployment/sized app: would be joined", "vpa", "deploy/sized", "-n", "shop", "--dry-run");
+        history_await(stage.fake, stage.halflife, REC("parked"), false);
+        history_await(stage.fake, stage.halflife, REC("sized"), false);
+        EXPECT(0, "shop Deployment/parked app: joined", file, "-n", "old=shop");
+        EXPECT(0, "shop Deployment/sized app: joined", "vpa", "deploy/sized", "-n", "shop");
+        assert_true(history_stored(stage.database, "parked") >= 5000);
+        assert_true(history_stored(stage.database, "sized") >= 1000);
+        mem_free(write_file("old", "nobodys", stage.now_ms, false)); /* in its place */
+        EXPECT(1, "profile select", file, "-n", "old=shop");         /* told by the answer, or by its lack */
+        history_await(stage.fake, stage.halflife, REC("nobodys"), false);
+        history_await(stage.fake, stage.halflife, REC("parked"), true);
+        const struct fake_fault denied = {.verb = "create", .path = RECS, .times = FAKE_ALWAYS, .status = 403};
+        history_deployment_without_pods(stage.fake, "another", "day");
+        mem_free(write_file("old", "another", stage.now_ms, false));
+        fake_fault(stage.fake, &denied);
+        EXPECT(1, "make the Recommendation of Deployment 'another': POST ", file, "-n", "old=shop");
+        fake_faults_clear(stage.fake);
 }
 
 /* --- from one to another --- */
@@ -401,6 +434,7 @@ int main(void)
                 cmocka_unit_test(test_export),
                 cmocka_unit_test(test_copy),
                 cmocka_unit_test(test_export_refused),
+                cmocka_unit_test(test_before_the_first_pod),
                 cmocka_unit_test(test_by_hand),
                 cmocka_unit_test(test_adopted),
                 cmocka_unit_test(test_nobody_answers),

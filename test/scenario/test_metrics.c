@@ -91,6 +91,112 @@ static void everything_in_order_and_dated(void **state)
         api_end(&p.api);
 }
 
+static void serve_versions(struct polled *p, const char *versions)
+{
+        fake_set_metrics(p->api.fake, &(struct fake_metrics){.versions = versions});
+}
+
+/* Poll, and check which version was read and what became of it. */
+static void expect_version(struct polled *p, const char *what, const char *version, int code)
+{
+        AUTO(mem_free) char *path = mem_printf("/apis/metrics.k8s.io/%s/pods", version);
+        fake_count_reset(p->api.fake);
+        poll_ns(p, NULL);
+        const struct fake_request *last = fake_last(p->api.fake, "list", "/apis/metrics.k8s.io/");
+        if (!last || strcmp(last->path, path) != 0 || strcmp(p->result.version, version) != 0 ||
+            p->result.err.code != code || p->result.absent != (code == ERR_NOTFOUND))
+                fail_msg("%s: %s, %s, %d %s, %s", what, last ? last->path : "nothing read", p->result.version,
+                         p->result.err.code, p->result.err.text, p->result.absent ? "absent" : "there");
+        assert_int_equal(p->pods, code ? 0 : PODS);
+}
+
+static void the_best_version_is_read(void **state)
+{
+        (void)state;
+        static const struct {
+                const char *served, *version;
+                int code;
+        } row[] = {
+                {"v1beta1", "v1beta1", 0},
+                {"v1", "v1", 0},
+                {"v1 v1beta1", "v1", 0},
+                {"v1beta1 v1", "v1", 0},
+                {"-v1 v1beta1", "v1beta1", 0},
+                {"-v1beta1 v1", "v1", 0},
+                {"-v1", "v1", ERR_RETRY},
+                {"-v1 -v1beta1", "v1", ERR_RETRY},
+                {"-v1beta1", "v1beta1", ERR_RETRY},
+                {"v2", "v1beta1", ERR_NOTFOUND},
+                {"v2 v1beta1", "v1beta1", 0},
+        };
+        for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+                struct polled p;
+                begin(&p);
+                serve_versions(&p, row[i].served);
+                expect_version(&p, row[i].served, row[i].version, row[i].code);
+                assert_string_equal(metrics_version_wait(p.api.client), row[i].version);
+                api_end(&p.api);
+        }
+}
+
+/* One client, while metrics-server is replaced. What discovery said stands for minutes. */
+static void a_version_comes_and_goes(void **state)
+{
+        (void)state;
+        static const struct {
+                const char *served, *version;
+                int code;
+                size_t asked; /* how often discovery was */
+        } row[] = {
+                {"v1beta1", "v1beta1", 0, 1},
+                {"v1beta1", "v1beta1", 0, 0},
+                {"v1 v1beta1", "v1beta1", 0, 0},     /* seen when discovery is asked next */
+                {"v1", "v1", 0, 1},                  /* the path was gone: in the same poll */
+                {"-v1 v1beta1", "v1", ERR_RETRY, 0}, /* it may be back at once */
+                {"-v1 v1beta1", "v1beta1", 0, 1},    /* it was not */
+        };
+        struct polled p;
+        begin(&p);
+        for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+                serve_versions(&p, row[i].served);
+                expect_version(&p, row[i].served, row[i].version, row[i].code);
+                size_t asked = 0;
+                asked = fake_count(p.api.fake, NULL, "/apis") - fake_count(p.api.fake, NULL, "/apis/");
+                if (asked != row[i].asked)
+                        fail_msg("row %zu: discovery was asked %zu times", i, asked);
+        }
+        api_end(&p.api);
+}
+
+/* Without an answer of discovery v1beta1 is read, within the deadline; that it is not there says nothing of v1. */
+static void discovery_that_does_not_answer(void **state)
+{
+        (void)state;
+        static const struct {
+                struct fake_fault fault;
+                const char *served;
+                int code;
+        } row[] = {
+                {{.path = "/apis", .status = 403}, "v1beta1", 0},
+                {{.path = "/apis", .status = 403}, "v1", ERR_NOTFOUND},
+                {{.path = "/apis", .delay_ms = 45000}, "v1beta1", 0},
+                {{.path = "/apis", .delay_ms = 45000}, "v1", ERR_NOTFOUND},
+                {{.path = "/apis", .status = 200, .body = "{}"}, "v1beta1", 0},
+        };
+        for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+                struct polled p;
+                begin(&p);
+                serve_versions(&p, row[i].served);
+                fake_fault(p.api.fake, &row[i].fault);
+                struct mono from = mono_read();
+                poll_ns(&p, NULL);
+                if (p.result.err.code != row[i].code || p.result.absent || strcmp(p.result.version, "v1beta1") != 0 ||
+                    (mono_read().ns - from.ns) / 1000000 > 60000)
+                        fail_msg("row %zu: %d %s, %s", i, p.result.err.code, p.result.err.text, p.result.version);
+                api_end(&p.api);
+        }
+}
+
 static void what_came_before_a_cut_counts(void **state)
 {
         (void)state;
@@ -188,6 +294,9 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(everything_in_order_and_dated),
+                cmocka_unit_test(the_best_version_is_read),
+                cmocka_unit_test(a_version_comes_and_goes),
+                cmocka_unit_test(discovery_that_does_not_answer),
                 cmocka_unit_test(what_came_before_a_cut_counts),
                 cmocka_unit_test(away_or_absent),
                 cmocka_unit_test(bad_answers),

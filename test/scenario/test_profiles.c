@@ -96,12 +96,23 @@ static struct story stories[] = {
               MERGE("deployments/web", "{metadata: {labels: {cost: a}}}"), EXPECT(REC, "metadata.labels.cost", "a"),
               MERGE("deployments/web", "{metadata: {labels: {cost: null}}}"), EXPECT(REC, "metadata.labels.cost", "-"),
               CHECK(REC, "metadata.labels.app", "web")),
-        /* By these, tools find what to delete. An old one, of the version before, goes at the next start. */
-        /* Nothing is said of what has no pods and never had: not of thousands of ReplicaSets that somebody left. */
+        /* Nothing is said of what has no pods and never had, until somebody makes its Recommendation. */
         STORY("never-had-pods", TEAM("{apply: {minHistory: 2s}}"), WORK("ReplicaSet", "left", "{replicas: 0}", POD),
+              WORK("Deployment", "parked", "{replicas: 0}", POD), WORK("StatefulSet", "asked", "{replicas: 0}", POD),
               WEB(LIMITED), EXPECT(REC, "status.state", "Ready"), CYCLES(2),
-              CHECK("recommendations/replicaset-left", "", "-"), MERGE("replicasets/left", "{spec: {replicas: 1}}"),
-              EXPECT("recommendations/replicaset-left", "status.state", "Ready")),
+              CHECK("recommendations/replicaset-left", "", "-"), CHECK("recommendations/deployment-parked", "", "-"),
+              CHECK("recommendations/statefulset-asked", "", "-"),
+              PUT("{apiVersion: halflife.dev/v1alpha1, kind: Recommendation, metadata: {name: statefulset-asked}, "
+                  "spec: {targetRef: {apiVersion: apps/v1, kind: StatefulSet, name: asked}}}"),
+              EXPECT("recommendations/statefulset-asked", "status.state", "NoData"),
+              CHECK("recommendations/statefulset-asked", "spec.profileRef.name", "team"),
+              MERGE("replicasets/left", "{spec: {replicas: 1}}"),
+              EXPECT("recommendations/replicaset-left", "status.state", "Ready"),
+              MERGE("deployments/parked", "{spec: {replicas: 1}}"),
+              EXPECT("recommendations/deployment-parked", "status.state", "Ready"),
+              MERGE("deployments/parked", "{spec: {replicas: 0}}"), CYCLES(2), /* it had pods */
+              CHECK("recommendations/deployment-parked", "status.state", "Ready")),
+        /* By these, tools find what to delete. An old one, of the version before, goes at the next start. */
         STORY("labels-of-tools", TEAM("{apply: {minHistory: 2s}}"), WEB(LIMITED),
               MERGE("deployments/web", "{metadata: {labels: {app.kubernetes.io/instance: shop, cost: a, "
                                        "argocd.argoproj.io/instance: shop, kapp.k14s.io/app: '17'}}}"),

@@ -201,6 +201,7 @@ static void test_rows(void **state)
                 {"-A -o csv",
                  "shop,deployment/web,app,2,2000,457,415,3086,Lowered,1073741824,,216006656,,,now,Ready,2"},
                 {"-A -o json", "\"confidence\": \"now\""},
+                {"-A -o json", "\"notes\": []"},
         };
         for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
                 struct run r __attribute__((cleanup(run_release_auto))) = run("%s", row[i].args);
@@ -306,7 +307,8 @@ static void test_forbidden(void **state)
                 {"namespaces", NULL, "-n shop", "deployment/web app 2 → 457m", NULL, 0},
                 {"horizontalpodautoscalers", NULL, "-A", "shop deployment/scaled app 2 → 457m",
                  "may not list horizontalpodautoscalers.autoscaling in 6 of 6 namespaces", 0},
-                {"nodes", NULL, "-A", "shop deployment/web app 2 → 457m", "may not list nodes: ", 0},
+                {"resourcequotas", NULL, "-A", "shop deployment/web app 2 → 457m", "may not list resourcequotas in ",
+                 0},
                 {"replicasets", NULL, "-A", NULL, "may not list replicasets.apps", 0},
         };
         for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
@@ -329,7 +331,8 @@ static void test_one_namespace(void **state)
         fake_deny(stage.fake, &(struct fake_rule){.ns = ""});
         fake_deny(stage.fake, &(struct fake_rule){.ns = "floor"});
         struct run r __attribute__((cleanup(run_release_auto))) = run("-n shop");
-        expect(&r, 0, "deployment/web app 2 → 457m 1Gi 415m / 206Mi 3.1 / - now Lowered", "may not list nodes");
+        expect(&r, 0, "deployment/web app 2 → 457m 1Gi 415m / 206Mi 3.1 / - now Lowered", "");
+        assert_string_equal(r.err, "");
         struct run other __attribute__((cleanup(run_release_auto))) = run("-n floor");
         expect(&other, 1, NULL, "is forbidden");
         assert_string_equal(other.out, "");
@@ -446,6 +449,13 @@ static void test_prometheus(void **state)
                         run("-n shop --prometheus %s --since 2d --prometheus-step 5m", p->url);
                 expect(&r, row[i].result, row[i].row, row[i].said);
         }
+        told = TOLD_WHOLE;
+        deny("nodes", NULL);
+        deny("events", "");
+        struct run less __attribute__((cleanup(run_release_auto))) =
+                run("-n shop -o json --prometheus %s --since 2d --prometheus-step 5m", p->url);
+        expect(&less, 0, "\"then\": \"337m\"", "may not list nodes: why a container was killed");
+        expect(&less, 0, "\"may not list nodes: why a container was killed", NULL);
         char dead[64];
         int held = dead_url(dead);
         struct run away __attribute__((cleanup(run_release_auto))) = run("-n shop --prometheus %s", dead);
@@ -512,6 +522,13 @@ static void test_auto(void **state)
         fake_faults_clear(stage.fake);
         struct run usual __attribute__((cleanup(run_release_auto))) = run("-n shop --prometheus auto");
         expect(&usual, 1, NULL, "took service monitoring/prometheus-operated (Prometheus operator)");
+        fake_fault(stage.fake, &(struct fake_fault){.path = "/api/v1/namespaces/monitoring/services/p",
+                                                    .times = FAKE_ALWAYS,
+                                                    .status = 403,
+                                                    .body = "{\"kind\":\"Status\",\"message\":\"cannot get resource "
+                                                            "services/proxy\"}"});
+        struct run unproxied __attribute__((cleanup(run_release_auto))) = run("-n shop --prometheus auto");
+        expect(&unproxied, 1, NULL, "HTTP 403: the credentials are refused: cannot get resource services/proxy");
         deny("services", NULL);
         struct run denied __attribute__((cleanup(run_release_auto))) = run("-n shop --prometheus auto");
         expect(&denied, 0, "deployment/web app 2 → 457m", "usage comes from the metrics API");

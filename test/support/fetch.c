@@ -1,10 +1,12 @@
 #include "fetch.h"
 
 #include <curl/curl.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "net/tls_files.h"
 
 struct taking {
         struct buf body, headers;
@@ -38,11 +40,15 @@ static struct curl_slist *headers_of(const struct fetch *what)
         return token ? curl_slist_append(list, token) : list;
 }
 
-static void set_pem(CURL *c, CURLoption option, const char *pem)
+/* From files, as net/http_call.c does it: not every TLS library of libcurl takes them from memory. */
+static void set_tls(CURL *c, const struct tls_files *files)
 {
-        struct curl_blob blob = {(void *)(uintptr_t)pem, pem ? strlen(pem) : 0, CURL_BLOB_COPY};
-        if (pem)
-                curl_easy_setopt(c, option, &blob);
+        if (files->ca.path[0])
+                curl_easy_setopt(c, CURLOPT_CAINFO, files->ca.path);
+        if (files->cert.path[0]) {
+                curl_easy_setopt(c, CURLOPT_SSLCERT, files->cert.path);
+                curl_easy_setopt(c, CURLOPT_SSLKEY, files->key.path);
+        }
 }
 
 struct got fetch(const struct fetch *what)
@@ -62,9 +68,12 @@ struct got fetch(const struct fetch *what)
         curl_easy_setopt(c, CURLOPT_WRITEDATA, &t);
         curl_easy_setopt(c, CURLOPT_HEADERFUNCTION, take_header);
         curl_easy_setopt(c, CURLOPT_HEADERDATA, &t);
-        set_pem(c, CURLOPT_CAINFO_BLOB, what->ca);
-        set_pem(c, CURLOPT_SSLCERT_BLOB, what->certificate);
-        set_pem(c, CURLOPT_SSLKEY_BLOB, what->key);
+        struct tls_files files = {0};
+        struct err err = {0};
+        const struct http_peer peer = {.ca_pem = what->ca, .cert_pem = what->certificate, .key_pem = what->key};
+        if (tls_files_make(&files, &peer, &err) < 0)
+                fprintf(stderr, "fetch: %s\n", err.text); /* then it is not trusted, or not shown */
+        set_tls(c, &files);
         if (what->body)
                 curl_easy_setopt(c, CURLOPT_POSTFIELDS, what->body);
         if (what->head)
@@ -74,6 +83,7 @@ struct got fetch(const struct fetch *what)
         g.curl = (int)curl_easy_perform(c);
         curl_easy_getinfo(c, CURLINFO_RESPONSE_CODE, &g.status);
         curl_easy_cleanup(c);
+        tls_files_release(&files);
         curl_slist_free_all(headers);
         g.len = t.body.len;
         g.chunks = t.chunks;

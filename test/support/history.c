@@ -23,18 +23,28 @@ void history_profile(struct fake *f, const char *name, const char *half_life)
         fake_put(f, "kubectl", object);
 }
 
-void history_deployment(struct fake *f, const char *name, const char *by)
+static void put_deployment(struct fake *f, const char *name, const char *by, int replicas)
 {
         AUTO(mem_free)
         char *object = mem_printf("{\"apiVersion\":\"apps/v1\",\"kind\":\"Deployment\",\"metadata\":{\"name\":\"%s\","
                                   "\"namespace\":\"shop\",\"labels\":{\"by\":\"%s\"}},"
-                                  "\"spec\":{\"replicas\":1,\"selector\":{\"matchLabels\":{\"app\":\"%s\"}},"
+                                  "\"spec\":{\"replicas\":%d,\"selector\":{\"matchLabels\":{\"app\":\"%s\"}},"
                                   "\"template\":{\"metadata\":{\"labels\":{\"app\":\"%s\"},\"annotations\":{"
                                   "\"kwok.x-k8s.io/usage-cpu\":\"120m\",\"kwok.x-k8s.io/usage-memory\":\"200Mi\"}},"
                                   "\"spec\":{\"containers\":[{\"name\":\"app\",\"image\":\"app\","
                                   "\"resources\":{\"requests\":{\"cpu\":\"2\",\"memory\":\"4Gi\"}}}]}}}}",
-                                  name, by, name, name);
+                                  name, by, replicas, name, name);
         fake_put(f, "kubectl", object);
+}
+
+void history_deployment(struct fake *f, const char *name, const char *by)
+{
+        put_deployment(f, name, by, 1);
+}
+
+void history_deployment_without_pods(struct fake *f, const char *name, const char *by)
+{
+        put_deployment(f, name, by, 0);
 }
 
 struct object_wanted {

@@ -11,6 +11,7 @@
 void history_profile(struct fake *f, const char *name, const char *half_life);
 /* One replica, container "app" that asks for 2 cores and 4Gi and uses 120m and 200Mi. */
 void history_deployment(struct fake *f, const char *name, const char *by);
+void history_deployment_without_pods(struct fake *f, const char *name, const char *by); /* the same with no replica */
 /* Wait until there is an object at the path, or none any more. */
 void history_await(struct fake *f, struct halflife *h, const char *path, bool there);
 /* How many samples the database has of a Deployment; 0: none. */

@@ -4,9 +4,14 @@
 {{- default .Release.Namespace .Values.namespaceOverride -}}
 {{- end -}}
 
+{{/* As the name of an image has it: only a first part with a dot or a port, or localhost, is a registry. */}}
 {{- define "halflife.image" -}}
 {{- $image := .Values.image -}}
-{{- $image.repository -}}
+{{- $name := $image.repository -}}
+{{- with .Values.global.imageRegistry -}}
+{{- $name = printf "%s/%s" . (regexReplaceAll "^([^/]*[.:][^/]*|localhost)/" $name "") -}}
+{{- end -}}
+{{- $name -}}
 {{- if or $image.tag (not $image.digest) }}:{{ default .Chart.AppVersion $image.tag }}{{ end -}}
 {{- with $image.digest }}@{{ . }}{{ end -}}
 {{- end -}}
@@ -59,6 +64,16 @@
 {{- with .values.extraVolumes }}{{ $_ := set $spec "volumes" (concat (default list $spec.volumes) .) }}{{ end -}}
 {{- with .values.extraVolumeMounts -}}
 {{- $_ := set $container "volumeMounts" (concat (default list $container.volumeMounts) .) -}}
+{{- end -}}
+{{- end -}}
+
+{{/* How many controllers there are: one, or for a while none. deployment, replicas */}}
+{{- define "halflife.setReplicas" -}}
+{{- if not (kindIs "invalid" .replicas) -}}
+{{- if gt (int .replicas) 1 -}}
+{{- fail (printf "controller.replicas is %d, but the controller keeps what it learns in an SQLite database, which one process owns: set it to 1. Replicas that answer deploys are admission.replicas." (int .replicas)) -}}
+{{- end -}}
+{{- $_ := set .deployment.spec "replicas" (int .replicas) -}}
 {{- end -}}
 {{- end -}}
 
@@ -184,6 +199,7 @@
 {{- $name := printf "%s/%s" .object.kind .object.metadata.name -}}
 {{- if eq $name "Deployment/halflife" -}}
 {{- include "halflife.setPods" (dict "root" .root "deployment" $object "values" $values.controller) -}}
+{{- include "halflife.setReplicas" (dict "deployment" $object "replicas" $values.controller.replicas) -}}
 {{- include "halflife.setVolume" (dict "deployment" $object "values" $values.persistence) -}}
 {{- else if eq $name "Deployment/halflife-serve" -}}
 {{- include "halflife.setPods" (dict "root" .root "deployment" $object "values" $values.admission) -}}

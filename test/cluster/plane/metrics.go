@@ -6,7 +6,7 @@ import (
 	"halflife.dev/cluster/kube"
 )
 
-const metricsAPI = "v1beta1.metrics.k8s.io"
+const metricsGroup = "metrics.k8s.io"
 
 // startMetrics starts metrics-server and registers its API; usage itself appears two scrapes later.
 func (pl *Plane) startMetrics() error {
@@ -22,8 +22,12 @@ func (pl *Plane) startMetrics() error {
 	return pl.RegisterMetricsAPI()
 }
 
-// RegisterMetricsAPI leads the aggregator to metrics-server. Without a pod network that is by an external name.
-func (pl *Plane) RegisterMetricsAPI() error {
+// RegisterMetricsAPI leads the aggregator to metrics-server.
+func (pl *Plane) RegisterMetricsAPI() error { return pl.registerMetricsAPI("v1beta1", pl.metricsPort) }
+
+// registerMetricsAPI leads the aggregator to the server of a version of the metrics API on that port of loopback. Without
+// a pod network that is by an external name.
+func (pl *Plane) registerMetricsAPI(version string, port int) error {
 	c, err := pl.Client()
 	if err != nil {
 		return err
@@ -35,11 +39,11 @@ func (pl *Plane) RegisterMetricsAPI() error {
 	}
 	api := map[string]any{
 		"apiVersion": "apiregistration.k8s.io/v1", "kind": "APIService",
-		"metadata": map[string]any{"name": metricsAPI},
+		"metadata": map[string]any{"name": version + "." + metricsGroup},
 		"spec": map[string]any{
-			"group": "metrics.k8s.io", "version": "v1beta1", "groupPriorityMinimum": 100, "versionPriority": 100,
+			"group": metricsGroup, "version": version, "groupPriorityMinimum": 100, "versionPriority": 100,
 			"insecureSkipTLSVerify": true,
-			"service":               map[string]any{"name": "metrics-server", "namespace": "kube-system", "port": pl.metricsPort},
+			"service":               map[string]any{"name": "metrics-server", "namespace": "kube-system", "port": port},
 		},
 	}
 	for path, object := range map[string]map[string]any{
@@ -54,12 +58,14 @@ func (pl *Plane) RegisterMetricsAPI() error {
 }
 
 // RemoveMetricsAPI takes the API of metrics-server away, as in a cluster that has none.
-func (pl *Plane) RemoveMetricsAPI() error {
+func (pl *Plane) RemoveMetricsAPI() error { return pl.removeMetricsAPI("v1beta1") }
+
+func (pl *Plane) removeMetricsAPI(version string) error {
 	c, err := pl.Client()
 	if err != nil {
 		return err
 	}
-	return c.Delete("/apis/apiregistration.k8s.io/v1/apiservices/" + metricsAPI)
+	return c.Delete("/apis/apiregistration.k8s.io/v1/apiservices/" + version + "." + metricsGroup)
 }
 
 // WaitForMetrics waits until metrics-server tells the usage of the nodes.

@@ -25,7 +25,7 @@ func (s Set) Path(name string) string { return filepath.Join(s.Dir, name) }
 type program struct{ name, pkg string }
 
 // ControlPlane and Argo are what one go.mod (test/cluster) builds, by the same libraries, so that those are compiled once;
-// Peer and Helm are what those of test/cluster/peer and test/cluster/helm do.
+// Peer, Helm and Krew are what those of test/cluster/peer, helm and krew do.
 var (
 	ControlPlane = []program{
 		{"etcd", "go.etcd.io/etcd/server/v3"},
@@ -43,6 +43,8 @@ var (
 	Peer    = []program{{"recommender", "k8s.io/autoscaler/vertical-pod-autoscaler/pkg/recommender"}}
 	// Helm installs the chart.
 	Helm = []program{{"helm", "helm.sh/helm/v4/cmd/helm"}}
+	// Krew installs the plug-in.
+	Krew = []program{{"krew", "sigs.k8s.io/krew/cmd/krew"}}
 )
 
 // Build makes sure that all programs of a module are in the cache folder of its go.sum and gives that folder. A program
@@ -112,12 +114,13 @@ func (s Set) build(module string, p program, talk io.Writer) error {
 	return nil
 }
 
-// versionFlags makes the Kubernetes programs report the version of the module they were built from.
+// versionFlags makes the Kubernetes programs report the version of the module they were built from. A module without
+// them has none.
 func versionFlags(module string) (string, error) {
 	const pkg = "k8s.io/component-base/version"
-	version, err := list(module, "{{.Version}}", "k8s.io/component-base")
-	if err != nil {
-		return "", err
+	version, err := list(module, "{{.Version}}", "-e", "k8s.io/component-base")
+	if err != nil || version == "" {
+		return "-s -w", err
 	}
 	part := strings.SplitN(strings.TrimPrefix(version, "v0."), ".", 2) // v0.36.3 is Kubernetes v1.36.3
 	return fmt.Sprintf("-s -w -X %s.gitVersion=v1.%s.%s -X %s.gitMajor=1 -X %s.gitMinor=%s",
@@ -127,13 +130,13 @@ func versionFlags(module string) (string, error) {
 // ModuleDir is where the source of a module lies that go.mod names.
 func ModuleDir(module, path string) (string, error) { return list(module, "{{.Dir}}", path) }
 
-func list(module, format, path string) (string, error) {
-	cmd := exec.Command("go", "list", "-m", "-f", format, path)
+func list(module, format string, what ...string) (string, error) {
+	cmd := exec.Command("go", append([]string{"list", "-m", "-f", format}, what...)...)
 	cmd.Dir = module
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
 	if err != nil {
-		return "", fmt.Errorf("go list %s: %w", path, err)
+		return "", fmt.Errorf("go list %s: %w", strings.Join(what, " "), err)
 	}
 	return strings.TrimSpace(string(out)), nil
 }

@@ -11,18 +11,22 @@ import (
 	"halflife.dev/cluster/stage"
 )
 
-// lacking gives the shell what this control plane lacks: a registry, a kustomize, pods that run, a helm, an image, and
-// the name of the Service in DNS. A wait for pods is a wait for their permissions instead.
+// lacking gives the shell what this control plane lacks: a registry, a kustomize, pods that run, a helm, an image, the
+// files of a release, and the name of the Service in DNS. A wait for pods is a wait for their permissions instead.
 const lacking = `set -euo pipefail
 docker() { :; }
 make() { case $1 in image | install) ;; *) command make "$@" ;; esac }
 skopeo() { :; }
+sha256sum() { :; }
+tar() { :; }
+sudo() { :; }
 kustomize() { grep -q '^images:' kustomization.yaml || echo 'images: [{name: halflife, newName: REGISTRY/halflife, newTag: TAG}]' >>kustomization.yaml; }
 helm() { cat deploy/web.yaml; }
 curl() { command curl --fail-with-body -sS --connect-to "halflife.halflife.svc:443:$REST" "$@"; }
 kubectl() {
         case $1 in
         rollout) until [ "$(command kubectl auth can-i patch deployments.apps -A --as="$LEARNER")" = yes ]; do :; done ;;
+        krew) ;;
         exec) shift 5; KUBECONFIG=$OF_LEARNER HALFLIFE_DATABASE=$DATABASE HALFLIFE_NAMESPACE=halflife "$@" ;;
         *) command kubectl "$@" ;;
         esac

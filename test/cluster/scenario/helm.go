@@ -68,7 +68,7 @@ func helm(t *stage.T) {
 // On a node whose containers run, halflife becomes ready as the chart installs it, and `helm test` finds all it needs.
 func nodeHelm(t *stage.T) {
 	removeManifests(t)
-	loadSelf(t)
+	loadSelf(t, "index", t.Dir, t.Binary())
 	name, tag, _ := strings.Cut(selfImage, ":")
 	t.Helm("install", "halflife", stage.Chart(t.Root), "-n", stage.OwnNamespace, "--create-namespace", "--wait", "--timeout", "5m",
 		"--set", fmt.Sprintf("image.repository=%s,image.tag=%s,persistence.enabled=false,admission.enabled=true", name, tag))

@@ -101,7 +101,6 @@ func importVPA(t *stage.T) {
 				"metadata": t.Meta(fmt.Sprintf("vpa-%s-c%d", name, c)), "spec": M{"vpaObjectName": "vpa-" + name, "containerName": fmt.Sprintf("c%d", c)},
 				"status": memories[d*containers+c].Status})
 		}
-		t.RecWhen("deployment-"+name, "it is there", stage.Soon, func(kube.Object) error { return nil })
 	}
 	broken := M{"apiVersion": "autoscaling.k8s.io/v1", "kind": "VerticalPodAutoscalerCheckpoint", "metadata": t.Meta("broken"),
 		"spec": M{"vpaObjectName": "vpa-web-0", "containerName": "c0"}, "status": M{"version": "v3", "cpuHistogram": M{"bucketWeights": M{"999": 1}}}}
@@ -151,8 +150,7 @@ func namespaceCopy(t *stage.T) {
 	old, copied := t.NS, otherNamespace(t, "copy")
 	t.Ctl("delete", "namespace", old, "--wait=false")
 	t.NS = copied
-	t.Apply(t.NewDeployment("web", 0, stage.App()))
-	t.RecWhen("deployment-web", "it is there", stage.Soon, func(kube.Object) error { return nil })
+	t.Apply(t.NewDeployment("web", 0, stage.App())) // it never had pods, so the import makes its Recommendation
 	file := filepath.Join(t.Dir, t.Name+".histories")
 	t.Eventually("the old namespace is gone", stage.Soon, func() error {
 		_, err := t.Get("/api/v1/namespaces/" + old)
@@ -176,7 +174,7 @@ func namespaceCopy(t *stage.T) {
 }
 
 // Histories leave by the REST API of the learner and enter by the API server, each with no more than its right: who may read
-// recommendations exports, who may patch them imports.
+// recommendations exports, who may create and patch them imports, also for a workload that never had pods.
 func exportImport(t *stage.T) {
 	t.Namespace()
 	t.Profile(stage.QuickProfile("Recommend"))
@@ -208,9 +206,9 @@ func exportImport(t *stage.T) {
 	}
 	target := otherNamespace(t, "to")
 	t.NS = target
-	t.Apply(t.NewDeployment("web", 0, stage.App()))
-	t.RecWhen("deployment-web", "it is there", stage.Soon, func(kube.Object) error { return nil })
-	t.Account("giver", stage.ReadRule("get", "patch"))
+	t.Apply(t.NewDeployment("web", 0, stage.App())) // it never had pods, so the import makes its Recommendation
+	t.Account("giver", stage.ReadRule("get", "patch", "create"))
+	t.Account("patcher", stage.ReadRule("get", "patch"))
 	t.Account("onlooker", stage.ReadRule("get"))
 	as := func(name string) []string {
 		path := filepath.Join(t.Dir, t.Name+"-"+name+".kubeconfig")
@@ -218,6 +216,7 @@ func exportImport(t *stage.T) {
 		return []string{"import", file, "-n", source + "=" + target, "--kubeconfig", path}
 	}
 	t.CheckSays(t.Command(1, as("onlooker")...), "HTTP 403")
+	t.CheckSays(t.Command(1, as("patcher")...), "make the Recommendation of Deployment 'web'", "HTTP 403")
 	t.CheckSays(t.Command(0, as("giver")...), target+" Deployment/web app: joined")
 	t.RecIn("deployment-web", "Ready", stage.Soon)
 	t.CheckSays(t.Command(0, append(export, taker)...), "1 histories") // it has learned more since

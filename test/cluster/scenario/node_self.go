@@ -36,9 +36,9 @@ func selfVolume(t *stage.T) {
 		"capacity": M{"storage": "1Gi"}, "accessModes": L{"ReadWriteOnce"}, "hostPath": M{"path": dir}}})
 }
 
-// loadSelf makes halflife's image known to the node.
-func loadSelf(t *stage.T) {
-	cmd := exec.Command(filepath.Join(t.Root, "deploy", "image"), "archive", t.Binary(), t.Dir)
+// loadSelf makes halflife's image known to the node: of this architecture alone, or the index that a release has.
+func loadSelf(t *stage.T, args ...string) {
+	cmd := exec.Command(filepath.Join(t.Root, "deploy", "image"), args...)
 	cmd.Env = append(os.Environ(), "IMAGE="+selfImage, "SOURCE_DATE_EPOCH=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
@@ -48,7 +48,7 @@ func loadSelf(t *stage.T) {
 
 // installSelf applies the manifests as a person does, with an overlay of his own.
 func installSelf(t *stage.T) {
-	loadSelf(t)
+	loadSelf(t, "archive", t.Binary(), t.Dir)
 	selfVolume(t)
 	overlay := filepath.Join(t.Dir, "overlay")
 	t.Check(os.MkdirAll(overlay, 0o755))
@@ -101,6 +101,7 @@ func nodeSelf(t *stage.T) {
 		t.Fatalf("it restarted %d times", got)
 	}
 	rec := t.RecIn("deployment-web", "Ready", stage.Soon)
+	checkPlugin(t)
 	model := rec.Named("app", "status", "containers").Text("memory", "model")
 	t.Check(t.Delete("/api/v1/namespaces/" + stage.OwnNamespace + "/pods/" + pod.Name()))
 	t.Eventually("a successor takes over", stage.Soon, func() error {
@@ -112,6 +113,35 @@ func nodeSelf(t *stage.T) {
 	box := t.RecIn("deployment-web", "Ready", stage.Soon).Named("app", "status", "containers")
 	if got := box.Text("memory", "model"); got != model {
 		t.Fatalf("the model was %s and is %s", model, got)
+	}
+}
+
+// checkPlugin runs the plug-in without a program halflife on the machine: it runs the one in the pod, which has its
+// rights and reads its database.
+func checkPlugin(t *stage.T) {
+	plugin := func(args ...string) (string, error) {
+		cmd := exec.Command(filepath.Join(t.Root, "deploy", "krew", "kubectl-halflife"), args...)
+		cmd.Env = []string{"PATH=" + filepath.Dir(t.Kubectl.Path), "KUBECONFIG=" + t.Plane.Kubeconfig, "HOME=" + t.Kubectl.Home}
+		out, err := cmd.CombinedOutput()
+		return string(out), err
+	}
+	for _, row := range []struct {
+		args []string
+		says string
+	}{
+		{[]string{"version"}, "halflife "},
+		{[]string{"get", "-n", t.NS, "deploy/web"}, "web"},
+		{[]string{"explain", "-n", t.NS, "deploy/web", "--ascii"}, "target"},
+		{[]string{"export", "-n", t.NS}, "web"},
+		{[]string{"restore", "-n", t.NS, "deploy/web", "--dry-run"}, "web"},
+	} {
+		out, err := plugin(row.args...)
+		if err != nil || !strings.Contains(out, row.says) {
+			t.Fatalf("kubectl halflife %s: %v: %s", strings.Join(row.args, " "), err, out)
+		}
+	}
+	if out, err := plugin("explain", "-n", t.NS, "deploy/absent"); err == nil {
+		t.Fatalf("it explains a workload that is not there: %s", out)
 	}
 }
 

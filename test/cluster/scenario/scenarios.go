@@ -187,6 +187,7 @@ var scenarios = []stage.Scenario{
 	{Name: "install", Needs: stage.Alone, Run: install},
 	{Name: "oom-200", Needs: stage.Alone, Run: oomKills},
 	{Name: "learner-gone", Needs: stage.Alone, Run: learnerGone},
+	{Name: "metrics-versions", Needs: stage.Alone, Run: metricsVersions},
 	{Name: "outage", Needs: stage.Alone, Run: outage},
 	{Name: "permission", Needs: stage.Alone, Run: permission},
 	{Name: "restart", Needs: stage.Alone, Run: restart},

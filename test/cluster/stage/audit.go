@@ -22,11 +22,11 @@ type Request struct {
 	Verb     string
 	URI      string `json:"requestURI"`
 	Stage    string
-	Agent    string                                                            `json:"userAgent"`
-	Object   struct{ Resource, Namespace, Name, Subresource, APIGroup string } `json:"objectRef"`
-	Response struct{ Code int }                                                `json:"responseStatus"`
-	Received time.Time                                                         `json:"requestReceivedTimestamp"`
-	Reached  time.Time                                                         `json:"stageTimestamp"` // Stage
+	Agent    string                                                                        `json:"userAgent"`
+	Object   struct{ Resource, Namespace, Name, Subresource, APIGroup, APIVersion string } `json:"objectRef"`
+	Response struct{ Code int }                                                            `json:"responseStatus"`
+	Received time.Time                                                                     `json:"requestReceivedTimestamp"`
+	Reached  time.Time                                                                     `json:"stageTimestamp"` // Stage
 }
 
 // Mark returns the present end of the record.
@@ -79,6 +79,24 @@ func (a *Audit) CyclesSince(mark int64) int {
 		most = max(most, n)
 	}
 	return most
+}
+
+// CheckVersionsRead ends the scenario unless the learner read usage after a mark, with success, in that version of the
+// metrics API alone.
+func (t *T) CheckVersionsRead(mark int64, version string) {
+	read := 0
+	for _, r := range t.Audit.Since(mark, LearnerUser) {
+		if r.Object.APIGroup != "metrics.k8s.io" || r.Stage != "ResponseComplete" {
+			continue
+		}
+		if r.Object.APIVersion != version || r.Response.Code != 200 {
+			t.Fatalf("usage is read by %s: HTTP %d, and %s was expected", r.URI, r.Response.Code, version)
+		}
+		read++
+	}
+	if read == 0 {
+		t.Fatalf("no usage was read in %s", version)
+	}
 }
 
 // Writes returns the requests that change something, except renewals of a Lease and questions about permissions.

@@ -7,8 +7,10 @@ import (
 	"halflife.dev/cluster/programs"
 )
 
-// HelmModule is the folder of the module that helm is built from, and Chart halflife's chart, both in the repository.
+// HelmModule and KrewModule are the folders of the modules that helm and krew are built from, and Chart is halflife's
+// chart, all in the repository.
 func HelmModule(root string) string { return filepath.Join(root, "test", "cluster", "helm") }
+func KrewModule(root string) string { return filepath.Join(root, "test", "cluster", "krew") }
 func Chart(root string) string      { return filepath.Join(root, "charts", "halflife") }
 
 // Helm runs the real helm and returns its output. A failure ends the scenario.

@@ -8,8 +8,8 @@
 /* after its needs */
 #include <cmocka.h>
 
-#include "cli/scan_print.h"
 #include "base/mem.h"
+#include "cli/scan_print.h"
 
 static void test_csv_cells(void **state)
 {

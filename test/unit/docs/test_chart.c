@@ -146,7 +146,7 @@ static void check_described(const char *path, json_t *values, const json_t *desc
         }
 }
 
-/* Both ways, but for what a chart above this one may give. */
+/* Both ways. */
 static void compare_values(const char *path, json_t *values, const json_t *schema)
 {
         json_t *described = json_object_get(schema, "properties"), *each;
@@ -157,8 +157,6 @@ static void compare_values(const char *path, json_t *values, const json_t *schem
         {
                 AUTO(mem_free) char *at = mem_printf("%s.%s", path, name);
                 json_t *value = json_object_get(values, name);
-                if (strcmp(at, ".global") == 0)
-                        continue;
                 if (!value)
                         fail_msg("values.yaml has no %s", at);
                 if (!json_object_get(each, "description") && !json_object_get(each, "$ref"))

@@ -23,6 +23,7 @@
 #include "../../support/wire.h"
 #include "base/mem.h"
 #include "http/tls_certificate.h"
+#include "net/tls_files.h"
 
 /* Two authorities, and a pair of each: a test server makes them as it starts. */
 static struct fake *fakes[2];
@@ -261,11 +262,12 @@ static void test_versions(void **state)
         assert_false(shown_by(&s, 0)); /* none was brought yet */
         assert_int_equal(server_set_certificate(s.server, cert(0), key(0), &err), 0);
         AUTO(mem_free) char *url = mem_printf("https://%s/openapi.yaml", s.address);
-        struct curl_blob ca = {(void *)(uintptr_t)fake_ca(fakes[0]), strlen(fake_ca(fakes[0])), CURL_BLOB_COPY};
+        struct tls_files files = {0};
+        assert_int_equal(tls_files_make(&files, &(struct http_peer){.ca_pem = fake_ca(fakes[0])}, &err), 0);
         for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
                 CURL *c = curl_easy_init();
                 curl_easy_setopt(c, CURLOPT_URL, url);
-                curl_easy_setopt(c, CURLOPT_CAINFO_BLOB, &ca);
+                curl_easy_setopt(c, CURLOPT_CAINFO, files.ca.path);
                 curl_easy_setopt(c, CURLOPT_SSLVERSION, row[i].version);
                 curl_easy_setopt(c, CURLOPT_SSL_CIPHER_LIST, "DEFAULT@SECLEVEL=0");
                 curl_easy_setopt(c, CURLOPT_WRITEFUNCTION, swallow);
@@ -274,6 +276,7 @@ static void test_versions(void **state)
                         fail_msg("row %zu: %s", i, curl_easy_strerror(rc));
                 curl_easy_cleanup(c);
         }
+        tls_files_release(&files);
         stand_end(&s);
 }
 

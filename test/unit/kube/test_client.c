@@ -780,6 +780,58 @@ static void an_answer_that_is_none(void **state)
         world_end(&w);
 }
 
+/* Those that wait for the answer, that have it already, and that another's callback gives up. */
+static void a_lookup_is_given_up(void **state)
+{
+        (void)state;
+        static const char *const v1[] = {"v1", NULL};
+        struct cache w;
+        world_begin(&w, discovery, NULL, "{}");
+        for (int again = 0; again < 2; again++) {
+                struct found given_up = {0}, kept = {0};
+                assert_int_equal(client_discover(w.client, "ex.io", "Thing", on_found, &given_up), 0);
+                assert_int_equal(client_discover_version(w.client, "ex.io", "Thing", v1, on_found, &kept), 0);
+                client_discover_cancel(w.client, "ex.io", &given_up);
+                while (!kept.done)
+                        loop_turn(w.loop, 1000);
+                assert_string_equal(kept.r.plural, "things1");
+                assert_int_equal(given_up.done, 0);
+        }
+        world_end(&w);
+}
+
+struct gives_up {
+        struct client *client;
+        struct found *other;
+        int done;
+};
+
+static void on_found_give_up(void *arg, const struct api_resource *r, const struct err *err)
+{
+        struct gives_up *g = arg;
+        (void)r;
+        (void)err;
+        g->done++;
+        client_discover_cancel(g->client, "ex.io", g->other);
+}
+
+static void a_lookup_is_given_up_by_another(void **state)
+{
+        (void)state;
+        struct cache w;
+        struct found other = {0};
+        world_begin(&w, discovery, NULL, "{}");
+        struct gives_up g = {w.client, &other, 0};
+        assert_int_equal(client_discover(w.client, "ex.io", "Thing", on_found_give_up, &g), 0);
+        assert_int_equal(client_discover(w.client, "ex.io", "Thing", on_found, &other), 0);
+        while (!g.done)
+                loop_turn(w.loop, 1000);
+        for (int i = 0; i < 3; i++)
+                loop_turn(w.loop, 1);
+        assert_int_equal(other.done, 0);
+        world_end(&w);
+}
+
 static void on_answer(struct kind_lookup *l, enum kind_lookup_state before, const struct api_resource *r,
                       const struct err *err)
 {
@@ -919,6 +971,8 @@ int main(void)
                 cmocka_unit_test(an_answer_that_is_too_big_is_said_so),
                 cmocka_unit_test(paths_are_built_and_escaped),
                 cmocka_unit_test(kinds_are_found_and_remembered),
+                cmocka_unit_test(a_lookup_is_given_up),
+                cmocka_unit_test(a_lookup_is_given_up_by_another),
                 cmocka_unit_test(an_answer_that_is_none),
                 cmocka_unit_test(a_lookup_asks_while_it_has_to),
                 cmocka_unit_test(a_lookup_believes_a_watch_that_works),

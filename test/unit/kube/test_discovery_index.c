@@ -52,7 +52,7 @@ static void test_found(void **state)
         assert_int_equal(discovery_index_read(&x, text_of(json), &err), 0);
         for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
                 struct api_resource r = {0};
-                bool found = discovery_index_find(&x, row[i].group, row[i].kind, &r);
+                bool found = discovery_index_find(&x, row[i].group, row[i].kind, NULL, &r);
                 if (found != (row[i].version != NULL) ||
                     (found && (strcmp(r.version, row[i].version) != 0 || strcmp(r.plural, row[i].plural) != 0)))
                         fail_msg("%s/%s: %d %s %s", row[i].group, row[i].kind, found, r.version, r.plural);
@@ -60,6 +60,56 @@ static void test_found(void **state)
         assert_true(discovery_index_is_stale(&x, "away.io"));
         assert_false(discovery_index_is_stale(&x, "ex.io"));
         discovery_index_release(&x);
+}
+
+#define AWAY(name, resources) "{version: " name ", freshness: Stale, resources: [" resources "]}"
+#define THING(plural)         RESOURCE(plural, "Thing")
+
+/* Of a kind in several versions the caller's best is found. */
+static void test_versions(void **state)
+{
+        static const char *const v1_first[] = {"v1", "v1beta1", NULL}, *const v2_alone[] = {"v2", NULL},
+                                 *const v10_alone[] = {"v10", NULL};
+        static const struct {
+                const char *served;
+                const char *const *versions;
+                const char *version, *plural; /* NULL: absent */
+        } row[] = {
+                {VERSION("v1", THING("a")) "," VERSION("v1beta1", THING("b")), v1_first, "v1", "a"},
+                {VERSION("v1beta1", THING("b")) "," VERSION("v1", THING("a")), v1_first, "v1", "a"},
+                {VERSION("v1beta1", THING("b")) "," VERSION("v1", THING("a")), NULL, "v1beta1", "b"},
+                {VERSION("v1beta1", THING("b")), v1_first, "v1beta1", "b"},
+                {VERSION("v1beta1", THING("b")) "," VERSION("v1", RESOURCE("a", "Other")), v1_first, "v1beta1", "b"},
+                {AWAY("v1", THING("a")) "," VERSION("v1beta1", THING("b")), v1_first, "v1beta1", "b"},
+                {AWAY("v1", "") "," VERSION("v1beta1", THING("b")), v1_first, "v1beta1", "b"},
+                {AWAY("v1beta1", THING("b")) "," AWAY("v1", THING("a")), v1_first, "v1", "a"},
+                {AWAY("v1", THING("a")), v1_first, "v1", "a"},
+                {VERSION("v1", THING("a")), v2_alone, NULL, NULL},
+                {VERSION("v2", THING("a")) "," VERSION("v2", THING("b")), v2_alone, "v2", "a"},
+                {VERSION("v1", THING("a")) "," VERSION("v2", THING("a")) "," VERSION("v3", THING("a")) "," VERSION("v4", THING("a")) "," VERSION(
+                         "v5",
+                         THING("a")) "," VERSION("v6",
+                                                 THING("a")) "," VERSION("v7",
+                                                                         THING("a")) "," VERSION("v8",
+                                                                                                 THING("a")) "," VERSION("v10",
+                                                                                                                         THING("a")),
+                 v10_alone, NULL, NULL}, /* too many */
+        };
+        (void)state;
+        for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+                struct discovery_index x = {0};
+                struct api_resource r = {0};
+                struct err err = {0};
+                AUTO(mem_free) char *body = mem_printf(LIST(GROUP("ex.io", "%s")), row[i].served);
+                AUTO(json_decref) json_t *doc = yaml_read(body, strlen(body), &err);
+                AUTO(mem_free) char *json = json_dumps(doc, JSON_COMPACT);
+                assert_int_equal(discovery_index_read(&x, text_of(json), &err), 0);
+                bool found = discovery_index_find(&x, "ex.io", "Thing", row[i].versions, &r);
+                if (found != (row[i].version != NULL) ||
+                    (found && (strcmp(r.version, row[i].version) != 0 || strcmp(r.plural, row[i].plural) != 0)))
+                        fail_msg("row %zu: %d %s %s", i, found, r.version, r.plural);
+                discovery_index_release(&x);
+        }
 }
 
 static void test_refused(void **state)
@@ -83,13 +133,14 @@ static void test_refused(void **state)
         for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
                 if (discovery_index_read(&x, text_of(row[i]), &err) != ERR_INVALID)
                         fail_msg("%s is read", row[i]);
-                assert_true(discovery_index_find(&x, "ex.io", "Thing", &r)); /* as it was */
+                assert_true(discovery_index_find(&x, "ex.io", "Thing", NULL, &r)); /* as it was */
         }
         discovery_index_release(&x);
 }
 
 int main(void)
 {
-        const struct CMUnitTest tests[] = {cmocka_unit_test(test_found), cmocka_unit_test(test_refused)};
+        const struct CMUnitTest tests[] = {cmocka_unit_test(test_found), cmocka_unit_test(test_versions),
+                                           cmocka_unit_test(test_refused)};
         return cmocka_run_group_tests_name("discovery index", tests, NULL, NULL);
 }

@@ -50,7 +50,9 @@ static inline char *pem_text(gnutls_datum_t d)
 
 /* issuer NULL: a CA; name: the DNS name, or with a digit in front the IPv4 address; days: validity from
  * yesterday on, 0: an hour of it. */
-static inline struct identity *identity_new(const struct identity *issuer, const char *name, int days)
+/* purpose: an OID of extended key usage; NULL: for all. */
+static inline struct identity *identity_new_for(const struct identity *issuer, const char *name, int days,
+                                                const char *purpose)
 {
         struct identity *id = MEM_NEW(struct identity);
         gnutls_datum_t d;
@@ -74,6 +76,8 @@ static inline struct identity *identity_new(const struct identity *issuer, const
         else if (issuer)
                 must(gnutls_x509_crt_set_subject_alt_name(id->crt, GNUTLS_SAN_DNSNAME, name, (unsigned)strlen(name),
                                                           GNUTLS_FSAN_SET));
+        if (purpose)
+                must(gnutls_x509_crt_set_key_purpose_oid(id->crt, purpose, 0));
         must(gnutls_x509_crt_set_key(id->crt, id->key));
         must(gnutls_x509_crt_sign2(id->crt, issuer ? issuer->crt : id->crt, issuer ? issuer->key : id->key,
                                    GNUTLS_DIG_SHA256, 0));
@@ -82,6 +86,11 @@ static inline struct identity *identity_new(const struct identity *issuer, const
         must(gnutls_x509_privkey_export2_pkcs8(id->key, GNUTLS_X509_FMT_PEM, NULL, 0, &d));
         id->key_pem = pem_text(d);
         return id;
+}
+
+static inline struct identity *identity_new(const struct identity *issuer, const char *name, int days)
+{
+        return identity_new_for(issuer, name, days, NULL);
 }
 
 static inline void identity_free(struct identity *id)

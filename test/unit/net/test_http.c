@@ -382,6 +382,8 @@ static void certificates_are_verified(void **state)
         struct identity *ca = identity_new(NULL, "our ca", 10), *other = identity_new(NULL, "other ca", 10);
         struct identity *good = identity_new(ca, "127.0.0.1", 10), *expired = identity_new(ca, "127.0.0.1", 0);
         struct identity *named = identity_new(ca, "kubernetes.example", 10);
+        struct identity *client = identity_new_for(ca, "127.0.0.1", 10, GNUTLS_KP_TLS_WWW_CLIENT);
+        struct identity *server = identity_new_for(ca, "127.0.0.1", 10, GNUTLS_KP_TLS_WWW_SERVER);
         const struct {
                 const struct identity *server, *trusted;
                 const char *ca_text, *server_name;
@@ -398,6 +400,9 @@ static void certificates_are_verified(void **state)
                 {named, ca, NULL, "kubernetes.example", false, 0, ""},
                 {named, ca, NULL, "other.example", false, ERR_DENIED, "other.example"},
                 {good, ca, NULL, "kubernetes.example", false, ERR_DENIED, "kubernetes.example"},
+                {server, ca, NULL, NULL, false, 0, ""},
+                {client, ca, NULL, NULL, false, ERR_DENIED, "certificate"}, /* the CA's, but somebody else's */
+                {client, ca, NULL, NULL, true, 0, ""},
                 {good, NULL, "-----BEGIN CERTIFICATE-----\nbm9uZQ==\n-----END CERTIFICATE-----\n", NULL, false,
                  ERR_INVALID, "readable PEM certificate"},
         };
@@ -421,8 +426,8 @@ static void certificates_are_verified(void **state)
                 buf_release(&f.body);
                 world_end(&w);
         }
-        struct identity *all[] = {ca, other, good, expired, named};
-        for (int i = 0; i < 5; i++)
+        struct identity *all[] = {ca, other, good, expired, named, client, server};
+        for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
                 identity_free(all[i]);
 }
 

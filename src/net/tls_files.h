@@ -1,0 +1,28 @@
+/*
+ * Certificates and keys for libcurl, which takes them from memory only with some TLS libraries, and from files with
+ * all. The files are in memory, too (memfd): they have no name, nothing is written to a disk, and they go with the
+ * process.
+ */
+#ifndef HALFLIFE_SRC_NET_TLS_FILES_H
+#define HALFLIFE_SRC_NET_TLS_FILES_H
+
+#include "base/err.h"
+#include "net/http.h"
+
+struct tls_file {
+        char path[32]; /* "": there is none */
+        int fd;
+};
+
+/* {0} is empty. One belongs to the connections of a peer at one of its revisions. */
+struct tls_files {
+        bool made;
+        struct tls_file ca, cert, key;
+};
+
+/* Make the files of a peer, once; a later call does nothing. Returns 0; ERR_INVALID: what the peer has is no
+ * certificate or key, or they do not belong together; ERR_RETRY: there is no file now. On failure nothing is made. */
+int tls_files_make(struct tls_files *f, const struct http_peer *p, struct err *err);
+void tls_files_release(struct tls_files *f);
+
+#endif
