@@ -341,13 +341,17 @@ compile_commands.json: ## for editors and static analysis
 		printf '{"directory":"%s","file":"%s","command":"%s"},\n' "$(CURDIR)" "$$f" '$(CC) $(subst ",\",$(OUR_CFLAGS)) -c '$$f; \
 	done | sed '$$ s/,$$//'; echo ']'; } > $@
 
-.PHONY: image check-image check-program check-chart bench bench-peer demo e2e e2e-node cluster-up cluster-down node-up node-down install clean compile_commands.json
+.PHONY: image check-image check-program check-chart cross bench bench-peer demo e2e e2e-node cluster-up cluster-down node-up node-down install clean compile_commands.json
 
 bench: ## one line a subject: name, value, unit, budget
 	@.ci/packages
 	@$(MAKE) --no-print-directory bench-run MODE=release
 bench-run: $(BENCHES) $(PROGRAM) $(FAKE)
 	@for b in $(sort $(BENCHES)); do HALFLIFE_BUILD=$(CURDIR)/$(OUT) $$b || exit 1; done
+
+cross: ## build for ARCH (arm64) with Debian's cross compiler, and test it under emulation (needs root and debootstrap, on amd64)
+	@.ci/packages debootstrap git
+	@test/cross $(or $(ARCH),arm64)
 
 demo: ## the whole loop without a cluster; half a minute once built
 	@.ci/packages curl

@@ -12,6 +12,7 @@ if [ "$(id -u)" != 0 ] || ! command -v debootstrap >/dev/null; then
         exit 2
 fi
 
+. test/debian-tree
 trees=$(mktemp -d)
 running=()
 clean_up() {
@@ -31,17 +32,14 @@ clean_up() {
 trap clean_up EXIT
 trap 'exit 130' INT TERM HUP
 
-# A machine of its own as far as packages go; how the network is reached is this one's.
-make_tree() { # distribution, tree
-        debootstrap --variant=minbase --include=gcc,libc6-dev,make "$1" "$2" ${MIRROR:+"$MIRROR"} &&
-                cp /etc/resolv.conf "$2/etc/resolv.conf" && mount -t proc proc "$2/proc" && mkdir "$2/halflife" || return
-        apt-config dump | grep -E '^Acquire::(http|https|Retries|Check)' >"$2/etc/apt/apt.conf.d/90host" || true
+fresh_machine() { # distribution, tree
+        make_tree "$1" "$2" gcc,libc6-dev,make && mount -t proc proc "$2/proc" && mkdir "$2/halflife" || return
         git archive HEAD | tar -x -C "$2/halflife"
 }
 
 prove() { # distribution; prints a line, and why where it fails
         local tree=$trees/$1 log=$trees/$1.log start=$SECONDS made version verdict
-        make_tree "$1" "$tree" >"$log" 2>&1 || { echo "Debian $1: no tree"; tail -n 20 "$log"; return 1; }
+        fresh_machine "$1" "$tree" >"$log" 2>&1 || { echo "Debian $1: no tree"; tail -n 20 "$log"; return 1; }
         version=$(chroot "$tree" cat /etc/debian_version)
         made=$((SECONDS - start))
         if ! env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root TERM=dumb STRICT=1 TEST_SECONDS=900 \
