@@ -2,9 +2,13 @@ package plane
 
 import (
 	"fmt"
+	"time"
 
 	"halflife.dev/cluster/kube"
 )
+
+// Scrape is how often metrics-server reads usage: the least that it takes.
+const Scrape = 10 * time.Second
 
 const metricsGroup = "metrics.k8s.io"
 
@@ -15,7 +19,7 @@ func (pl *Plane) startMetrics() error {
 		"--authorization-kubeconfig="+pl.Kubeconfig, "--bind-address=127.0.0.1",
 		fmt.Sprintf("--secure-port=%d", pl.metricsPort), "--cert-dir="+pl.path("metrics-server-certs"),
 		"--kubelet-insecure-tls", "--kubelet-use-node-status-port", "--kubelet-preferred-address-types=InternalIP",
-		"--metric-resolution=10s", "--kubelet-request-timeout=5s"))
+		"--metric-resolution="+Scrape.String(), "--kubelet-request-timeout=5s"))
 	if err := pl.start(pl.Metrics); err != nil {
 		return err
 	}

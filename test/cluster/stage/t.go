@@ -6,11 +6,13 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"halflife.dev/cluster/plane"
 )
 
-// Soon limits the wait for what takes two scrapes and a cycle. A limit costs time only where something is wrong, and a
-// machine may have much else to do.
-const Soon = 5 * time.Minute
+// Soon limits the wait for what takes two scrapes and a cycle, by what metrics-server and halflife promise, six times over:
+// a limit costs time only where something is wrong, and a machine may have much else to do.
+const Soon = 6 * (2*plane.Scrape + Interval)
 
 // T is one run of one scenario: its world, its namespace, its verdict.
 type T struct {
