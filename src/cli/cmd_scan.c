@@ -22,8 +22,8 @@ enum { SINCE_LEAST_MS = HOUR_MS, STEP_LEAST_MS = 15 * SECOND_MS, STEP_MOST_MS = 
 struct scanning {
         struct session session;
         struct session_options where;
-        enum { SCAN_AS_TABLE, SCAN_AS_WIDE, SCAN_AS_CSV, SCAN_AS_MD, SCAN_AS_JSON } output;
-        bool all, through_service;
+        enum scan_format output;
+        bool all;
         const char *ns, *labels, *profile, *source, *since, *step, *fail_over;
         int fail_percent; /* -1: never */
         struct prometheus_options prometheus;
@@ -225,7 +225,7 @@ static void scan_show(struct scanning *s)
         char worth[256], next[128];
         terminal_read(stdout, &t);
         scan_head(s, &heading, worth, next);
-        scan_print(stdout, &s->report, (enum scan_format)s->output, &heading, &t);
+        scan_print(stdout, &s->report, s->output, &heading, &t);
 }
 
 static void scan_say_empty(struct scanning *s)
@@ -281,7 +281,7 @@ static int scan_run(void *state, struct err *err)
                 return rc;
         if (!s->report.rows)
                 scan_say_empty(s);
-        if (s->report.rows || s->output == SCAN_AS_CSV || s->output == SCAN_AS_JSON)
+        if (s->report.rows || s->output == SCAN_CSV || s->output == SCAN_JSON)
                 scan_show(s);
         return s->fail_percent >= 0 && scan_report_exceeds(&s->report, s->fail_percent) ? EXIT_CHANGES : EXIT_DONE;
 }
