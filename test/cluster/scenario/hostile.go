@@ -22,6 +22,7 @@ type hostility struct {
 	installed func(t *stage.T, told string) // the chart is installed, and its notes told this
 	start     func(t *stage.T)              // starts the learner; nil: as usual
 	lowered   func(t *stage.T)              // a workload was changed
+	restored  func(t *stage.T, told string) // restore has ended, and told this
 }
 
 // hostile installs the chart on such a platform, waits for the first number, has one workload changed, restores it, and
@@ -56,7 +57,15 @@ func hostile(t *stage.T, h hostility) {
 	} else {
 		h.lowered(t)
 	}
-	restoreLast(t, before)
+	told = t.Command(0, "restore", "--all", "--timeout", "5m")
+	if h.restored != nil {
+		h.restored(t, told)
+	}
+	if now := specOf(t, "deployments", "web"); now != before {
+		t.Fatalf("it was\n%s\nand is\n%s", before, now)
+	}
+	t.Learner.Stop()
+	t.Learner = nil
 	t.Helm("uninstall", "halflife", "-n", stage.OwnNamespace, "--wait")
 	t.Ctl("delete", "namespace", stage.OwnNamespace, "--timeout=300s")
 	checkNothingLeft(t)
@@ -68,7 +77,7 @@ const wrapper = `#!/bin/sh
 set -eu
 dir=$(dirname "$HALFLIFE_LISTEN_FILE")
 chmod 0770 "$dir"
-chmod g+x "${dir%/*}" "${dir%/*/*}"
+chmod g+x "${dir%%/*}" "${dir%%/*/*}"
 chmod 0640 "$dir/kubeconfig"
 exec unshare -m sh -c 'dir=$1; shift; mount --bind "$dir" "$dir"; mount -o remount,bind,ro /; exec setpriv --reuid=1000650000 \
 	--regid=0 --clear-groups --no-new-privs --inh-caps=-all --bounding-set=-all "$@"' sh "$dir" %s "$@"
@@ -260,8 +269,11 @@ func hostileRounding(t *stage.T) {
 				t.CheckGeneration("deployments", name, 2)
 			}
 			t.Ctl("-n", t.NS, "delete", "deployment", "free")
-			// What the platform made of a request is not what the annotations record, so that restore would leave it as an
-			// owner's own. The owner's manifest puts it back.
+		},
+		// What the platform made of a request is not what the annotations record: restore leaves it as an owner's own, and
+		// says so. The owner's manifest puts it back.
+		restored: func(t *stage.T, told string) {
+			t.CheckSays(told, "650m")
 			t.Apply(t.NewDeployment("web", 2, stage.App()))
 		},
 	})
