@@ -100,7 +100,16 @@ func scan(t *stage.T) {
 		}
 		return nil
 	}
-	t.Eventually("both pods are measured", stage.Soon, func() error { return web(all.run("-A", "-o", "json")) })
+	t.Eventually("all pods are measured", stage.Soon, func() error {
+		rows := all.rows(all.run("-A", "-o", "json"))
+		for workload, pods := range map[string]int64{"deployment/web": 2, "deployment/scaled": 2, "deployment/left": 1, "statefulset/db": 2} {
+			if got := rows[workload].Int("samples"); got != pods {
+				return fmt.Errorf("%d of %d pods of %s", got, pods, workload)
+			}
+		}
+		return nil
+	})
+	t.Check(web(all.run("-A", "-o", "json")))
 	t.Check(web(own.run("-n", t.NS, "-o", "json")))
 
 	rows := all.rows(all.run("-n", t.NS, "-o", "json"))
