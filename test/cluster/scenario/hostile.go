@@ -160,6 +160,8 @@ func hostilePorts(t *stage.T) {
 		},
 		lowered: func(t *stage.T) {
 			t.Check(t.NameThisMachine())
+			t.Check(t.StartRotate())
+			defer t.StopRotate()
 			h, err := t.StartServe(t.Name+"-serve", t.RESTSettingsAt(webhookPort)...)
 			t.Check(err)
 			defer h.Terminate()
@@ -167,7 +169,6 @@ func hostilePorts(t *stage.T) {
 			tryAdmission(t, "ok    the API server asked halflife")
 			cpu, _ := stage.Targets()
 			t.Eventually("it is lowered", stage.Soon, func() error { return t.PodsAsk("web", "app", "cpu", cpu, 2) })
-			defer t.StopRotate()
 		},
 	})
 }
@@ -190,11 +191,12 @@ func hostileSelectors(t *stage.T) {
 		values: "admission.enabled=true,persistence.enabled=false",
 		lowered: func(t *stage.T) {
 			t.Check(t.NameThisMachine())
+			t.Check(t.StartRotate())
+			defer t.StopRotate()
 			h, err := t.StartServe(t.Name+"-serve", stage.RESTSettings...)
 			t.Check(err)
 			defer h.Terminate()
 			t.RouteWebhooks(h)
-			defer t.StopRotate()
 			tryAdmission(t, "ok    the API server asked halflife")
 			stop, done := make(chan struct{}), sync.WaitGroup{}
 			writes := 0
