@@ -2,10 +2,10 @@
  * pace SO SECONDS COMMAND...: runs a command and all that it starts by a clock of its own (see pace.h), which begins at
  * 2026-03-04T05:06:07Z, and ends as it ends. SECONDS, by the real clock, are the most that it may take.
  *
- * All wait when every thread sleeps, and none has been switched to between two looks: Linux counts that in /proc. What
- * one sends another over loopback mostly arrives before the sender is back, but a busy kernel puts it off; what a
- * processor has put off it does in order, so between the looks a packet of our own goes round on each processor that
- * the group may use.
+ * All wait when every thread sleeps, and none has run since a while before: Linux counts in /proc how often and how
+ * long each did. What one sends another over loopback mostly arrives before the sender is back, but a busy kernel puts
+ * it off; what a processor has put off it does in order, so meanwhile a packet of our own goes round on each processor
+ * that the group may use.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -29,22 +29,17 @@
 enum { A_SECOND = 1000000000, APART_NS = 250000, PAUSE_NS = 4000000, THREADS = 4096, PROCESSORS = 2 };
 static const int64_t began_mono_ns = 10000000ll * A_SECOND, began_wall_ns = 1772600767ll * A_SECOND;
 
-struct look {
-        int count;
-        struct {
-                int pid, tid;
-                unsigned long switches;
-        } at[THREADS];
-        bool asleep; /* all of them */
-};
-
-/* A thread's files in /proc are kept open: to open one costs more than to read it. */
+/* A thread. Its files in /proc are kept open: to open one costs more than to read it. */
 struct watched {
-        int tid, status, children; /* tid 0: free */
-        bool seen;                 /* by this look */
+        int pid, tid; /* tid 0: free */
+        int stat, ran, children;
+        DIR *threads;      /* of its process; NULL but for the first thread */
+        bool seen, ended;  /* by this look */
+        char before[2048]; /* what the file of how it ran said at the last glance */
 };
 static struct watched watched[THREADS];
 static int watched_count;
+static const char *ran_file = "schedstat"; /* a kernel that does not count there counts in status, which costs more */
 
 static int open_of(int pid, int tid, const char *name)
 {
@@ -53,31 +48,20 @@ static int open_of(int pid, int tid, const char *name)
         return open(path, O_RDONLY | O_CLOEXEC);
 }
 
-static void watched_close(struct watched *w)
+static void close_of(int fd)
 {
-        if (w->status >= 0)
-                close(w->status);
-        if (w->children >= 0)
-                close(w->children);
-        w->tid = 0;
+        if (fd >= 0)
+                close(fd);
 }
 
-static struct watched *watched_of(int pid, int tid)
+static void watched_close(struct watched *w)
 {
-        struct watched *w = NULL;
-        for (int i = 0; i < watched_count; i++) {
-                if (watched[i].tid == tid)
-                        return &watched[i];
-                if (!watched[i].tid)
-                        w = &watched[i];
-        }
-        if (!w && watched_count == THREADS)
-                return NULL;
-        if (!w)
-                w = &watched[watched_count++];
-        *w = (struct watched){
-                .tid = tid, .status = open_of(pid, tid, "status"), .children = open_of(pid, tid, "children")};
-        return w;
+        close_of(w->stat);
+        close_of(w->ran);
+        close_of(w->children);
+        if (w->threads)
+                closedir(w->threads);
+        w->tid = 0;
 }
 
 static size_t read_again(int fd, char *ret, size_t room)
@@ -87,99 +71,147 @@ static size_t read_again(int fd, char *ret, size_t room)
         return len > 0 ? (size_t)len : 0;
 }
 
-static unsigned long number_of(const char *text, const char *name)
+static struct watched *watched_find(int tid)
 {
-        const char *at = strstr(text, name);
-        return at ? strtoul(at + strlen(name), NULL, 10) : 0;
+        for (int i = 0; tid && i < watched_count; i++)
+                if (watched[i].tid == tid)
+                        return &watched[i];
+        return NULL;
 }
 
-static void look_at_thread(struct look *l, int pid, struct watched *w)
+static struct watched *watched_of(int pid, int tid)
 {
-        char text[4096];
-        if (!read_again(w->status, text, sizeof text)) { /* it has ended */
-                watched_close(w);
-                return;
-        }
-        const char *state = strstr(text, "\nState:\t");
-        char is = state ? state[8] : 'R';
-        if (is == 'Z' || is == 'X' || l->count == THREADS)
-                return;
-        l->asleep &= is == 'S';
-        l->at[l->count].pid = pid;
-        l->at[l->count].tid = w->tid;
-        l->at[l->count++].switches =
-                number_of(text, "\nvoluntary_ctxt_switches:") + number_of(text, "\nnonvoluntary_ctxt_switches:");
+        struct watched *w = watched_find(tid);
+        if (w)
+                return w;
+        for (int i = 0; i < watched_count && !w; i++)
+                if (!watched[i].tid)
+                        w = &watched[i];
+        if (!w && watched_count == THREADS)
+                return NULL;
+        if (!w)
+                w = &watched[watched_count++];
+        *w = (struct watched){.pid = pid, .tid = tid, .children = open_of(pid, tid, "children")};
+        w->stat = open_of(pid, tid, "stat");
+        w->ran = open_of(pid, tid, ran_file);
+        return w;
 }
 
-static void look_at(struct look *l, int pid);
+enum { GONE = '\0' }; /* beside the kernel's states: 'S' sleeps, 'Z' and 'X' have ended */
 
-static void look_at_children(struct look *l, const struct watched *w)
+static char state_of(const struct watched *w)
+{
+        char text[1024];
+        read_again(w->stat, text, sizeof text);
+        const char *name_end = strrchr(text, ')');
+        return name_end && name_end[1] ? name_end[2] : GONE;
+}
+
+/* How often and how long each thread that is known has run. */
+static void glance(void)
+{
+        for (int i = 0; i < watched_count; i++)
+                if (watched[i].tid)
+                        read_again(watched[i].ran, watched[i].before, sizeof watched[i].before);
+}
+
+/* Not seen: its number is another thread's by now, or nobody's. */
+static bool has_waited(struct watched *w)
+{
+        char state = state_of(w), text[sizeof w->before];
+        w->seen = state != GONE;
+        w->ended = state == 'Z' || state == 'X' || state == GONE;
+        if (w->ended)
+                return true;
+        read_again(w->ran, text, sizeof text);
+        return state == 'S' && strcmp(text, w->before) == 0;
+}
+
+static struct watched *look_at(int pid);
+
+static struct watched *look_at_children(const struct watched *w)
 {
         char text[8192];
+        struct watched *busy = NULL;
         read_again(w->children, text, sizeof text);
-        for (char *at = text, *next; *at; at = next) {
+        for (char *at = text, *next; *at && !busy; at = next) {
                 int child = (int)strtol(at, &next, 10);
                 if (child <= 0)
                         break;
-                look_at(l, child);
+                busy = look_at(child);
                 while (*next == ' ')
                         next++;
         }
+        return busy;
 }
 
-/* A process, its threads and, by the file of each thread, its children. */
-static void look_at(struct look *l, int pid)
+/* The threads of a process. Its first one keeps the folder open. */
+static DIR *threads_of(int pid)
 {
         char path[64];
+        struct watched *first = watched_of(pid, pid);
+        if (!first)
+                return NULL;
+        if (first->threads) {
+                rewinddir(first->threads);
+                return first->threads;
+        }
         snprintf(path, sizeof path, "/proc/%d/task", pid);
-        DIR *d = opendir(path);
-        for (struct dirent *e; d && (e = readdir(d));) {
+        return first->threads = opendir(path);
+}
+
+/* A process, its threads and, by the file of each thread, its children: one that has not waited since the glance. */
+static struct watched *look_at(int pid)
+{
+        struct watched *busy = NULL;
+        DIR *d = threads_of(pid);
+        for (struct dirent *e; !busy && d && (e = readdir(d));) {
                 int tid = atoi(e->d_name);
                 struct watched *w = tid > 0 ? watched_of(pid, tid) : NULL;
                 if (!w)
                         continue;
-                w->seen = true;
-                if (pid != getpid())
-                        look_at_thread(l, pid, w);
-                if (w->tid)
-                        look_at_children(l, w);
+                if (pid == getpid())
+                        w->seen = true;
+                else if (!has_waited(w))
+                        return w;
+                if (w->seen)
+                        busy = look_at_children(w);
         }
-        if (d)
-                closedir(d);
+        return busy;
 }
 
-static void look(struct look *l)
+/* Have all waited since the glance? Else ret_busy is one that has not, or 0: a thread has ended. */
+static bool look(int *ret_busy)
 {
-        l->count = 0;
-        l->asleep = true;
+        bool ended = false;
         for (int i = 0; i < watched_count; i++)
                 watched[i].seen = false;
-        look_at(l, getpid());
+        const struct watched *busy = look_at(getpid());
+        *ret_busy = busy ? busy->tid : 0;
+        if (busy)
+                return false;
         for (int i = 0; i < watched_count; i++)
-                if (watched[i].tid && !watched[i].seen)
+                if (watched[i].tid && !watched[i].seen) {
                         watched_close(&watched[i]);
+                        ended = true;
+                }
+        return !ended;
 }
 
-static bool same(const struct look *a, const struct look *b)
+static bool is_there(const struct pace_slot *s)
 {
-        return a->count == b->count && memcmp(a->at, b->at, (size_t)a->count * sizeof a->at[0]) == 0;
+        const struct watched *w = watched_find(s->tid);
+        return w && w->pid == s->pid && !w->ended;
 }
 
-static bool is_there(const struct look *l, const struct pace_slot *s)
-{
-        for (int i = 0; i < l->count; i++)
-                if (l->at[i].tid == s->tid && l->at[i].pid == s->pid)
-                        return true;
-        return false;
-}
-
-/* To the next moment that somebody waits for; false: nobody waits for any. */
-static bool move(struct pace_page *page, const struct look *l)
+/* To the next moment that somebody waits for: the last thread of those that it wakes, or 0 where nobody waits for any.
+ */
+static int move(struct pace_page *page)
 {
         int64_t next = PACE_NEVER;
         for (size_t i = 0; i < PACE_SLOTS; i++) {
                 struct pace_slot *s = &page->slot[i];
-                if (s->tid && !is_there(l, s)) {
+                if (s->tid && !is_there(s)) {
                         s->due_ns = PACE_NEVER;
                         __atomic_store_n(&s->tid, 0, __ATOMIC_SEQ_CST);
                 } else if (s->tid && s->due_ns < next) {
@@ -187,13 +219,16 @@ static bool move(struct pace_page *page, const struct look *l)
                 }
         }
         if (next == PACE_NEVER)
-                return false;
+                return 0;
         if (next > page->mono_ns)
                 __atomic_store_n(&page->mono_ns, next, __ATOMIC_SEQ_CST);
+        int woken = 0;
         for (size_t i = 0; i < PACE_SLOTS; i++)
-                if (page->slot[i].tid && page->slot[i].due_ns <= page->mono_ns)
-                        syscall(SYS_tgkill, page->slot[i].pid, page->slot[i].tid, PACE_TICK);
-        return true;
+                if (page->slot[i].tid && page->slot[i].due_ns <= page->mono_ns) {
+                        woken = page->slot[i].tid;
+                        syscall(SYS_tgkill, page->slot[i].pid, woken, PACE_TICK);
+                }
+        return woken;
 }
 
 static void pause_ns(long ns)
@@ -243,11 +278,30 @@ static void machine_flush(void)
         sched_setaffinity(0, sizeof machine.all, &machine.all);
 }
 
+static bool works(int tid)
+{
+        const struct watched *w = watched_find(tid);
+        char state = w ? state_of(w) : GONE;
+        return state != 'S' && state != 'Z' && state != 'X' && state != GONE;
+}
+
+/* Who lives has not waited since a glance that saw nothing, and so is found, one a look. */
+static void kill_all(void)
+{
+        enum { LOOKS = 10000 };
+        for (int k = 0, busy = 1; busy && k < LOOKS; k++) {
+                for (int i = 0; i < watched_count; i++)
+                        watched[i].before[0] = '\0';
+                if (!look(&busy) && busy)
+                        kill(watched_find(busy)->pid, SIGKILL);
+        }
+}
+
 static int drive(struct pace_page *page, pid_t child, long seconds)
 {
-        static struct look before, now;
         struct timespec t;
-        long busy = APART_NS; /* those who work are looked at again after a while, which grows */
+        int busy = 0;          /* a thread that worked when all were looked at */
+        long pause = APART_NS; /* it is looked at again after a while, which grows */
         clock_gettime(CLOCK_MONOTONIC, &t);
         for (time_t end = t.tv_sec + seconds; t.tv_sec < end; clock_gettime(CLOCK_MONOTONIC, &t)) {
                 int status;
@@ -255,24 +309,33 @@ static int drive(struct pace_page *page, pid_t child, long seconds)
                 while ((ended = waitpid(-1, &status, WNOHANG)) > 0)
                         if (ended == child)
                                 return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-                look(&before);
-                if (!before.asleep) {
-                        pause_ns(busy);
-                        busy = busy < PAUSE_NS ? 2 * busy : PAUSE_NS;
+                if (works(busy)) {
+                        pause_ns(pause);
+                        pause = pause < PAUSE_NS ? 2 * pause : PAUSE_NS;
                         continue;
                 }
-                busy = APART_NS;
+                pause = APART_NS;
+                glance();
                 pause_ns(APART_NS);
                 machine_flush();
-                look(&now);
-                if (now.asleep && same(&before, &now))
-                        (void)move(page, &now);
+                if (look(&busy))
+                        busy = move(page);
         }
         fprintf(stderr, "pace: not done after %ld s\n", seconds);
-        look(&now);
-        for (int i = 0; i < now.count; i++)
-                kill(now.at[i].pid, SIGKILL);
+        kill_all();
         return 124;
+}
+
+/* Does this kernel count how often its threads run where that is cheap to read? */
+static void ran_file_choose(void)
+{
+        char text[128];
+        int fd = open_of(getpid(), getpid(), ran_file);
+        read_again(fd, text, sizeof text);
+        close_of(fd);
+        const char *times = strrchr(text, ' ');
+        if (!times || atol(times) == 0)
+                ran_file = "status";
 }
 
 int main(int argc, char **argv)
@@ -295,6 +358,7 @@ int main(int argc, char **argv)
         page->mono_ns = began_mono_ns;
         page->wall_less_mono_ns = began_wall_ns - began_mono_ns;
         machine_take();
+        ran_file_choose();
         prctl(PR_SET_CHILD_SUBREAPER, 1);
         setenv("PACE", path, 1);
         setenv("LD_PRELOAD", argv[1], 1);
