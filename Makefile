@@ -56,8 +56,8 @@ WARN := -Wall -Wextra -Wshadow -Wconversion -Wsign-conversion -Wstrict-prototype
 BASE_CFLAGS := -std=gnu17 -D_GNU_SOURCE -Iinclude -pthread -fno-common -ffp-contract=off -g $(WARN) $(LIB_FLAGS)
 FLAGS_release = -O2 $(HARDEN)
 FLAGS_debug   := -Og
-FLAGS_asan    := -O1 -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
-FLAGS_tsan    := -O1 -fsanitize=thread -fno-omit-frame-pointer
+FLAGS_asan    := -O1 -g1 -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+FLAGS_tsan    := -O1 -g1 -fsanitize=thread -fno-omit-frame-pointer
 FLAGS_cov     := -O0 --coverage
 FLAGS_fuzz    := -O1 -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all
 LINK_release  := -pie -Wl,-z,relro,-z,now,-z,noexecstack
@@ -82,6 +82,12 @@ endif
 
 OUR_CFLAGS  := $(BASE_CFLAGS) $(FLAGS_$(MODE))
 OUR_LDFLAGS := $(LINK_$(MODE))
+
+# To optimize what a sanitizer has put into tests takes longer than to run it as it is, but for the models of core.
+ifneq ($(filter $(MODE),asan tsan),)
+$(OUT)/test/%.o: OUR_CFLAGS += -O0
+$(OUT)/test/unit/core/%.o: OUR_CFLAGS += -O1
+endif
 
 # One short line a step; V=1 shows the commands.
 Q := $(if $(V),,@)
