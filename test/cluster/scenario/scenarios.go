@@ -20,7 +20,7 @@ var All = stage.Suite{Scenarios: scenarios, Longest: longest}
 // longest names the scenarios that take minutes, the longest first: they begin before others, so that none is left to be
 // waited for at the end.
 var longest = []string{"rotation", "outage", "fleet", "cronjob", "refusals", "flow", "limits", "render", "restart", "restarted", "upgrade",
-	"hpa-limit-basis", "learner-gone", "oom-200", "backfill", "in-place-restart", "permission", "install", "dimension-pod",
+	"hpa-limit-basis", "api-server-gone", "learner-gone", "oom-200", "backfill", "in-place-restart", "permission", "install", "dimension-pod",
 	"dimension-namespace", "uninstall", "helm", "node-deferred", "node-kubelet-down", "node-oom-marked", "node-guard-deferred", "node-evict",
 	"node-raise", "node-startup"}
 
@@ -186,6 +186,7 @@ var scenarios = []stage.Scenario{
 	{Name: "startup-killed", Needs: stage.Alone, Run: startupKilled},
 	{Name: "install", Needs: stage.Alone, Run: install},
 	{Name: "oom-200", Needs: stage.Alone, Run: oomKills},
+	{Name: "api-server-gone", Needs: stage.Alone, Run: apiServerGone},
 	{Name: "learner-gone", Needs: stage.Alone, Run: learnerGone},
 	{Name: "metrics-versions", Needs: stage.Alone, Run: metricsVersions},
 	{Name: "outage", Needs: stage.Alone, Run: outage},

@@ -11,34 +11,67 @@ import (
 	"halflife.dev/cluster/stage"
 )
 
-// deserted is the scenario's stage: two replicas, and what their answers are to be.
+// deserted is the stage of both scenarios: a learner, two replicas, and what their answers are to be.
 type deserted struct {
 	t        *stage.T
+	learner  *stage.Halflife
 	replicas []*stage.Halflife
 	roots    []byte
 	token    string
 	want     map[string]string // of each workload: what a pod of it is to ask for
 }
 
-// The learner goes, for an hour; then the API server as well. Replicas answer on, alike to the byte, from what was published:
-// the target where it is Ready, the last good one where it is Stale, the owner's where it is held. What only the learner
-// knows they fetch from it, or say why not.
+// The learner goes, for an hour. Replicas answer on, alike to the byte, from what was published: the target where it is
+// Ready, the last good one where it is Stale, the owner's where it is held. What only the learner knows they fetch from
+// it, or say why not.
 func learnerGone(t *stage.T) {
+	s := &deserted{t: t}
+	defer s.end()
+	url := s.begin()
+	s.fetches(s.learner)
+	s.otherwiseVouched(url)
+	s.learnerEnds()
+	s.hourPasses()
+	was := s.alike()
+	s.told()
+	s.explained("cannot be asked")
+	s.newPods()
+	s.replicas[0].Terminate()
+	t.Check(s.replicas[0].Start())
+	t.Check(t.World.RouteWebhooks(s.replicas[0]))
+	again := s.alike()
+	for path, body := range was {
+		if again[path] != body {
+			t.Fatalf("started again, %s is answered\n%s\nand was\n%s", path, again[path], body)
+		}
+	}
+	s.newPods()
+}
+
+// The learner goes, then the API server as well, for longer than a verdict about a caller is fresh.
+func apiServerGone(t *stage.T) {
+	s := &deserted{t: t}
+	defer s.end()
+	s.begin()
+	s.learnerEnds()
+	s.hourPasses()
+	s.apiServerAway(s.alike())
+}
+
+// begin starts the learner, at the URL that it gives, and two replicas, and publishes a recommendation for each state.
+func (s *deserted) begin() string {
+	t := s.t
 	t.Namespace()
 	t.Check(t.EmptySecret()) // a path of another scenario's would be in force
 	t.Check(t.InstallWebhooks())
 	cert, key, ca := t.WriteCertificate(filepath.Join(t.Dir, "learner-gone-files"))
-	learner := t.StartOwn("--serve-listen=127.0.0.1:0", "--tls-cert="+cert, "--tls-key="+key)
-	address, err := learner.RESTAddress()
+	s.learner = t.StartOwn("--serve-listen=127.0.0.1:0", "--tls-cert="+cert, "--tls-key="+key)
+	address, err := s.learner.RESTAddress()
 	t.Check(err)
 	url := "--upstream-url=https://localhost" + address[strings.LastIndexByte(address, ':'):]
-	s := &deserted{t: t}
 	for i := range 2 {
 		h, err := t.StartServe(fmt.Sprintf("learner-gone-%d", i), append(stage.RESTSettings, url, "--upstream-ca="+ca)...)
 		t.Check(err)
-		if i > 0 {
-			defer h.Stop()
-		}
 		s.replicas = append(s.replicas, h)
 	}
 	t.Replica = s.replicas[0]
@@ -64,31 +97,24 @@ func learnerGone(t *stage.T) {
 	}
 	t.Ctl("-n", t.NS, "annotate", "rec", "deployment-held", "halflife.dev/hold=an incident")
 	t.RecIn("deployment-held", "Held", stage.Soon)
+	return url
+}
 
-	s.fetches(learner)
-	s.otherwiseVouched(url)
-	code, _, err := learner.Terminate()
+// end stops the replicas that the stage does not know of.
+func (s *deserted) end() {
+	for _, h := range s.replicas[min(1, len(s.replicas)):] {
+		h.Stop()
+	}
+}
+
+func (s *deserted) learnerEnds() {
+	t := s.t
+	code, _, err := s.learner.Terminate()
 	t.Check(err)
 	if code != 0 {
 		t.Fatalf("the learner ended with code %d", code)
 	}
 	t.Learner = nil
-	s.hourPasses()
-	was := s.alike()
-	s.told()
-	s.explained("cannot be asked")
-	s.newPods()
-	s.replicas[0].Terminate()
-	t.Check(s.replicas[0].Start())
-	t.Check(t.World.RouteWebhooks(s.replicas[0]))
-	again := s.alike()
-	for path, body := range was {
-		if again[path] != body {
-			t.Fatalf("started again, %s is answered\n%s\nand was\n%s", path, again[path], body)
-		}
-	}
-	s.newPods()
-	s.apiServerAway(again)
 }
 
 // to asks replica i without the API server's help.
