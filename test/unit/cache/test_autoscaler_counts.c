@@ -35,11 +35,8 @@ static const char *group_of(const char *kind)
 
 static void put_status(struct cache *w, const char *ns, int uid, const struct object *o, const char *status)
 {
-        AUTO(mem_free)
-        char *json = mem_printf("{\"metadata\":{\"namespace\":\"%s\",\"name\":\"%s\",\"uid\":\"00000000-0000-4000-8000-"
-                                "00000000000%d\",\"generation\":1%s},\"spec\":{%s},\"status\":{%s}}",
-                                ns, o->name, uid, o->meta ? o->meta : "", o->spec, status);
-        shop_workload(w, group_of(o->kind), o->kind, json);
+        shop_workload(w,
+                      &(struct shop_workload){group_of(o->kind), o->kind, ns, o->name, uid, o->meta, o->spec, status});
 }
 
 static void put(struct cache *w, const char *ns, int uid, const struct object *o)
