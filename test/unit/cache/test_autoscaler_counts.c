@@ -251,6 +251,14 @@ static void test_follows_what_changes(void **state)
         put_hpa(&w, "Deployment", "web", "\"type\":\"AverageValue\",\"averageValue\":\"500m\"");
         cache_relink(&w, at);
         expect("not by utilization", &w, "", 0);
+        put_hpa(&w, "Deployment", "web", "\"type\":\"Rate\",\"averageRate\":\"5\"");
+        cache_relink(&w, at);
+        expect("by a target that nobody knows", &w, "Deployment 'canary'", 1);
+        assert_null(workload_more(other)->counted_by[MEMORY]);
+        shop_hpa(&w, &(struct shop_hpa){"hpa", NULL, "apps", "Deployment", "web", "{\"type\":\"Rate\"}"});
+        cache_relink(&w, at);
+        expect("by a metric that nobody knows", &w, "Deployment 'canary'", 1);
+        assert_ptr_equal(workload_more(other)->counted_by[MEMORY], hpa_of(&w));
         put_hpa(&w, "Deployment", "web", BY_UTILIZATION);
         cache_relink(&w, at);
         assert_ptr_equal(workload_more(other)->counted_by[CPU], hpa_of(&w));
