@@ -2,6 +2,7 @@
  * AWS: requests are signed (Signature Version 4) with keys that come, as for AWS' own programs, from the environment,
  * from the pod's web identity by STS, or from the pod identity's endpoint; in this order.
  */
+#include <arpa/inet.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -128,19 +129,34 @@ static int aws_ask_sts(const struct authorization_facts *f, struct authorization
 
 /* --- the pod identity's endpoint --- */
 
+static bool aws_is_loopback(struct text host)
+{
+        char address[INET_ADDRSTRLEN];
+        struct in_addr in;
+        if (host.len >= sizeof address)
+                return false;
+        memcpy(address, host.p, host.len);
+        address[host.len] = '\0';
+        return inet_pton(AF_INET, address, &in) == 1 && ntohl(in.s_addr) >> 24 == IN_LOOPBACKNET;
+}
+
 /* Credentials that cross the network in the clear are refused, as AWS' own programs do: only the pod, its node or the
- * agent beside it may be asked without TLS. */
+ * agent beside it may be asked without TLS. What comes before an '@' is no host. */
 static bool aws_is_near(const char *url)
 {
-        static const char *const near[] = {"http://127.",          "http://localhost",      "http://[::1]",
-                                           "http://169.254.170.2", "http://169.254.170.23", "http://[fd00:ec2::23]"};
-        for (size_t i = 0; i < sizeof near / sizeof near[0]; i++) {
-                size_t len = strlen(near[i]);
-                bool whole = near[i][len - 1] != '.';
-                if (strncmp(url, near[i], len) == 0 && (!whole || strchr(":/", url[len])))
+        static const char *const near[] = {"localhost", "[::1]", "169.254.170.2", "169.254.170.23", "[fd00:ec2::23]"};
+        static const char scheme[] = "http://";
+        if (strncmp(url, scheme, sizeof scheme - 1) != 0)
+                return false;
+        const char *host = url + sizeof scheme - 1;
+        size_t authority = strcspn(host, "/?#");
+        const struct text name = {host, *host == '[' ? strcspn(host, "]") + 1 : strcspn(host, ":/?#")};
+        if (memchr(host, '@', authority) || name.len > authority)
+                return false;
+        for (size_t i = 0; i < sizeof near / sizeof near[0]; i++)
+                if (text_is(name, near[i]))
                         return true;
-        }
-        return false;
+        return aws_is_loopback(name);
 }
 
 static const char *aws_member(const json_t *o, const char *name)

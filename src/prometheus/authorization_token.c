@@ -111,6 +111,10 @@ static int azure_ask_entra(const struct authorization_facts *f, const char *file
         if (!token)
                 return err->code;
         token[strcspn(token, "\r\n")] = '\0';
+        if (!*token) {
+                mem_free(token);
+                return err_set(err, ERR_INVALID, "'%s' is empty", file);
+        }
         struct buf form, url;
         buf_init(&form, FORM_MOST);
         buf_init(&url, FORM_MOST);
