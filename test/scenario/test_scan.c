@@ -313,6 +313,20 @@ static void test_usage_missing(void **state)
         expect(&young, 0, "shop deployment/web app 2 → 2", "no pod of a workload has usage yet");
 }
 
+/* Where usage is read by namespace and the server fails at one, those behind it are told as well. */
+static void test_usage_of_some(void **state)
+{
+        (void)state;
+        fake_fault(
+                stage.fake,
+                &(struct fake_fault){.path = "/apis/metrics.k8s.io/v1beta1/pods", .times = FAKE_ALWAYS, .status = 403});
+        fake_fault(stage.fake, &(struct fake_fault){.path = "/apis/metrics.k8s.io/v1beta1/namespaces/kube-system/",
+                                                    .times = FAKE_ALWAYS,
+                                                    .status = 500});
+        AUTO(shell_run_release) struct shell_run r = RUN("-A");
+        expect(&r, 0, "floor deployment/held app 2 → 1500m", "no usage of 2 of 6 namespaces (kube-system, shop): ");
+}
+
 /* --- Prometheus --- */
 
 enum told { TOLD_WHOLE, TOLD_NOTHING, TOLD_MIXED, TOLD_PART, TOLD_STALLS, TOLD_STALLS_LATER, TOLD_DENIED };
@@ -495,7 +509,7 @@ int main(void)
                 CALM(test_rows),          CALM(test_selection),
                 CALM(test_profile),       CALM(test_exit_codes),
                 CALM(test_forbidden),     CALM(test_one_namespace),
-                CALM(test_usage_missing), 
+                CALM(test_usage_missing), CALM(test_usage_of_some),
                 CALM(test_prometheus),    cmocka_unit_test_setup(test_auto, calm),
         };
         return cmocka_run_group_tests(tests, begin, end);
