@@ -2,7 +2,6 @@
  * AWS: requests are signed (Signature Version 4) with keys that come, as for AWS' own programs, from the environment,
  * from the pod's web identity by STS, or from the pod identity's endpoint; in this order.
  */
-#include <arpa/inet.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -104,6 +103,9 @@ static int aws_ask_sts(const struct authorization_facts *f, struct authorization
         const char *file = aws_variable(f, "AWS_WEB_IDENTITY_TOKEN_FILE"), *role = aws_variable(f, "AWS_ROLE_ARN"),
                    *name = aws_variable(f, "AWS_ROLE_SESSION_NAME"), *url = aws_variable(f, "AWS_ENDPOINT_URL_STS");
         size_t len;
+        int rc = url ? authorization_check_url("AWS_ENDPOINT_URL_STS", url, err) : 0;
+        if (rc < 0)
+                return rc;
         SECRET char *token = file_read(file, TOKEN_FILE_MOST, &len, err);
         if (!token)
                 return err->code;
@@ -129,36 +131,6 @@ static int aws_ask_sts(const struct authorization_facts *f, struct authorization
 
 /* --- the pod identity's endpoint --- */
 
-static bool aws_is_loopback(struct text host)
-{
-        char address[INET_ADDRSTRLEN];
-        struct in_addr in;
-        if (host.len >= sizeof address)
-                return false;
-        memcpy(address, host.p, host.len);
-        address[host.len] = '\0';
-        return inet_pton(AF_INET, address, &in) == 1 && ntohl(in.s_addr) >> 24 == IN_LOOPBACKNET;
-}
-
-/* Credentials that cross the network in the clear are refused, as AWS' own programs do: only the pod, its node or the
- * agent beside it may be asked without TLS. What comes before an '@' is no host. */
-static bool aws_is_near(const char *url)
-{
-        static const char *const near[] = {"localhost", "[::1]", "169.254.170.2", "169.254.170.23", "[fd00:ec2::23]"};
-        static const char scheme[] = "http://";
-        if (strncmp(url, scheme, sizeof scheme - 1) != 0)
-                return false;
-        const char *host = url + sizeof scheme - 1;
-        size_t authority = strcspn(host, "/?#");
-        const struct text name = {host, *host == '[' ? strcspn(host, "]") + 1 : strcspn(host, ":/?#")};
-        if (memchr(host, '@', authority) || name.len > authority)
-                return false;
-        for (size_t i = 0; i < sizeof near / sizeof near[0]; i++)
-                if (text_is(name, near[i]))
-                        return true;
-        return aws_is_loopback(name);
-}
-
 static const char *aws_member(const json_t *o, const char *name)
 {
         return json_string_value(json_object_get(o, name));
@@ -181,11 +153,9 @@ static int aws_ask_container(const struct authorization_facts *f, struct authori
                    *file = aws_variable(f, "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE"),
                    *given = aws_variable(f, "AWS_CONTAINER_AUTHORIZATION_TOKEN");
         size_t len;
-        if (!aws_is_near(url) && strncmp(url, "https://", 8) != 0)
-                return err_set(err, ERR_INVALID,
-                               "AWS_CONTAINER_CREDENTIALS_FULL_URI '%s' is neither https:// nor an address of the pod "
-                               "or its node",
-                               url);
+        int rc = authorization_check_url("AWS_CONTAINER_CREDENTIALS_FULL_URI", url, err);
+        if (rc < 0)
+                return rc;
         SECRET char *token = file ? file_read(file, TOKEN_FILE_MOST, &len, err) : mem_string(given);
         if (file && !token)
                 return err->code;
