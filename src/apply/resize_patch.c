@@ -251,7 +251,7 @@ int resize_patch_next(struct resize_goal *goal, const struct pod_view *v, struct
                       struct arena *a, struct resize_next *ret, struct err *err)
 {
         struct err unread = {0};
-        struct notes after;
+        struct notes after = {0};
         bool foreign = false;
         struct resize_container *c = resize_patch_containers(goal, v, body, a, &foreign);
         enum resize_verdict verdict = resize_judge(c, (size_t)v->containers);
