@@ -35,7 +35,6 @@ void queue_retry(struct queue *q, void *key, struct mono now,
                  int64_t at_least_ms);         /* after a failure: doubles the key's back-off, with jitter */
 void queue_forget(struct queue *q, void *key); /* call it before the key is freed */
 int64_t queue_wait_ms(const struct queue *q, struct mono now); /* ms until a key is ready; -1: no key waits */
-size_t queue_in_work(const struct queue *q);
 size_t queue_count(const struct queue *q);
 
 #endif

@@ -42,8 +42,6 @@ void autoscaler_plan_say(const struct plan *p, char *ret, size_t size);
 const struct plan_autoscaler *plan_retunes(const struct plan *p);
 /* The hold that follows from the autoscaler object alone, whatever its workload and the profile. */
 enum autoscaler_hold autoscaler_hold(const struct autoscaler *s);
-/* Does it scale on the utilization of a resource? True also where a metric that halflife does not understand might. */
-bool autoscaler_concerns(const struct autoscaler *s, enum resource r);
 /* Must a deploy keep the owner's request, because an autoscaler's target cannot follow a lower one? */
 bool plan_deploys_original(const struct plan *p, enum resource r);
 /* The owner's target of a utilization metric, and whether the present target is the owner's or halflife's. */

@@ -13,6 +13,7 @@
 #include "kube/known_resource.h"
 #include "kube/resource_list.h"
 #include "plan/admission_message.h"
+#include "resize_patch.h"
 
 enum { AGAIN_LEAST_MS = 10 * SECOND_MS, AGAIN_MOST_MS = HOUR_MS, ASK_AGAIN_MS = HOUR_MS, STEPS_MOST = 6 };
 
@@ -63,15 +64,6 @@ void resize_settle(struct applier *applier)
 
 /* --- the requests for all pods --- */
 
-static void resize_note_change(char *note, size_t size, const char *container, enum resource r, int64_t from,
-                               int64_t to)
-{
-        char before[QUANTITY_TEXT_MAX], after[QUANTITY_TEXT_MAX];
-        size_t at = strlen(note);
-        snprintf(note + at, size - at, "%s%s %s %s -> %s", at ? ", " : "", container, resource_name(r),
-                 amount_print(r, from, before), amount_print(r, to, after));
-}
-
 /* The request that a container gets from now on: the new step, else the present request. Not set if it is the original,
  * because that needs no change. */
 static struct amount setting_of(const struct plan_container *c, enum resource r)
@@ -92,8 +84,8 @@ static json_t *resize_settings(const struct plan *p, char *note, size_t size)
                         struct amount set = setting_of(c, r);
                         amount_put(row, resource_name(r), r, set);
                         if (!c->advice.gate[r].hold && c->facts.current[r].set)
-                                resize_note_change(note, size, c->name, r, c->facts.current[r].value,
-                                                   c->advice.gate[r].value);
+                                resize_patch_note(note, size, c->name, r, c->facts.current[r].value,
+                                                  c->advice.gate[r].value);
                 }
                 if (json_object_size(row) > 1)
                         json_array_append_new(list, row);
@@ -106,7 +98,7 @@ static json_t *resize_settings(const struct plan *p, char *note, size_t size)
 void resize_set(struct applier *applier, const struct plan *p)
 {
         struct target *t = p->target;
-        char note[512] = "";
+        char note[RESIZE_NOTE_MAX] = "";
         AUTO(json_decref) json_t *list = resize_settings(p, note, sizeof note);
         char *rest = canary_rest(applier->safety, p);
         (void)budget_spend(applier->safety, p);
@@ -126,33 +118,23 @@ void resize_set(struct applier *applier, const struct plan *p)
 
 /* --- one pod --- */
 
-struct wanted {
-        const char *container; /* interned */
-        struct amount to[RESOURCES];
-        struct amount sent[RESOURCES]; /* by the last request to the resize subresource; unset: not written */
-};
-
 struct resize {
         struct applier *applier;
         struct target *target;
         char *key, *path; /* the pod's key, and its path at the API server */
         uint8_t uid[UID_BYTES];
-        struct wanted *wanted;
-        int wants, steps;
+        struct resize_goal goal;
+        int steps;
         bool raises, resized, told;
-        bool starts;         /* the target's pods start with their originals, so their record stays */
-        bool stays_raised;   /* record the raise even if it reached the original, so that it is not lowered again */
         bool by_subresource; /* the request under way uses the resize subresource */
-        int64_t raised_ms;   /* when the pod was raised; 0: never */
         int64_t set_ms;      /* when the requests to write were decided */
-        char note[512];
 };
 
 static void resize_free(struct resize *z)
 {
-        for (int i = 0; i < z->wants; i++)
-                intern_drop(z->applier->cache->names, z->wanted[i].container);
-        mem_free(z->wanted);
+        for (int i = 0; i < z->goal.wants; i++)
+                intern_drop(z->applier->cache->names, z->goal.wanted[i].container);
+        mem_free(z->goal.wanted);
         mem_free(z->key);
         mem_free(z->path);
         mem_free(z);
@@ -287,173 +269,6 @@ static void resize_refused(struct resize *z, const struct client_answer *answer)
         resize_end(z, &(struct err){0}, 0);
 }
 
-/* --- the pod as read --- */
-
-/* Whether somebody else wrote this request through the resize subresource. */
-static bool is_foreign(const json_t *pod, const char *container, enum resource r)
-{
-        AUTO(mem_free) char *key = mem_printf("k:{\"name\":\"%s\"}", container);
-        AUTO(mem_free) char *field = mem_printf("f:%s", resource_name(r));
-        static const char *const lists[] = {"f:containers", "f:initContainers"};
-        size_t i;
-        json_t *entry;
-        json_array_foreach(json_object_get(json_object_get(pod, "metadata"), "managedFields"), i, entry)
-        {
-                const char *sub = json_string_value(json_object_get(entry, "subresource"));
-                const char *manager = json_string_value(json_object_get(entry, "manager"));
-                const json_t *spec = json_object_get(json_object_get(entry, "fieldsV1"), "f:spec");
-                if (!sub || strcmp(sub, "resize") != 0 || !manager || strcmp(manager, FIELD_MANAGER) == 0)
-                        continue;
-                for (size_t l = 0; l < 2; l++) {
-                        const json_t *of = json_object_get(json_object_get(spec, lists[l]), key);
-                        const json_t *requests = json_object_get(json_object_get(of, "f:resources"), "f:requests");
-                        if (json_object_get(requests, field))
-                                return true;
-                }
-        }
-        return false;
-}
-
-static struct wanted *wanted_of(const struct resize *z, struct text container)
-{
-        for (int i = 0; i < z->wants; i++)
-                if (text_is(container, z->wanted[i].container))
-                        return &z->wanted[i];
-        return NULL;
-}
-
-/* The wanted requests for the pod as read, without those that somebody else resized; *ret_foreign: there are such. */
-static struct resize_container *resize_containers_of(const struct resize *z, const struct pod_view *v, struct text body,
-                                                     bool *ret_foreign)
-{
-        AUTO(json_decref) json_t *pod = json_loadb(body.p, body.len, 0, NULL);
-        struct resize_container *c = arena_new(&z->applier->plans, ((size_t)v->containers + 1) * sizeof *c);
-        for (int i = 0; i < v->containers; i++) {
-                const struct wanted *want = wanted_of(z, v->container[i].name);
-                c[i] = (struct resize_container){.role = v->container[i].role};
-                memcpy(c[i].request, v->container[i].request, sizeof c[i].request);
-                memcpy(c[i].limit, v->container[i].limit, sizeof c[i].limit);
-                memcpy(c[i].restarts, v->container[i].restarts, sizeof c[i].restarts);
-                for (enum resource r = CPU; want && r < RESOURCES; r++) {
-                        if (!want->to[r].set || c[i].request[r].value == want->to[r].value)
-                                continue;
-                        if (is_foreign(pod, want->container, r))
-                                *ret_foreign = true;
-                        else
-                                c[i].want[r] = want->to[r];
-                }
-        }
-        return c;
-}
-
-/* --- the pod's annotations --- */
-
-struct remembered { /* originals in the pod's annotation */
-        struct recorded row[VIEW_CONTAINERS];
-        size_t rows;
-};
-
-static int resize_remember(void *arg, const struct recorded *row)
-{
-        struct remembered *to = arg;
-        if (to->rows < VIEW_CONTAINERS)
-                to->row[to->rows++] = *row;
-        return 0;
-}
-
-static const struct recorded *resize_recorded_of(const struct remembered *all, struct text container)
-{
-        for (size_t i = 0; i < all->rows; i++)
-                if (text_equal(all->row[i].container, container))
-                        return &all->row[i];
-        return NULL;
-}
-
-/* A container's original requests: those that the pod records, else its present ones, as halflife has not changed them.
- */
-static struct recorded resize_original_of(const struct remembered *originals, const struct container_view *v)
-{
-        const struct recorded *known = resize_recorded_of(originals, v->name);
-        struct recorded row = {.container = v->name};
-        if (known)
-                return *known;
-        memcpy(row.request, v->request, sizeof row.request);
-        memcpy(row.limit, v->limit, sizeof row.limit);
-        return row;
-}
-
-static bool resize_is_lowered(const struct recorded *original, enum resource r, struct amount to)
-{
-        struct amount was = original->request[r].set ? original->request[r] : original->limit[r];
-        return to.set && was.set && to.value < was.value;
-}
-
-struct notes {
-        const char *original, *applied, *raised; /* values of the annotations, in the arena; NULL: no annotation */
-};
-
-static const char *resize_printed(struct arena *a, const struct recorded *row, size_t rows)
-{
-        AUTO(mem_free) char *text = record_print(row, rows);
-        return text ? arena_text(a, text_of(text)) : NULL;
-}
-
-static const char *resize_kept(struct arena *a, struct text annotation)
-{
-        return annotation.len ? arena_text(a, annotation) : NULL;
-}
-
-/* The time of the raise for the annotation. It is recorded also for a raise that reached the original requests, where
- * no request is halflife's any more: else the next pass would lower the pod again. NULL: none. */
-static const char *raised_note(const struct resize *z, bool ours)
-{
-        char time[WALL_TEXT_MAX];
-        if (!z->raised_ms || (!ours && !z->stays_raised))
-                return NULL;
-        return arena_text(&z->applier->plans, text_of(wall_print((struct wall){z->raised_ms}, time)));
-}
-
-/* The annotations that record halflife's requests once the pod is resized. ERR_INVALID: halflife's own annotation on
- * the pod cannot be read. */
-static int notes_after(const struct resize *z, const struct pod_view *v, const struct resize_container *c,
-                       struct notes *ret, struct err *err)
-{
-        struct arena *a = &z->applier->plans;
-        struct remembered *originals = arena_new(a, sizeof *originals);
-        struct recorded *original = arena_new(a, ((size_t)v->containers + 1) * sizeof *original);
-        struct recorded *applied = arena_new(a, ((size_t)v->containers + 1) * sizeof *applied);
-        const struct our_annotations *ours = &v->meta.annotation;
-        size_t rows = 0;
-        if (ours->original.len && record_read(ours->original, a, resize_remember, originals, err) < 0)
-                return ERR_INVALID;
-        for (int i = 0; i < v->containers; i++) {
-                if (c[i].role == ROLE_INIT)
-                        continue;
-                original[rows] = resize_original_of(originals, &v->container[i]);
-                applied[rows] = (struct recorded){.container = v->container[i].name};
-                for (enum resource r = CPU; r < RESOURCES; r++) {
-                        struct amount after = c[i].to[r].set ? c[i].to[r] : c[i].request[r];
-                        if (resize_is_lowered(&original[rows], r, after))
-                                applied[rows].request[r] = after;
-                }
-                rows += applied[rows].request[CPU].set || applied[rows].request[MEMORY].set;
-        }
-        *ret = (struct notes){resize_printed(a, original, rows), resize_printed(a, applied, rows),
-                              raised_note(z, rows > 0)};
-        if (z->starts && rows == 0)
-                ret->original = resize_kept(a, ours->original); /* by it, the pod goes down once it has started */
-        return 0;
-}
-
-/* The annotations to write before the requests. They stay as long as a request of halflife's is still on the pod. */
-static struct notes notes_before(const struct resize *z, const struct our_annotations *ours, const struct notes *after)
-{
-        struct arena *a = &z->applier->plans;
-        if (after->applied)
-                return *after;
-        return (struct notes){resize_kept(a, ours->original), resize_kept(a, ours->applied), raised_note(z, true)};
-}
-
 /* --- the steps --- */
 
 static void resize_send(struct resize *z, const char *subresource, json_t *patch)
@@ -463,67 +278,6 @@ static void resize_send(struct resize *z, const char *subresource, json_t *patch
         z->steps++;
         patch_send(z->applier->client, path, patch, false, resize_answered, z);
         json_decref(patch);
-}
-
-static struct patch_resources patch_of(const struct resize *z, const struct pod_view *v, struct text body,
-                                       const struct notes *n)
-{
-        const struct profile *profile = z->target->profile;
-        return (struct patch_resources){
-                .template_path = "",
-                .object = body,
-                .version = arena_text(&z->applier->plans, v->meta.version),
-                .original = n->original,
-                .applied = n->applied,
-                .basis = n->original ? BASIS_REQUEST : NULL,
-                .basis_stands = profile && apply_policy_owns_no_basis(&profile->spec->apply),
-                .raised = n->raised,
-                .deploys = true,
-        };
-}
-
-/* A patch of the annotations only; NULL: they are right already. */
-static json_t *resize_annotations(const struct resize *z, const struct pod_view *v, struct text body,
-                                  const struct notes *n, struct err *err)
-{
-        struct patch_resources want = patch_of(z, v, body, n);
-        json_t *patch = patch_build(&want, err);
-        if (patch && json_array_size(patch) > 1) /* the first operation only tests the version */
-                return patch;
-        json_decref(patch);
-        return NULL;
-}
-
-/* A patch of the requests only, for the resize subresource; the annotations stay. */
-static json_t *resize_requests(struct resize *z, const struct pod_view *v, struct text body,
-                               const struct resize_container *c, struct err *err)
-{
-        struct arena *a = &z->applier->plans;
-        const struct our_annotations *ours = &v->meta.annotation;
-        struct notes stand = {resize_kept(a, ours->original), resize_kept(a, ours->applied),
-                              resize_kept(a, ours->raised)};
-        struct patch_resources want = patch_of(z, v, body, &stand);
-        struct patch_container *pc = arena_new(a, ((size_t)v->containers + 1) * sizeof *pc);
-        z->note[0] = '\0';
-        for (int i = 0; i < v->containers; i++) {
-                struct patch_container *to = &pc[want.containers];
-                struct wanted *wanted = wanted_of(z, v->container[i].name);
-                if (wanted)
-                        memcpy(wanted->sent, c[i].to, sizeof wanted->sent);
-                *to = (struct patch_container){.name = arena_text(a, v->container[i].name)};
-                for (enum resource r = CPU; r < RESOURCES; r++) {
-                        to->write[r] = c[i].to[r].set;
-                        to->to[r] = c[i].to[r];
-                        if (to->write[r])
-                                resize_note_change(z->note, sizeof z->note, to->name, r, c[i].request[r].value,
-                                                   c[i].to[r].value);
-                }
-                want.containers += to->write[CPU] || to->write[MEMORY];
-        }
-        want.container = pc;
-        want.basis = resize_kept(a, ours->basis);
-        want.raised = stand.raised;
-        return patch_build(&want, err);
 }
 
 /* Report the resize once the server has the requests, as the annotations may need another request. */
@@ -536,12 +290,12 @@ static void tell_resized(struct resize *z)
         applier->count.raises += z->raises;
         budget_goes_on(applier->safety, t);
         (void)target_set_denied(t, NULL);
-        log_info(z->raises ? "pod raised" : "pod resized", KV("pod", z->key), KV("change", z->note),
+        log_info(z->raises ? "pod raised" : "pod resized", KV("pod", z->key), KV("change", z->goal.note),
                  KV_INT("cycle", report_cycle(applier->report)));
         if (!z->raises)
                 return;
         AUTO(mem_free)
-        char *note = mem_printf("pod %s uses more than it requests: %s", strchr(z->key, '/') + 1, z->note);
+        char *note = mem_printf("pod %s uses more than it requests: %s", strchr(z->key, '/') + 1, z->goal.note);
         report_event(applier->report, t, false, "Raised", note);
 }
 
@@ -569,7 +323,7 @@ static bool resize_is_changed(struct resize *z, const struct pod_view *v)
         int answers = 0;
         for (int i = 0; i < v->containers && z->by_subresource; i++) {
                 const struct container_view *got = &v->container[i];
-                const struct wanted *want = wanted_of(z, got->name);
+                const struct resize_wanted *want = resize_patch_wanted(&z->goal, got->name);
                 if (!want)
                         continue;
                 struct admission_answer *a = &answer[answers++];
@@ -599,44 +353,24 @@ static void pod_knows(struct resize *z, const struct pod_view *v)
         pod_remember(z->applier->cache, p, v->meta.annotation.original);
 }
 
-/* Send the next request for the pod as read: first the annotations, then the requests that they record. Once no request
- * is halflife's, remove the annotations. */
+/* Send the next request for the pod as read. Once no request is halflife's, it removes the annotations. */
 static void resize_step(struct resize *z, const struct pod_view *v, struct text body)
 {
         struct err err = {0};
-        struct notes after;
-        bool foreign = false;
-        struct resize_container *c = resize_containers_of(z, v, body, &foreign);
-        enum resize_verdict verdict = resize_judge(c, (size_t)v->containers);
-        if (z->resized && !z->told && verdict == RESIZE_STANDS && !foreign)
+        struct resize_next next;
+        const struct profile *profile = z->target->profile;
+        bool basis_stands = profile && apply_policy_owns_no_basis(&profile->spec->apply);
+        (void)resize_patch_next(&z->goal, v, body, basis_stands, &z->applier->plans, &next, &err);
+        if (z->resized && !z->told && next.stands)
                 tell_resized(z);
-        if (verdict == RESIZE_QOS || verdict == RESIZE_RESTARTS || (foreign && verdict == RESIZE_STANDS)) {
-                resize_done(z, foreign ? "somebody else resized it"
-                                       : "a resize would change its QoS class or restart a container");
-                return;
-        }
-        if (notes_after(z, v, c, &after, &err) < 0) {
-                resize_done(z, err.text);
-                return;
-        }
-        const struct notes before = notes_before(z, &v->meta.annotation, &after);
-        json_t *notes = resize_annotations(z, v, body, verdict == RESIZE_WRITES ? &before : &after, &err);
-        if (notes) {
-                resize_send(z, "", notes);
-                return;
-        }
-        if (err.code == 0 && verdict == RESIZE_WRITES) {
-                json_t *patch = resize_requests(z, v, body, c, &err);
-                if (patch) {
-                        z->resized = true;
-                        resize_send(z, "/resize", patch);
-                        return;
-                }
-        }
-        if (err.code != 0)
+        if (next.patch) {
+                z->resized |= next.requests;
+                resize_send(z, next.requests ? "/resize" : "", next.patch);
+        } else if (err.code != 0) {
                 resize_end(z, &err, 0);
-        else
-                resize_done(z, NULL);
+        } else {
+                resize_done(z, next.stays);
+        }
 }
 
 static void resize_answered(void *arg, const struct client_answer *answer)
@@ -675,13 +409,14 @@ static void resize_answered(void *arg, const struct client_answer *answer)
 
 static void resize_take_wanted(struct resize *z, const struct plan *p, const struct pod *pod)
 {
-        z->wanted = mem_new_array((size_t)p->containers + 1, sizeof *z->wanted);
+        struct resize_goal *goal = &z->goal;
+        goal->wanted = mem_new_array((size_t)p->containers + 1, sizeof *goal->wanted);
         for (int i = 0; i < p->containers; i++)
                 for (int k = 0; k < pod->containers; k++) {
                         bool other = false;
                         if (pod->container[k].name != p->container[i].name)
                                 continue;
-                        struct wanted *w = &z->wanted[z->wants++];
+                        struct resize_wanted *w = &goal->wanted[goal->wants++];
                         w->container = intern_keep(p->container[i].name);
                         for (enum resource r = CPU; r < RESOURCES; r++)
                                 w->to[r] = resize_want(p, &p->container[i], pod, k, r, &other);
@@ -698,12 +433,12 @@ void resize_pod(struct applier *applier, const struct plan *p)
                 .key = mem_string(pod_key(pod)),
                 .path = known_resource_path(KNOWN_PODS, pod->ns, pod->name, NULL),
                 .raises = p->resize.raises,
-                .starts = p->starts,
-                .stays_raised = p->resize.raises || (!p->guarded && resize_is_raised(p, pod)),
-                .raised_ms = p->resize.raises ? loop_now(applier->loop).wall.ms
-                             : pod->resizing  ? pod->resizing->raised_ms
-                                              : 0,
                 .set_ms = resize_set_ms(p),
+                .goal = {.starts = p->starts,
+                         .stays_raised = p->resize.raises || (!p->guarded && resize_is_raised(p, pod)),
+                         .raised_ms = p->resize.raises ? loop_now(applier->loop).wall.ms
+                                      : pod->resizing  ? pod->resizing->raised_ms
+                                                       : 0},
         };
         memcpy(z->uid, pod->uid, UID_BYTES);
         resize_take_wanted(z, p, pod);

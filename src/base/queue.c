@@ -384,11 +384,6 @@ int64_t queue_wait_ms(const struct queue *q, struct mono now)
         return left <= 0 ? 0 : (left - 1) / ns_per_ms + 1;
 }
 
-size_t queue_in_work(const struct queue *q)
-{
-        return q->in_work;
-}
-
 size_t queue_count(const struct queue *q)
 {
         return q->held.count;

@@ -336,12 +336,16 @@ bool autoscaler_moves(const struct autoscaler_metric *m)
                (m->source == METRIC_RESOURCE || m->source == METRIC_CONTAINER);
 }
 
+static bool metric_may_utilize(const struct autoscaler_metric *m, enum resource r)
+{
+        return m->source == METRIC_UNKNOWN ||
+               (m->resource == r && (m->target == TARGET_UTILIZATION || m->target == TARGET_UNKNOWN));
+}
+
 bool autoscaler_utilizes(const struct autoscaler *s, enum resource r)
 {
-        if (s->metrics > VIEW_METRICS) /* one that was not read may */
-                return true;
         for (int i = 0; i < s->metrics; i++)
-                if (s->metric[i].resource == r && s->metric[i].target == TARGET_UTILIZATION)
+                if (metric_may_utilize(&s->metric[i], r))
                         return true;
         return false;
 }

@@ -5,11 +5,11 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdlib.h>
-#include <strings.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "http_headers.h"
 #include "tls_verdict.h"
 
 enum {
@@ -96,99 +96,6 @@ static void byte_came(struct http_call *c)
         c->last_byte = loop_now(http_loop(c->http)).mono;
 }
 
-static struct text call_trim(struct text t)
-{
-        while (t.len > 0 && (unsigned char)t.p[0] <= ' ')
-                t = (struct text){t.p + 1, t.len - 1};
-        while (t.len > 0 && (unsigned char)t.p[t.len - 1] <= ' ')
-                t.len--;
-        return t;
-}
-
-static void copy_text(char *out, size_t cap, struct text t)
-{
-        size_t len = t.len < cap - 1 ? t.len : cap - 1;
-        memcpy(out, t.p, len);
-        out[len] = '\0';
-}
-
-/* Retry-After is a number of seconds or an HTTP date. */
-static void read_retry_after(struct http_call *c, struct text value)
-{
-        char text[64], *rest;
-        copy_text(text, sizeof text, value);
-        int64_t ms = -1;
-        long seconds = strtol(text, &rest, 10);
-        struct wall at;
-        if (rest != text && *rest == '\0')
-                ms = seconds < 0                     ? 0
-                     : seconds < HOUR_MS / SECOND_MS ? seconds * INT64_C(1000)
-                                                     : HTTP_RETRY_AFTER_MOST_MS;
-        else if (wall_parse_http(text, &at) == 0)
-                ms = at.ms - (c->reply.date.ms ? c->reply.date.ms : loop_now(http_loop(c->http)).wall.ms);
-        else
-                return;
-        if (ms < 0)
-                ms = 0;
-        c->reply.retry_after_ms = ms < HTTP_RETRY_AFTER_MOST_MS ? ms : HTTP_RETRY_AFTER_MOST_MS;
-}
-
-/* Warning: 299 - "text" */
-static void read_warning(struct http_call *c, struct text value)
-{
-        if (c->reply.warning || value.len < 4 || memcmp(value.p, "299 ", 4) != 0)
-                return;
-        const char *open = memchr(value.p, '"', value.len);
-        if (!open)
-                return;
-        size_t len = 0;
-        for (const char *p = open + 1; p < value.p + value.len && *p != '"' && len < sizeof c->warning - 1; p++) {
-                if (*p == '\\' && p + 1 < value.p + value.len)
-                        p++;
-                c->warning[len++] = *p;
-        }
-        c->warning[len] = '\0';
-        c->reply.warning = c->warning;
-}
-
-/* A status line begins an answer. The headers of an earlier, interim answer (100, 103) are dropped. */
-static void read_status_line(struct http_call *c, struct text line)
-{
-        const char *space = memchr(line.p, ' ', line.len);
-        char digits[4] = "";
-        if (space)
-                copy_text(digits, sizeof digits, call_trim((struct text){space, (size_t)(line.p + line.len - space)}));
-        c->reply.status = atoi(digits);
-        c->reply.date.ms = 0;
-        c->reply.retry_after_ms = -1;
-        c->reply.warning = NULL;
-        c->content_type[0] = '\0';
-}
-
-static void read_header(struct http_call *c, struct text line)
-{
-        const char *colon = memchr(line.p, ':', line.len);
-        if (!colon)
-                return;
-        struct text name = {line.p, (size_t)(colon - line.p)};
-        struct text value = call_trim((struct text){colon + 1, (size_t)(line.p + line.len - colon - 1)});
-        char text[64];
-
-#define NAMED(literal) (name.len == sizeof(literal) - 1 && strncasecmp(name.p, literal, name.len) == 0)
-        if (NAMED("content-type")) {
-                copy_text(c->content_type, sizeof c->content_type, value);
-        } else if (NAMED("date")) {
-                copy_text(text, sizeof text, value);
-                if (wall_parse_http(text, &c->reply.date) < 0)
-                        c->reply.date.ms = 0;
-        } else if (NAMED("retry-after")) {
-                read_retry_after(c, value);
-        } else if (NAMED("warning")) {
-                read_warning(c, value);
-        }
-#undef NAMED
-}
-
 static void headers_came(struct http_call *c)
 {
         if (c->head_told || c->cancelled || !c->r.head || c->reply.status < 200)
@@ -210,10 +117,7 @@ static size_t on_header(char *p, size_t size, size_t count, void *arg)
                         HEADER_BYTES_MAX >> 10);
                 return 0;
         }
-        if (line.len > 5 && memcmp(p, "HTTP/", 5) == 0)
-                read_status_line(c, line);
-        else
-                read_header(c, line);
+        http_headers_read(c, line);
         if (line.len <= 2 && (p[0] == '\r' || p[0] == '\n'))
                 headers_came(c);
         return c->cancelled ? 0 : line.len;

@@ -95,15 +95,6 @@ static enum autoscaler_hold hold_of(const struct plan *p, const struct autoscale
         return s->permitted || is_raised(s) ? AUTOSCALER_FREE : AUTOSCALER_ASKING;
 }
 
-bool autoscaler_concerns(const struct autoscaler *s, enum resource r)
-{
-        for (int i = 0; i < s->metrics; i++)
-                if (s->metric[i].source == METRIC_UNKNOWN ||
-                    (s->metric[i].resource == r && s->metric[i].target == TARGET_UNKNOWN))
-                        return true;
-        return autoscaler_utilizes(s, r);
-}
-
 static bool is_counted(const struct autoscaler_metric *m, const char *container, enum container_role role)
 {
         return role != ROLE_INIT && (m->source == METRIC_RESOURCE || m->container == container);
@@ -143,15 +134,15 @@ static void hold_resource(struct plan *p, const struct plan_autoscaler *of, enum
         if (!p->target->profile || mode == HPA_IGNORE || hold == AUTOSCALER_FREE)
                 return;
         if (mode != HPA_RETUNE) {
-                p->hpa_holds[r] |= autoscaler_concerns(of->of, r);
+                p->hpa_holds[r] |= autoscaler_utilizes(of->of, r);
                 return;
         }
         bool stuck = of->raised && hold != AUTOSCALER_RESET && hold != AUTOSCALER_SIZED && hold != AUTOSCALER_SHARED;
         if (stuck || hold == AUTOSCALER_ASKING || hold == AUTOSCALER_UNREADABLE)
-                p->hpa_stands[r] |= autoscaler_concerns(of->of, r);
+                p->hpa_stands[r] |= autoscaler_utilizes(of->of, r);
         else
-                p->hpa_holds[r] |= autoscaler_concerns(of->of, r);
-        p->hpa_shared[r] |= hold == AUTOSCALER_SHARED && autoscaler_concerns(of->of, r);
+                p->hpa_holds[r] |= autoscaler_utilizes(of->of, r);
+        p->hpa_shared[r] |= hold == AUTOSCALER_SHARED && autoscaler_utilizes(of->of, r);
 }
 
 /* The autoscaler of another workload that counts the pods of this one: a lower request would make more pods of that. */
@@ -172,7 +163,7 @@ void autoscaler_plan_facts(struct plan *p, struct wall now, struct arena *a)
         for (enum resource r = CPU; r < RESOURCES; r++)
                 p->hpa_holds[r] = p->hpa_shared[r] = counted_by(p, r) != NULL;
         for (struct autoscaler *s = p->target->workload->autoscaler; s; s = s->next) {
-                if (!autoscaler_concerns(s, CPU) && !autoscaler_concerns(s, MEMORY) && !s->records)
+                if (!autoscaler_utilizes(s, CPU) && !autoscaler_utilizes(s, MEMORY) && !s->records)
                         continue;
                 struct plan_autoscaler *to = &p->autoscaler[p->autoscalers++];
                 *to = (struct plan_autoscaler){.of = s, .hold = hold_of(p, s, now), .raised = is_raised(s)};
@@ -188,7 +179,7 @@ bool plan_deploys_original(const struct plan *p, enum resource r)
         for (int i = 0; i < p->autoscalers; i++) {
                 const struct plan_autoscaler *s = &p->autoscaler[i];
                 if (hold_on(p, s, r) != AUTOSCALER_FREE && (autoscaler_mode_of(p) != HPA_RETUNE || !s->raised) &&
-                    autoscaler_concerns(s->of, r))
+                    autoscaler_utilizes(s->of, r))
                         return true;
         }
         return false;
@@ -473,7 +464,7 @@ void autoscaler_plan_say(const struct plan *p, char *ret, size_t size)
         *ret = '\0';
         for (enum resource r = CPU; r < RESOURCES; r++) {
                 const struct plan_autoscaler *s = p->autoscaler, *end = s + p->autoscalers;
-                while (s < end && (hold_on(p, s, r) == AUTOSCALER_FREE || !autoscaler_concerns(s->of, r)))
+                while (s < end && (hold_on(p, s, r) == AUTOSCALER_FREE || !autoscaler_utilizes(s->of, r)))
                         s++;
                 const struct autoscaler *by = counted_by(p, r);
                 if ((s == end && !by) || !is_held(p, r))

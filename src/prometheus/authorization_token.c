@@ -107,10 +107,17 @@ static int azure_ask_entra(const struct authorization_facts *f, const char *file
                 return err_set(
                         err, ERR_INVALID,
                         "Azure: AZURE_FEDERATED_TOKEN_FILE is set, but AZURE_CLIENT_ID or AZURE_TENANT_ID is not");
+        int rc = authorization_check_url("AZURE_AUTHORITY_HOST", host, err);
+        if (rc < 0)
+                return rc;
         char *token = file_read(file, TOKEN_FILE_MOST, &len, err);
         if (!token)
                 return err->code;
         token[strcspn(token, "\r\n")] = '\0';
+        if (!*token) {
+                mem_free(token);
+                return err_set(err, ERR_INVALID, "'%s' is empty", file);
+        }
         struct buf form, url;
         buf_init(&form, FORM_MOST);
         buf_init(&url, FORM_MOST);

@@ -83,6 +83,12 @@ static int read_points(struct text values, struct arena *a, const struct series_
         return json_done(&j, err);
 }
 
+/* Names are joined by '/' into keys, and no name in Kubernetes has one. */
+static bool series_is_name(struct text t)
+{
+        return t.len > 0 && !memchr(t.p, '/', t.len) && !memchr(t.p, '\0', t.len);
+}
+
 int series_decode(struct text json, struct arena *a, const struct series_reader *r, uint64_t *refused, struct err *err)
 {
         struct prometheus_series s = {{"", 0}, {"", 0}, {"", 0}};
@@ -100,7 +106,8 @@ int series_decode(struct text json, struct arena *a, const struct series_reader 
                         json_skip(&j);
         if (json_done(&j, err) < 0)
                 return err->code;
-        if (s.ns.len == 0 || s.pod.len == 0 || s.container.len == 0) {
+        if (!series_is_name(s.ns) || !series_is_name(s.pod) || !series_is_name(s.container) ||
+            memchr(cgroup.p, '\0', cgroup.len)) {
                 ++*refused;
                 return 0;
         }

@@ -10,13 +10,13 @@
 /* The callbacks for a series. */
 struct series_reader {
         /* Return false to skip the series' points. cgroup is the label id, "" without one. Texts live until
-         * series_decode returns. */
+         * series_decode returns and hold no NUL; the names in s hold no '/'. */
         bool (*series)(void *arg, const struct prometheus_series *s, struct text cgroup);
         int (*point)(void *arg, struct wall at, double value); /* < 0 ends the reading with that code */
         void *arg;
 };
 /* Returns 0, ERR_INVALID if json does not have that form, or what point returned. *refused grows by one for each value
- * that is negative or not finite, and for a series that lacks a label. */
+ * that is negative or not finite, and for a series that lacks a label or has one that is no name. */
 int series_decode(struct text json, struct arena *a, const struct series_reader *r, uint64_t *refused, struct err *err);
 
 /* Replace line breaks and control characters by spaces, since the text of another server goes into the log. */

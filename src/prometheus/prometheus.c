@@ -18,7 +18,9 @@
 #include "query.h"
 #include "series_rows.h"
 
-enum { MATCHERS_MOST = 4 << 10, QUERY_MOST = 8 << 10, SERIES_MOST = 4 << 20 /* per series */, ERROR_BODY = 4 << 10 };
+enum { MATCHERS_MOST = 4 << 10, QUERY_MOST = 16 << 10, SERIES_MOST = 4 << 20 /* per series */, ERROR_BODY = 4 << 10 };
+/* The query of throttling has the matchers twice. What is beyond the bound would be left out of the query. */
+_Static_assert(2 * MATCHERS_MOST + 1024 <= QUERY_MOST, "a query holds the longest matchers");
 #define ANSWER_MOST (INT64_C(1) << 30)
 #define QUERY_PATH  "/api/v1/query_range"
 

@@ -194,13 +194,15 @@ static void cluster_scan_tell_part(const struct cluster_scan *s, const struct me
         cluster_scan_tell(s, &line);
 }
 
-/* Poll each namespace. One that may not be read, or has no usage, is told, and the next is polled. */
+/* Poll each namespace. One that may not be read, or has no usage, is told, and the next is polled. Another error ends
+ * that: what was not polled has no usage either. */
 static int cluster_scan_poll_namespaces(struct cluster_scan *s, struct err *err)
 {
         const char **denied = mem_new_array(s->scope.count + 1, sizeof *denied);
         size_t denieds = 0, got = 0;
         int rc = 0;
-        for (size_t i = 0; i < s->scope.count && (rc == 0 || rc == ERR_DENIED || rc == ERR_NOTFOUND); i++) {
+        size_t i = 0;
+        for (; i < s->scope.count && (rc == 0 || rc == ERR_DENIED || rc == ERR_NOTFOUND); i++) {
                 const struct metrics_result *r = cluster_scan_poll(s, s->scope.ns[i]);
                 rc = cluster_scan_got(r) ? 0 : cluster_scan_refused(r, err);
                 if (rc == 0)
@@ -209,6 +211,8 @@ static int cluster_scan_poll_namespaces(struct cluster_scan *s, struct err *err)
                         denied[denieds++] = s->scope.ns[i];
                 got += rc == 0;
         }
+        while (i < s->scope.count)
+                denied[denieds++] = s->scope.ns[i++];
         if (got) {
                 struct buf line;
                 buf_init(&line, LINE_BYTES);

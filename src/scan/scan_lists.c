@@ -160,8 +160,11 @@ static int scan_namespace_read(struct cache *w, const struct cluster_scan_option
                 rc = scan_namespace_take_name(w, o->ns, err);
         if (rc < 0)
                 return rc;
+        const struct ns *ns = ns_find(w, o->ns);
+        if (!ns)
+                return err_set(err, ERR_INVALID, "'%s' is not the name of a namespace", o->ns);
         scope->ns = mem_new_array(1, sizeof *scope->ns);
-        scope->ns[scope->count++] = ns_find(w, o->ns)->name;
+        scope->ns[scope->count++] = ns->name;
         return 0;
 }
 

@@ -100,7 +100,7 @@ void snapshot_add_hpas(const struct cache *w, struct snapshot *v)
                         .name = arena_text(&v->arena, text_of(h->target_name)),
                 };
                 for (enum resource r = CPU; r < RESOURCES; r++)
-                        to->utilization[r] = autoscaler_concerns(h, r);
+                        to->utilization[r] = autoscaler_utilizes(h, r);
                 to->retunes = autoscaler_hold(h) == AUTOSCALER_FREE;
                 to++, v->hpas++;
         }
@@ -275,8 +275,8 @@ static void scaled_read(const struct cache *w, struct arena *a, struct map *ret)
                         continue;
                 struct scaled *to = scaled_get(ret, a, h->ns, h->target_group, h->target_kind, h->target_name);
                 for (enum resource r = CPU; r < RESOURCES; r++) {
-                        to->on[r] |= autoscaler_concerns(h, r);
-                        to->stuck[r] |= autoscaler_concerns(h, r) && autoscaler_hold(h) != AUTOSCALER_FREE;
+                        to->on[r] |= autoscaler_utilizes(h, r);
+                        to->stuck[r] |= autoscaler_utilizes(h, r) && autoscaler_hold(h) != AUTOSCALER_FREE;
                 }
         }
 }

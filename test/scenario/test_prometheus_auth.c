@@ -195,6 +195,15 @@ static void let_pass(struct world *w, int64_t ms)
                 .bearer = BEARER                                                                                       \
         }
 
+/* The endpoint gives this token. */
+static void begin_google(struct world *w, struct endpoint *e, struct source *s, const char *token)
+{
+        static const struct variable set[SET] = GOOGLE;
+        *e = (struct endpoint){.status = 200, .answer = token};
+        *s = (struct source)GOOGLE_SOURCE;
+        begin(w, e, s, set, (struct prometheus_options){.auth = PROMETHEUS_AUTH_GOOGLE});
+}
+
 static void test_each_kind(void **state)
 {
         (void)state;
@@ -302,10 +311,9 @@ static void test_fetches_share_an_ask(void **state)
 {
         (void)state;
         struct world w;
-        struct endpoint e = {.status = 200, .answer = TOKEN("3600")};
-        struct source s = GOOGLE_SOURCE;
-        static const struct variable set[SET] = GOOGLE;
-        begin(&w, &e, &s, set, (struct prometheus_options){.auth = PROMETHEUS_AUTH_GOOGLE});
+        struct endpoint e;
+        struct source s;
+        begin_google(&w, &e, &s, TOKEN("3600"));
         for (int i = 0; i < 3; i++)
                 (void)start(&w);
         prometheus_cancel(start(&w));
@@ -322,10 +330,9 @@ static void test_refused_ones_are_renewed(void **state)
 {
         (void)state;
         struct world w;
-        struct endpoint e = {.status = 200, .answer = TOKEN("3600")};
-        struct source s = GOOGLE_SOURCE;
-        static const struct variable set[SET] = GOOGLE;
-        begin(&w, &e, &s, set, (struct prometheus_options){.auth = PROMETHEUS_AUTH_GOOGLE});
+        struct endpoint e;
+        struct source s;
+        begin_google(&w, &e, &s, TOKEN("3600"));
         s.refuses = true;
         fetch(&w);
         assert_int_equal(w.err.code, ERR_DENIED);
@@ -341,10 +348,9 @@ static void test_renewal(void **state)
 {
         (void)state;
         struct world w;
-        struct endpoint e = {.status = 200, .answer = TOKEN("60")};
-        struct source s = GOOGLE_SOURCE;
-        static const struct variable set[SET] = GOOGLE;
-        begin(&w, &e, &s, set, (struct prometheus_options){.auth = PROMETHEUS_AUTH_GOOGLE});
+        struct endpoint e;
+        struct source s;
+        begin_google(&w, &e, &s, TOKEN("60"));
         fetch(&w);
         let_pass(&w, 20 * SECOND_MS);
         fetch(&w);

@@ -11,35 +11,24 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 
 #include <cmocka.h>
 
-#include "../support/halflife.h"
+#include "../support/shell.h"
 #include "../support/tmp.h"
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/yaml.h"
 
-static struct {
-        struct fake *fake;
-        char *config, *program;
-} stage;
+static struct shell stage;
+#define RUN(...) shell_run(&stage, "render", __VA_ARGS__)
 
 #define OURS(kind) "{\"apiVersion\":\"halflife.dev/v1alpha1\",\"kind\":\"" kind "\","
 
 #define LIMITS                                                                                                         \
         "{\"apiVersion\":\"v1\",\"kind\":\"LimitRange\",\"metadata\":{\"name\":\"l\",\"namespace\":\"billing\"},"      \
         "\"spec\":{\"limits\":[{\"type\":\"Container\",\"min\":{\"cpu\":\"1500m\"}}]}}"
-
-#define CRD(group, version, kind, singular)                                                                            \
-        "{\"apiVersion\":\"apiextensions.k8s.io/"                                                                      \
-        "v1\",\"kind\":\"CustomResourceDefinition\",\"metadata\":{\"name\":\"" singular "s." group                     \
-        "\"},\"spec\":{\"group\":\"" group "\",\"scope\":\"Namespaced\",\"names\":{\"plural\":\"" singular             \
-        "s\",\"singular\":\"" singular "\",\"kind\":\"" kind "\"},\"versions\":[{\"name\":\"" version                  \
-        "\",\"served\":true,\"storage\":true,\"schema\":{\"openAPIV3Schema\":{\"type\":\"object\","                    \
-        "\"x-kubernetes-preserve-unknown-fields\":true}}}]}}"
 
 static const char *const objects[] = {
         OURS("ClusterProfile") "\"metadata\":{\"name\":\"pool\"},\"spec\":{\"overcommit\":\"StaticThenDynamic\","
@@ -63,8 +52,8 @@ static const char *const objects[] = {
         "\"namespace\":\"shop\"},\"spec\":{\"scaleTargetRef\":{\"apiVersion\":\"apps/v1\",\"kind\":\"Deployment\","
         "\"name\":\"scaled\"},\"maxReplicas\":9,\"metrics\":[{\"type\":\"Resource\",\"resource\":{\"name\":\"cpu\","
         "\"target\":{\"type\":\"Utilization\",\"averageUtilization\":70}}}]}}",
-        CRD("autoscaling.k8s.io", "v1", "VerticalPodAutoscaler", "verticalpodautoscaler"),
-        CRD("keda.sh", "v1alpha1", "ScaledObject", "scaledobject"),
+        SHELL_CRD("autoscaling.k8s.io", "v1", "VerticalPodAutoscaler", "verticalpodautoscaler"),
+        SHELL_CRD("keda.sh", "v1alpha1", "ScaledObject", "scaledobject"),
         "{\"apiVersion\":\"autoscaling.k8s.io/v1\",\"kind\":\"VerticalPodAutoscaler\",\"metadata\":{\"name\":\"v\","
         "\"namespace\":\"shop\"},\"spec\":{\"targetRef\":{\"apiVersion\":\"apps/v1\",\"kind\":\"Deployment\",\"name\":"
         "\"sized\"}}}",
@@ -78,63 +67,21 @@ static const char *const objects[] = {
 static int begin(void **state)
 {
         (void)state;
-        stage.fake = fake_new(&(struct fake_options){.seed = 3});
-        stage.config = tmp_path("kubeconfig");
-        stage.program = halflife_program();
+        shell_begin(&stage, &(struct fake_options){.seed = 3});
         assert_true(fake_load(stage.fake, "crds"));
         fake_world_demo(stage.fake, 60 * SECOND_MS);
-        for (size_t i = 0; i < sizeof objects / sizeof *objects; i++)
-                fake_put(stage.fake, "kubectl", objects[i]);
-        return fake_write_kubeconfig(stage.fake, stage.config) ? 0 : -1;
+        shell_put(&stage, objects, sizeof objects / sizeof *objects);
+        return 0;
 }
 
 static int end(void **state)
 {
         (void)state;
-        fake_free(stage.fake);
-        mem_free(stage.config);
-        mem_free(stage.program);
+        shell_end(&stage);
         return 0;
 }
 
 /* --- one run --- */
-
-struct run {
-        int result;
-        char *out, *err;
-        size_t len;
-};
-
-static void run_release(struct run *r)
-{
-        mem_free(r->out);
-        mem_free(r->err);
-}
-static void run_release_auto(struct run *r)
-{
-        run_release(r);
-}
-
-__attribute__((format(printf, 1, 2))) static struct run run(const char *fmt, ...)
-{
-        char args[4096];
-        struct run r = {0};
-        size_t len;
-        va_list ap;
-        va_start(ap, fmt);
-        vsnprintf(args, sizeof args, fmt, ap);
-        va_end(ap);
-        AUTO(mem_free) char *out = tmp_path("out"), *err = tmp_path("err");
-        AUTO(mem_free)
-        char *line =
-                mem_printf("KUBECONFIG='%s' '%s' render %s >'%s' 2>'%s'", stage.config, stage.program, args, out, err);
-        int status = system(line);
-        r.result = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-        r.out = file_read(out, 256 << 20, &r.len, NULL);
-        r.err = file_read(err, 1 << 20, &len, NULL);
-        assert_true(r.out && r.err);
-        return r;
-}
 
 /* Is there nothing on standard error but a last line about what is left? */
 static bool only_left(const char *err)
@@ -143,7 +90,7 @@ static bool only_left(const char *err)
         return !*err || (end && !end[1] && (strstr(err, "nothing is changed") || strstr(err, "left as they were")));
 }
 
-static void expect(const struct run *r, int result, const char *out, const char *err)
+static void expect(const struct shell_run *r, int result, const char *out, const char *err)
 {
         bool same = out ? strcmp(r->out, out) == 0 : true;
         if (r->result != result || !same || (err ? !strstr(r->err, err) : !only_left(r->err)))
@@ -201,11 +148,11 @@ static void test_by_the_cluster(void **state)
         (void)state;
         for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
                 AUTO(mem_free) char *path = tmp_file("in.yaml", row[i].in);
-                struct run r __attribute__((cleanup(run_release_auto))) = run("-f '%s' --exit-code", path);
+                AUTO(shell_run_release) struct shell_run r = RUN("-f '%s' --exit-code", path);
                 expect(&r, row[i].out ? 3 : 0, row[i].out ? row[i].out : row[i].in, NULL);
                 if (!row[i].out != (strstr(r.err, "render: nothing is changed: ") != NULL))
                         fail_msg("%s: %s", row[i].name, r.err);
-                struct run d __attribute__((cleanup(run_release_auto))) = run("-f - --diff < '%s'", path);
+                AUTO(shell_run_release) struct shell_run d = RUN("-f - --diff < '%s'", path);
                 expect(&d, 0, row[i].out ? NULL : "", NULL);
                 if (row[i].out && !strstr(d.out, "\n-            cpu: 2   # as ever\n+            cpu: "))
                         fail_msg("%s: %s", row[i].name, d.out);
@@ -216,14 +163,14 @@ static void test_dry_run(void **state)
 {
         (void)state;
         AUTO(mem_free) char *path = tmp_file("in.yaml", IN("fresh") "---\n" IN("kept") "---\n" SERVICE);
-        struct run r __attribute__((cleanup(run_release_auto))) = run("-f '%s' --dry-run --exit-code", path);
+        AUTO(shell_run_release) struct shell_run r = RUN("-f '%s' --dry-run --exit-code", path);
         expect(&r, 3, NULL, "halflife render: 1 changed, 1 left as they were\n");
         if (!strstr(r.out, "Deployment/fresh") || !strstr(r.out, "Paused: a sale") || strstr(r.out, "Service"))
                 fail_msg("%s", r.out);
         AUTO(mem_free) char *none = tmp_file("none.yaml", SERVICE);
-        struct run s __attribute__((cleanup(run_release_auto))) = run("-f '%s' --dry-run --exit-code", none);
+        AUTO(shell_run_release) struct shell_run s = RUN("-f '%s' --dry-run --exit-code", none);
         expect(&s, 0, "", "halflife render: nothing is changed: the manifests contain no workload\n");
-        struct run t __attribute__((cleanup(run_release_auto))) = run("-f '%s' -f '%s' --diff", none, path);
+        AUTO(shell_run_release) struct shell_run t = RUN("-f '%s' -f '%s' --diff", none, path);
         expect(&t, 0, NULL, "halflife render: 1 changed, 1 left as they were; --dry-run says why\n");
 }
 
@@ -250,7 +197,7 @@ static void test_each_request_has_a_reason(void **state)
                 " UnknownKind: ",
         };
         AUTO(mem_free) char *path = tmp_file("mesh.yaml", in);
-        struct run r __attribute__((cleanup(run_release_auto))) = run("-f '%s' --dry-run", path);
+        AUTO(shell_run_release) struct shell_run r = RUN("-f '%s' --dry-run", path);
         expect(&r, 0, NULL, "render: 1 changed, 1 left as they were\n");
         for (size_t i = 0; i < sizeof says / sizeof *says; i++)
                 if (!strstr(r.out, says[i]))
@@ -268,26 +215,26 @@ static void test_folders(void **state)
         mem_free(tmp_file("many/a.yaml", "# none"));
         mem_free(tmp_file("many/b/x.json", "{\"kind\":\"Service\"}\n"));
         mem_free(tmp_file("many/notes.txt", "not: [a manifest\n"));
-        struct run r __attribute__((cleanup(run_release_auto))) = run("-f '%s'", folder);
+        AUTO(shell_run_release) struct shell_run r = RUN("-f '%s'", folder);
         expect(&r, 0, "# none\n---\n{\"kind\":\"Service\"}\n---\n" OUT("fresh", "1"), NULL);
         /* an autoscaler in one file, what it scales in another */
         mem_free(tmp_file("many/d.yaml", "apiVersion: autoscaling/v1\nkind: HorizontalPodAutoscaler\nmetadata: "
                                          "{namespace: shop}\nspec:\n  scaleTargetRef: {apiVersion: apps/v1, kind: "
                                          "Deployment, name: fresh}\n"));
-        struct run s __attribute__((cleanup(run_release_auto))) = run("-f '%s' --diff", folder);
+        AUTO(shell_run_release) struct shell_run s = RUN("-f '%s' --diff", folder);
         expect(&s, 0, "", NULL);
-        struct run two __attribute__((cleanup(run_release_auto))) = run("-f '%s/c.yml' -f '%s/b'", folder, folder);
+        AUTO(shell_run_release) struct shell_run two = RUN("-f '%s/c.yml' -f '%s/b'", folder, folder);
         expect(&two, 0, OUT("fresh", "1") "---\n{\"kind\":\"Service\"}\n", NULL);
         AUTO(mem_free) char *plain = tmp_file("plain.yaml", "kind: A\n"), *directed = tmp_path("directed.yaml");
         static const char one[] = "# one\n\n%YAML 1.1\n---\nkind: B\n";
         mem_free(tmp_file("directed.yaml", one));
-        struct run both __attribute__((cleanup(run_release_auto))) = run("-f '%s' -f '%s'", plain, directed);
+        AUTO(shell_run_release) struct shell_run both = RUN("-f '%s' -f '%s'", plain, directed);
         AUTO(mem_free) char *want = mem_printf("kind: A\n...\n%s", one);
         expect(&both, 0, want, NULL);
         AUTO(mem_free) char *whole = tmp_file("whole.yaml", both.out);
-        struct run again __attribute__((cleanup(run_release_auto))) = run("-f '%s'", whole);
+        AUTO(shell_run_release) struct shell_run again = RUN("-f '%s'", whole);
         expect(&again, 0, want, NULL);
-        struct run none __attribute__((cleanup(run_release_auto))) = run("-f '%s/nowhere'", folder);
+        AUTO(shell_run_release) struct shell_run none = RUN("-f '%s/nowhere'", folder);
         expect(&none, 1, "", "nowhere': No such file");
 }
 
@@ -305,14 +252,14 @@ static void test_files(void **state)
                         continue;
                 AUTO(mem_free) char *path = mem_printf("%s/%s", folder, e->d_name);
                 bool broken = strncmp(e->d_name, "bad-", 4) == 0;
-                struct run r __attribute__((cleanup(run_release_auto))) = run("-f '%s'", path);
+                AUTO(shell_run_release) struct shell_run r = RUN("-f '%s'", path);
                 const char *place = strstr(r.err, path);
                 if (r.result != broken ||
                     (broken &&
                      (r.len || !place || sscanf(place + strlen(path), ":%u:%u: %1s", &line, &column, rest) != 3)))
                         fail_msg("%s: %d %s", path, r.result, r.err);
                 AUTO(mem_free) char *once = tmp_file("once", r.out);
-                struct run again __attribute__((cleanup(run_release_auto))) = run("-f '%s'", once);
+                AUTO(shell_run_release) struct shell_run again = RUN("-f '%s'", once);
                 if (!broken && strlen(r.out) == r.len && (again.result || strcmp(again.out, r.out) != 0))
                         fail_msg("%s: again: %s%s", path, again.out, again.err);
         }
@@ -331,10 +278,10 @@ static void test_many_documents(void **state)
                 buf_add_text(&want, "---\n" OUT("fresh", "1"));
         }
         AUTO(mem_free) char *path = tmp_file("large.yaml", in.data);
-        struct run r __attribute__((cleanup(run_release_auto))) = run("-f '%s'", path);
+        AUTO(shell_run_release) struct shell_run r = RUN("-f '%s'", path);
         assert_int_equal(r.result, 0);
         assert_true(strcmp(r.out, want.data) == 0);
-        struct run d __attribute__((cleanup(run_release_auto))) = run("-f '%s' --diff", path);
+        AUTO(shell_run_release) struct shell_run d = RUN("-f '%s' --diff", path);
         assert_int_equal(d.result, 0);
         buf_release(&in);
         buf_release(&want);
@@ -363,10 +310,10 @@ static void test_misuse(void **state)
                 {"-f test/data/render/plain.in.yaml --server example.com --token-file LICENSE", 1, "is not an address"},
         };
         for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-                struct run r __attribute__((cleanup(run_release_auto))) = run("%s", wrong[i].args);
+                AUTO(shell_run_release) struct shell_run r = RUN("%s", wrong[i].args);
                 expect(&r, wrong[i].result, "", wrong[i].says);
         }
-        struct run help __attribute__((cleanup(run_release_auto))) = run("--help");
+        AUTO(shell_run_release) struct shell_run help = RUN("--help");
         expect(&help, 0, NULL, NULL);
 }
 
@@ -378,7 +325,7 @@ static void test_warnings(void **state)
                 SERVICE "---\n{{ x }}: [\n---\n" HEAD("fresh", "") "spec: {template: {spec: {containers: [{name: "
                                                                    "app, resources: {requests: {cpu: two}}}]}}}\n";
         AUTO(mem_free) char *path = tmp_file("in.yaml", in);
-        struct run r __attribute__((cleanup(run_release_auto))) = run("-f '%s'", path);
+        AUTO(shell_run_release) struct shell_run r = RUN("-f '%s'", path);
         expect(&r, 0, in, "left as it is: 'two' is not a quantity");
         assert_non_null(strstr(r.err, "templated text"));
 }
@@ -389,13 +336,13 @@ static void test_what_is_asked(void **state)
         (void)state;
         AUTO(mem_free) char *path = tmp_file("in.yaml", IN("fresh"));
         fake_count_reset(stage.fake);
-        struct run r __attribute__((cleanup(run_release_auto))) = run("-f '%s'", path);
+        AUTO(shell_run_release) struct shell_run r = RUN("-f '%s'", path);
         expect(&r, 0, OUT("fresh", "1"), NULL);
         assert_int_equal(fake_count(stage.fake, "list", "/apis/halflife.dev/v1alpha1/recommendations"), 0);
         assert_int_equal(fake_count(stage.fake, "list", "/apis/halflife.dev/v1alpha1/namespaces/shop/recommendations"),
                          1);
         fake_deny(stage.fake, &(struct fake_rule){"list", "", "limitranges", NULL});
-        struct run denied __attribute__((cleanup(run_release_auto))) = run("-f '%s'", path);
+        AUTO(shell_run_release) struct shell_run denied = RUN("-f '%s'", path);
         expect(&denied, 1, "", "list limitranges in shop: ");
 }
 
@@ -425,7 +372,7 @@ static void test_many_namespaces(void **state)
         buf_add_text(&in, IN("known"));
         AUTO(mem_free) char *path = tmp_file("in.yaml", in.data);
         fake_count_reset(stage.fake);
-        struct run r __attribute__((cleanup(run_release_auto))) = run("-f '%s'", path);
+        AUTO(shell_run_release) struct shell_run r = RUN("-f '%s'", path);
         expect(&r, 0, NULL, NULL);
         assert_non_null(strstr(r.out, "cpu: 440m"));
         assert_int_equal(fake_count(stage.fake, "list", "/apis/halflife.dev/v1alpha1/recommendations"), 2);
@@ -439,7 +386,7 @@ static void test_odd_namespaces(void **state)
         AUTO(mem_free)
         char *path = tmp_file("in.yaml", "kind: Deployment\napiVersion: apps/v1\nmetadata: {name: x, namespace: ..}\n"
                                          "spec: {template: {spec: {containers: []}}}\n");
-        struct run r __attribute__((cleanup(run_release_auto))) = run("-f '%s' --diff", path);
+        AUTO(shell_run_release) struct shell_run r = RUN("-f '%s' --diff", path);
         expect(&r, 0, "", NULL);
 }
 
@@ -467,45 +414,49 @@ static void test_by_a_server(void **state)
                 halflife_start(stage.fake, "render.db", (const char *const[]){"--serve-listen", "127.0.0.1:0", NULL});
         AUTO(mem_free) char *address = halflife_rest_address(h);
         assert_true(halflife_await_cycles(h, stage.fake, 1, 30000));
-        struct run r __attribute__((cleanup(run_release_auto))) =
-                run("-f '%s' -n shop --exit-code --server 'http://%s/' --token-file '%s'", path, address, token);
+        AUTO(shell_run_release)
+        struct shell_run r =
+                RUN("-f '%s' -n shop --exit-code --server 'http://%s/' --token-file '%s'", path, address, token);
         expect(&r, 3, OUT("fresh", "1") "---\n" SERVICE, NULL);
-        struct run table __attribute__((cleanup(run_release_auto))) =
-                run("-f '%s' -n shop --dry-run --server 'http://%s' --token-file '%s'", path, address, token);
+        AUTO(shell_run_release)
+        struct shell_run table =
+                RUN("-f '%s' -n shop --dry-run --server 'http://%s' --token-file '%s'", path, address, token);
         expect(&table, 0, NULL, NULL);
         assert_non_null(strstr(table.out, "Deployment/fresh"));
         AUTO(mem_free) char *billing = tmp_file("billing.yaml", IN_BILLING);
-        struct run again __attribute__((cleanup(run_release_auto))) =
-                run("-f '%s' -n shop --server 'http://%s' --token-file '%s'", billing, address, token);
+        AUTO(shell_run_release)
+        struct shell_run again = RUN("-f '%s' -n shop --server 'http://%s' --token-file '%s'", billing, address, token);
         expect(&again, 1, "", "HTTP 403");
         fake_person(stage.fake, "wide", "wide", NULL);
         fake_grant(stage.fake, &(struct fake_grant){"wide", "get", NULL, NULL});
         AUTO(mem_free) char *wide = tmp_file("wide-token", "wide\n");
         AUTO(mem_free) char *two = tmp_file("two.yaml", "{{ x }}: [\n---\n" IN("fresh") "---\n" IN_BILLING);
-        struct run both __attribute__((cleanup(run_release_auto))) =
-                run("-f '%s' -n elsewhere --server 'http://%s' --token-file '%s'", two, address, wide);
+        AUTO(shell_run_release)
+        struct shell_run both = RUN("-f '%s' -n elsewhere --server 'http://%s' --token-file '%s'", two, address, wide);
         expect(&both, 0, "{{ x }}: [\n---\n" OUT("fresh", "1") "---\n" OUT_BILLING, "two.yaml:");
         AUTO(mem_free) char *mixed = tmp_file("mixed.yaml", IN("fresh") "---\n" NAMELESS);
-        struct run mix __attribute__((cleanup(run_release_auto))) =
-                run("-f '%s' -n shop --server 'http://%s' --token-file '%s'", mixed, address, token);
+        AUTO(shell_run_release)
+        struct shell_run mix = RUN("-f '%s' -n shop --server 'http://%s' --token-file '%s'", mixed, address, token);
         expect(&mix, 1, "", "mixed.yaml: with --server, each document");
         AUTO(mem_free) char *none = tmp_file("none.yaml", NAMELESS);
-        struct run of_none __attribute__((cleanup(run_release_auto))) =
-                run("-f '%s' -n shop --exit-code --server 'http://%s' --token-file '%s'", none, address, token);
+        AUTO(shell_run_release)
+        struct shell_run of_none =
+                RUN("-f '%s' -n shop --exit-code --server 'http://%s' --token-file '%s'", none, address, token);
         expect(&of_none, 3, NULL, NULL);
-        struct run no_config __attribute__((cleanup(run_release_auto))) =
-                run("-f '%s' --server 'http://%s' --token-file '%s' --kubeconfig /nowhere", path, address, token);
+        AUTO(shell_run_release)
+        struct shell_run no_config =
+                RUN("-f '%s' --server 'http://%s' --token-file '%s' --kubeconfig /nowhere", path, address, token);
         expect(&no_config, 1, "", "'/nowhere'");
-        struct run nobody __attribute__((cleanup(run_release_auto))) =
-                run("-f '%s' -n shop --server 'http://%s' --token-file '%s'", path, address, bad);
+        AUTO(shell_run_release)
+        struct shell_run nobody = RUN("-f '%s' -n shop --server 'http://%s' --token-file '%s'", path, address, bad);
         expect(&nobody, 1, "", "HTTP 401");
-        struct run place __attribute__((cleanup(run_release_auto))) =
-                run("-f '%s' -n shop --server 'http://%s' --token-file '%s'", broken, address, token);
+        AUTO(shell_run_release)
+        struct shell_run place = RUN("-f '%s' -n shop --server 'http://%s' --token-file '%s'", broken, address, token);
         expect(&place, 1, "", "broken.yaml:2:");
         assert_int_equal(halflife_stop(h), 0);
         halflife_free(h);
-        struct run away __attribute__((cleanup(run_release_auto))) =
-                run("-f '%s' -n shop --server 'http://%s' --token-file '%s'", path, address, token);
+        AUTO(shell_run_release)
+        struct shell_run away = RUN("-f '%s' -n shop --server 'http://%s' --token-file '%s'", path, address, token);
         expect(&away, 1, "", address);
 }
 

@@ -10,29 +10,17 @@
 /* after its needs */
 #include <cmocka.h>
 
-#include "../support/live_defaults.h"
+#include "../support/controller_stage.h"
 #include "../support/stepped_clock.h"
 #include "../support/store_image.h"
-#include "../support/story.h"
-#include "../support/tmp.h"
-#include "control/parts.h"
 
 #define LIMITED         "[{name: app, resources: {requests: {cpu: '1', memory: 1Gi}}}]"
 #define RECOMMENDATIONS "/apis/halflife.dev/v1alpha1/namespaces/mallory/recommendations"
 #define DEPLOYMENTS     "/apis/apps/v1/namespaces/mallory/deployments"
 
 /* Known before: workloads that were watched for ten minutes. Churned: those of one sample. */
-enum { LONG_MS = 60000, KNOWN = NAMESPACE_GONE_TARGETS - 50, CHURNED = 100 };
+enum { KNOWN = NAMESPACE_GONE_TARGETS - 50, CHURNED = 100 };
 enum { BEYOND = KNOWN + CHURNED + 1 - NAMESPACE_GONE_TARGETS };
-
-struct stage {
-        struct fake *f;
-        struct loop *loop;
-        struct access *access;
-        struct controller *c;
-        struct story story;
-        char *database;
-};
 
 /* --- what the database has at the start --- */
 
@@ -65,143 +53,90 @@ static void prepare(const char *database)
         image_close(store);
 }
 
-/* --- the stage --- */
-
-static void begin(struct stage *s)
-{
-        AUTO(mem_free) char *kubeconfig = tmp_path("kubeconfig");
-        struct access_options where = {.kubeconfig = kubeconfig};
-        struct err err = {0};
-        /* without a workload nothing is polled, and so no server's clock is known */
-        struct story cast = STORY("mallory", TEAM("{apply: {minHistory: 2s}}"), WEB(LIMITED),
-                                  WORK("Deployment", "stays", "{replicas: 1}", "{containers: " LIMITED "}"));
-        s->f = stories_server(NULL, 0);
-        assert_true(stories_run(s->f, &cast, 1, LONG_MS));
-        s->story = (struct story){.name = "mallory"};
-        assert_true(fake_write_kubeconfig(s->f, kubeconfig));
-        s->database = tmp_path("retention.db");
-        prepare(s->database);
-        struct controller_options options = {.live = live_defaults(),
-                                             .ns = "halflife-system",
-                                             .identity = "test",
-                                             .database = s->database,
-                                             .user_agent = "halflife-test"};
-        options.live.interval_ms = options.live.checkpoint_ms = options.live.status_ms = SECOND_MS;
-        options.live.api_rate = 1000;
-        s->loop = loop_new();
-        if (access_load(&where, &s->access, &err) < 0 || controller_new(s->loop, s->access, &options, &s->c, &err) < 0)
-                fail_msg("%s", err.text);
-}
-
-static void end(struct stage *s)
-{
-        controller_stop(s->c);
-        loop_run(s->loop);
-        controller_free(s->c);
-        loop_free(s->loop);
-        access_free(s->access);
-        fake_free(s->f);
-}
-
-static void turn(struct stage *s)
-{
-        fake_set_wall(s->f, now_read().wall.ms);
-        loop_turn(s->loop, 20);
-}
-
-static void cycles_pass(struct stage *s, int more)
-{
-        uint64_t cycles = controller_parts(s->c)->pass.cycles + (uint64_t)more + 1;
-        int64_t until = mono_read().ns + LONG_MS * INT64_C(1000000);
-        while (controller_parts(s->c)->pass.cycles < cycles && mono_read().ns < until)
-                turn(s);
-        assert_true(controller_parts(s->c)->pass.cycles >= cycles);
-}
-
-static void step_clocks(struct stage *s, int64_t ms)
+static void step_clocks(struct controller_stage *s, int64_t ms)
 {
         stepped_clock_s += ms / SECOND_MS;
-        cycles_pass(s, 2);
+        controller_stage_cycles(s, 2);
 }
 
 /* --- what is there --- */
 
-typedef bool stage_predicate(struct stage *s, size_t count);
+typedef bool stage_predicate(struct controller_stage *s, size_t count);
 
-static size_t targets(struct stage *s)
+static size_t targets(struct controller_stage *s)
 {
-        return controller_parts(s->c)->cache.targets.count;
+        return s->parts->cache.targets.count;
 }
 
-static size_t recommendations(struct stage *s)
+static size_t recommendations(struct controller_stage *s)
 {
-        return fake_objects(s->f, RECOMMENDATIONS);
+        return fake_objects(s->fake, RECOMMENDATIONS);
 }
 
-static void await(struct stage *s, stage_predicate *holds, size_t count, const char *what)
+static void await(struct controller_stage *s, stage_predicate *holds, size_t count, const char *what)
 {
-        int64_t until = mono_read().ns + LONG_MS * INT64_C(1000000);
+        int64_t until = mono_read().ns + CONTROLLER_STAGE_MS * INT64_C(1000000);
         while (!holds(s, count) && mono_read().ns < until)
-                turn(s);
+                controller_stage_turn(s);
         if (!holds(s, count))
                 fail_msg("%s: %zu Recommendations and %zu targets, where %zu were to be", what, recommendations(s),
                          targets(s), count);
 }
 
 /* So many targets have a workload, a sample of it, and a Recommendation. */
-static bool learned(struct stage *s, size_t count)
+static bool learned(struct controller_stage *s, size_t count)
 {
         const struct target *t;
         size_t there = 0;
-        for (size_t at = 0; (t = map_each(&controller_parts(s->c)->cache.targets, &at));)
+        for (size_t at = 0; (t = map_each(&s->parts->cache.targets, &at));)
                 there += t->workload && t->histories && t->histories->usage.samples && t->published &&
                          t->published->known;
         return there == count;
 }
 
-static bool has_workloads(struct stage *s, size_t count)
+static bool has_workloads(struct controller_stage *s, size_t count)
 {
         const struct target *t;
         size_t there = 0;
-        for (size_t at = 0; (t = map_each(&controller_parts(s->c)->cache.targets, &at));)
+        for (size_t at = 0; (t = map_each(&s->parts->cache.targets, &at));)
                 there += t->workload != NULL;
         return there == count;
 }
 
-static bool has_targets(struct stage *s, size_t count)
+static bool has_targets(struct controller_stage *s, size_t count)
 {
         return targets(s) == count;
 }
 
-static bool has_recommendations(struct stage *s, size_t count)
+static bool has_recommendations(struct controller_stage *s, size_t count)
 {
         return recommendations(s) == count;
 }
 
-static bool knows(struct stage *s, const char *name)
+static bool knows(struct controller_stage *s, const char *name)
 {
         AUTO(mem_free) char *key = mem_printf("mallory/apps/Deployment/%s", name);
         AUTO(mem_free) char *path = mem_printf(RECOMMENDATIONS "/deployment-%s", name);
-        AUTO(mem_free) char *recommendation = fake_get(s->f, path);
-        return map_get(&controller_parts(s->c)->cache.targets, text_of(key)) && recommendation;
+        AUTO(mem_free) char *recommendation = fake_get(s->fake, path);
+        return map_get(&s->parts->cache.targets, text_of(key)) && recommendation;
 }
 
 /* Workloads that are deleted as soon as each has been seen. */
-static void churn(struct stage *s)
+static void churn(struct controller_stage *s)
 {
         for (int i = 0; i < CHURNED; i++) {
                 AUTO(mem_free) char *name = mem_printf("churned-%04d", i);
-                story_do(s->f, &s->story,
+                story_do(s->fake, &s->story,
                          &(struct step)WORK("Deployment", name, "{replicas: 1}", "{containers: " LIMITED "}"));
         }
         await(s, learned, CHURNED + 2, "churned");
         for (int i = 0; i < CHURNED; i++) {
                 AUTO(mem_free) char *path = mem_printf(DEPLOYMENTS "/churned-%04d", i);
-                (void)fake_delete(s->f, path);
+                (void)fake_delete(s->fake, path);
         }
 }
 
-static void stored(const struct stage *s, int64_t targets)
+static void stored(const struct controller_stage *s, int64_t targets)
 {
         struct store_facts facts;
         struct err err = {0};
@@ -216,16 +151,19 @@ static void stored(const struct stage *s, int64_t targets)
 static void test_churn(void **state)
 {
         (void)state;
-        struct stage s = {0};
-        begin(&s);
+        struct controller_stage s = {.server_steps = true, .prepare = prepare};
+        /* without a workload nothing is polled, and so no server's clock is known */
+        struct story cast = STORY("mallory", TEAM("{apply: {minHistory: 2s}}"), WEB(LIMITED),
+                                  WORK("Deployment", "stays", "{replicas: 1}", "{containers: " LIMITED "}"));
+        controller_stage_begin(&s, &cast);
         await(&s, learned, 2, "web");
         assert_int_equal(targets(&s), KNOWN + 2);
         churn(&s);
-        story_do(s.f, &s.story, &(struct step)DELETE("deployments/web"));
+        story_do(s.fake, &s.story, &(struct step)DELETE("deployments/web"));
         await(&s, has_workloads, 1, "deleted");
         await(&s, has_targets, NAMESPACE_GONE_TARGETS + 1, "the bound");
         assert_int_equal(recommendations(&s), CHURNED + 2 - BEYOND);
-        assert_int_equal(checkpointer_state(controller_parts(s.c)->checkpointer).displaced, BEYOND);
+        assert_int_equal(checkpointer_state(s.parts->checkpointer).displaced, BEYOND);
         assert_true(knows(&s, "web"));
 
         step_clocks(&s, HOUR_MS);
@@ -234,7 +172,7 @@ static void test_churn(void **state)
         step_clocks(&s, 13 * (int64_t)DAY_MS - HOUR_MS);
         await(&s, has_targets, 2, "13 days later");
         assert_true(knows(&s, "web"));
-        end(&s);
+        controller_stage_end(&s);
         stored(&s, 2);
         mem_free(s.database);
 }

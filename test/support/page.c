@@ -80,13 +80,13 @@ char *page_block(const char *path, const char *name)
         return mem_string_n(from, (size_t)(to - from));
 }
 
-static bool page_is_to_be_written(void)
+bool page_is_to_be_written(void)
 {
         const char *docs = getenv("DOCS");
         return docs && strcmp(docs, "write") == 0;
 }
 
-static void page_write(const char *path, const char *text)
+void page_write(const char *path, const char *text)
 {
         FILE *out = fopen(path, "we");
         assert_non_null(out);

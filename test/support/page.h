@@ -6,6 +6,7 @@
 #define HALFLIFE_TEST_SUPPORT_PAGE_H
 
 #include <glob.h>
+#include <stdbool.h>
 #include <stdio.h>
 
 /* The whole text; the caller's (mem_free). Fails the test where the file cannot be read. */
@@ -23,6 +24,10 @@ char *page_print(void (*print)(FILE *to));
 
 /* The text of that block, the comments left out; the caller's (mem_free). Fails the test where there is none. */
 char *page_block(const char *path, const char *name);
+
+/* Whether DOCS=write is in the environment: what differs from the program is written, and no failure. */
+bool page_is_to_be_written(void);
+void page_write(const char *path, const char *text); /* the whole file */
 
 /* Fails the test unless the block is what print writes. With DOCS=write in the environment the block is written. */
 void page_check_block(const char *path, const char *name, void (*print)(FILE *to));

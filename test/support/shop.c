@@ -3,8 +3,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define UID(n) "\"uid\":\"00000000-0000-4000-8000-00000000000" n "\""
-
 static void check(int rc, const struct err *err)
 {
         if (rc == 0)
@@ -23,10 +21,15 @@ void shop_profile(struct cache *w, int generation, const char *spec)
         check(profile_upsert(w, false, text_of(json), 1, &err), &err);
 }
 
-void shop_workload(struct cache *w, const char *group, const char *kind, const char *json)
+void shop_workload(struct cache *w, const struct shop_workload *wl)
 {
         struct err err = {0};
-        check(workload_upsert(w, kind_watched(w, text_of(group), text_of(kind)), text_of(json), 1, &err), &err);
+        AUTO(mem_free)
+        char *json =
+                mem_printf("{\"metadata\":{\"namespace\":\"%s\",\"name\":\"%s\",\"uid\":\"00000000-0000-4000-8000-"
+                           "%012d\",\"generation\":1%s},\"spec\":{%s},\"status\":{%s}}",
+                           wl->ns, wl->name, wl->uid, wl->meta ? wl->meta : "", wl->spec, wl->status ? wl->status : "");
+        check(workload_upsert(w, kind_watched(w, text_of(wl->group), text_of(wl->kind)), text_of(json), 1, &err), &err);
 }
 
 void shop_hpa(struct cache *w, const struct shop_hpa *h)
@@ -44,13 +47,10 @@ void shop_hpa(struct cache *w, const struct shop_hpa *h)
 void shop_deployment(struct cache *w, const char *resources)
 {
         AUTO(mem_free)
-        char *json = mem_printf("{\"metadata\":{\"namespace\":\"web\",\"name\":\"web\"," UID(
-                                        "1") ",\"generation\":1},\"spec\":{\"replicas\":2,\"template\":{\"spec\":{"
-                                             "\"containers\":[{\"name\":\"app\",\"resources\":%s}]}}},\"status\":{"
-                                             "\"observedGeneration\":1,\"replicas\":2,\"updatedReplicas\":2,"
-                                             "\"availableReplicas\":2}}",
-                                resources);
-        shop_workload(w, "apps", "Deployment", json);
+        char *spec = mem_printf(
+                "\"replicas\":2,\"template\":{\"spec\":{\"containers\":[{\"name\":\"app\",\"resources\":%s}]}}",
+                resources);
+        shop_workload(w, &(struct shop_workload){"apps", "Deployment", "web", "web", 1, NULL, spec, SHOP_ROLLED_OUT});
 }
 
 static char *last_state(int64_t killed_ms)

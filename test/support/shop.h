@@ -20,8 +20,16 @@ void shop_deployment(struct cache *w, const char *resources);
  * out of memory; 0: it did not. */
 void shop_pod(struct cache *w, int number, int restarts, int64_t killed_ms);
 struct target *shop_target(struct cache *w);
-/* Any workload. */
-void shop_workload(struct cache *w, const char *group, const char *kind, const char *json);
+/* Status of two replicas that have rolled out. */
+#define SHOP_ROLLED_OUT "\"observedGeneration\":1,\"replicas\":2,\"updatedReplicas\":2,\"availableReplicas\":2"
+
+/* Any workload. meta: more members of its metadata, NULL: none; spec, status: the inside of the objects, as JSON. */
+struct shop_workload {
+        const char *group, *kind, *ns, *name;
+        int uid; /* its last digits */
+        const char *meta, *spec, *status;
+};
+void shop_workload(struct cache *w, const struct shop_workload *wl);
 /* HPA of this name in namespace "web", which scales a workload of group/v1. annotations, metrics: the inside of the
  * object and of the list, as JSON. */
 struct shop_hpa {

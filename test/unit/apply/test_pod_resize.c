@@ -90,22 +90,19 @@ static void put_pod(struct cache *w, const char *name, const struct row *r)
 
 static void make_world(struct cache *w, const struct row *r)
 {
-        char json[2000];
-        struct err err = {0};
         cache_init(w, "halflife", "halflife-system");
-        snprintf(
-                json, sizeof json,
-                "{\"metadata\":{\"namespace\":\"web\",\"name\":\"db\",\"uid\":\"00000000-0000-4000-8000-000000000001\","
-                "\"generation\":1},\"spec\":{\"replicas\":2,\"template\":{\"spec\":{\"containers\":[{\"name\":\"app\","
-                "\"resources\":{\"requests\":{\"cpu\":\"1\",\"memory\":\"1Gi\"},\"limits\":{\"cpu\":\"2\",\"memory\":"
-                "\"1Gi\"}}}]}}}}");
-        shop_workload(w, "apps", "StatefulSet", json);
-        snprintf(json, sizeof json,
-                 "{\"metadata\":{\"namespace\":\"web\",\"name\":\"team\",\"generation\":1},\"spec\":{\"paused\":%s,"
-                 "\"resources\":{\"memory\":{\"enabled\":false}},\"apply\":{\"mode\":\"InPlace\",\"minHistory\":\"1m\","
-                 "\"maxDecreasePercent\":90,\"cooldown\":\"0s\",\"raise\":{\"after\":\"2m\"}}}}",
-                 r && r->paused ? "true" : "false");
-        assert_int_equal(profile_upsert(w, false, text_of(json), 1, &err), 0);
+        shop_workload(
+                w, &(struct shop_workload){"apps", "StatefulSet", "web", "db", 1, NULL,
+                                           "\"replicas\":2,\"template\":{\"spec\":{\"containers\":[{\"name\":\"app\","
+                                           "\"resources\":{\"requests\":{\"cpu\":\"1\",\"memory\":\"1Gi\"},"
+                                           "\"limits\":{\"cpu\":\"2\",\"memory\":\"1Gi\"}}}]}}",
+                                           NULL});
+        AUTO(mem_free)
+        char *spec = mem_printf("{\"paused\":%s,\"resources\":{\"memory\":{\"enabled\":false}},\"apply\":{\"mode\":"
+                                "\"InPlace\",\"minHistory\":\"1m\",\"maxDecreasePercent\":90,\"cooldown\":\"0s\","
+                                "\"raise\":{\"after\":\"2m\"}}}",
+                                r && r->paused ? "true" : "false");
+        shop_profile(w, 1, spec);
         if (!r || (r->set && strcmp(r->set, SET) == 0))
                 put_pod(w, "db-1", NULL);
         if (r)

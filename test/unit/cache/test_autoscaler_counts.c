@@ -35,11 +35,8 @@ static const char *group_of(const char *kind)
 
 static void put_status(struct cache *w, const char *ns, int uid, const struct object *o, const char *status)
 {
-        AUTO(mem_free)
-        char *json = mem_printf("{\"metadata\":{\"namespace\":\"%s\",\"name\":\"%s\",\"uid\":\"00000000-0000-4000-8000-"
-                                "00000000000%d\",\"generation\":1%s},\"spec\":{%s},\"status\":{%s}}",
-                                ns, o->name, uid, o->meta ? o->meta : "", o->spec, status);
-        shop_workload(w, group_of(o->kind), o->kind, json);
+        shop_workload(w,
+                      &(struct shop_workload){group_of(o->kind), o->kind, ns, o->name, uid, o->meta, o->spec, status});
 }
 
 static void put(struct cache *w, const char *ns, int uid, const struct object *o)
@@ -254,6 +251,14 @@ static void test_follows_what_changes(void **state)
         put_hpa(&w, "Deployment", "web", "\"type\":\"AverageValue\",\"averageValue\":\"500m\"");
         cache_relink(&w, at);
         expect("not by utilization", &w, "", 0);
+        put_hpa(&w, "Deployment", "web", "\"type\":\"Rate\",\"averageRate\":\"5\"");
+        cache_relink(&w, at);
+        expect("by a target that nobody knows", &w, "Deployment 'canary'", 1);
+        assert_null(workload_more(other)->counted_by[MEMORY]);
+        shop_hpa(&w, &(struct shop_hpa){"hpa", NULL, "apps", "Deployment", "web", "{\"type\":\"Rate\"}"});
+        cache_relink(&w, at);
+        expect("by a metric that nobody knows", &w, "Deployment 'canary'", 1);
+        assert_ptr_equal(workload_more(other)->counted_by[MEMORY], hpa_of(&w));
         put_hpa(&w, "Deployment", "web", BY_UTILIZATION);
         cache_relink(&w, at);
         assert_ptr_equal(workload_more(other)->counted_by[CPU], hpa_of(&w));

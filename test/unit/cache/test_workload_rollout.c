@@ -284,7 +284,7 @@ static void test_who_is_named(void **state)
                 cache_relink(&w, start);
                 if ((d->target && d->target->profile) != of[i].chosen)
                         fail_msg("%s", of[i].spec);
-                assert_non_null((d->autoscaler && autoscaler_utilizes(d->autoscaler, CPU)));
+                assert_true(d->autoscaler && autoscaler_utilizes(d->autoscaler, CPU));
         }
         cache_release(&w);
 }

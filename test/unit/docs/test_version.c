@@ -7,7 +7,6 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -59,14 +58,6 @@ static void version_is_three_numbers(void **state)
         }
 }
 
-static void file_write(const char *path, const char *text)
-{
-        FILE *to = fopen(path, "we");
-        assert_non_null(to);
-        fputs(text, to);
-        assert_int_equal(fclose(to), 0);
-}
-
 static void check_copy(const char *path, const char *before, const char *version)
 {
         AUTO(mem_free) char *text = page_read(path);
@@ -77,11 +68,10 @@ static void check_copy(const char *path, const char *before, const char *version
         size_t len = strcspn(at, " \n}");
         if (len == strlen(version) && memcmp(at, version, len) == 0)
                 return;
-        const char *docs = getenv("DOCS");
-        if (!docs || strcmp(docs, "write") != 0)
+        if (!page_is_to_be_written())
                 fail_msg("%s: '%.*s' is not VERSION's '%s'; `make docs` writes it", path, (int)len, at, version);
         AUTO(mem_free) char *mended = mem_printf("%.*s%s%s", (int)(at - text), text, version, at + len);
-        file_write(path, mended);
+        page_write(path, mended);
 }
 
 static void copies_are_equal(void **state)

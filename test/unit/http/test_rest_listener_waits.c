@@ -2,6 +2,8 @@
  * Requests that wait at the listener: for a verdict, an upstream answer, or an owner. Each gets an answer in the end,
  * even if no answer arrives or the listener closes.
  */
+#include <dlfcn.h>
+#include <poll.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #include <cmocka.h>
 
@@ -257,6 +260,92 @@ static void test_no_message_lies_about(void **state)
         stand_end(&s);
 }
 
+/* --- work that takes long --- */
+
+static struct {
+        pthread_mutex_t lock;
+        pthread_cond_t changed;
+        bool holds, held;
+} packing = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+
+/* In front of zlib's: the thread that packs an answer stays at work for as long as the test wants. */
+int deflate(z_streamp stream, int flush)
+{
+        typedef int pack(z_streamp, int);
+        pack *next;
+        *(void **)&next = dlsym(RTLD_NEXT, "deflate");
+        assert_non_null(next);
+        pthread_mutex_lock(&packing.lock);
+        packing.held = packing.holds;
+        while (packing.holds)
+                pthread_cond_wait(&packing.changed, &packing.lock);
+        packing.held = false;
+        pthread_mutex_unlock(&packing.lock);
+        return next(stream, flush);
+}
+
+static void packing_hold(bool holds)
+{
+        pthread_mutex_lock(&packing.lock);
+        packing.holds = holds;
+        pthread_cond_broadcast(&packing.changed);
+        pthread_mutex_unlock(&packing.lock);
+}
+
+static bool packing_is_held(struct stand *s)
+{
+        (void)s;
+        pthread_mutex_lock(&packing.lock);
+        bool held = packing.held;
+        pthread_mutex_unlock(&packing.lock);
+        return held;
+}
+
+static bool says_something(int fd)
+{
+        return poll(&(struct pollfd){.fd = fd, .events = POLLIN}, 1, 0) != 0;
+}
+
+/* A thread's work on a render may take six times as long as a request may; a render that waits for its turn may not. */
+static void test_work_is_given_more_time(void **state)
+{
+        (void)state;
+        enum { REQUEST_MS = 2000, WORKING_SHARE = 6, LINE = 4000 };
+        static const struct {
+                bool ends; /* the work, after the time of a request */
+                const char *status;
+        } row[] = {{true, " 200 "}, {false, " 503 "}};
+        AUTO(mem_free)
+        char *render =
+                mem_printf("POST /api/v1/namespaces/shop/render HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer good"
+                           "\r\nAccept-Encoding: gzip\r\nContent-Length: %d\r\n\r\n#%0*d\n",
+                           LINE + 2, LINE, 0);
+        for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+                struct stand s;
+                bool ended;
+                stand_begin(&s, &(struct rest_listener_options){.request_ms = REQUEST_MS});
+                packing_hold(true);
+                int works = wire_open(s.address), waits = wire_open(s.address);
+                int64_t began = mono_read().ns;
+                assert_true(wire_say(works, render));
+                assert_true(stand_until(&s, packing_is_held, 60000));
+                assert_true(wire_say(waits, render));
+                AUTO(mem_free) char *waited = wire_hear(waits, "in time: try again", 60000, &ended);
+                assert_non_null(strstr(waited, " 503 "));
+                assert_false(says_something(works));
+                if (row[i].ends)
+                        packing_hold(false);
+                AUTO(mem_free) char *worked = wire_hear(works, "\r\n\r\n", 60000, &ended);
+                assert_non_null(strstr(worked, row[i].status));
+                if (!row[i].ends)
+                        assert_true(mono_read().ns - began >= WORKING_SHARE * (int64_t)REQUEST_MS * 1000000);
+                packing_hold(false);
+                close(works);
+                close(waits);
+                stand_end(&s);
+        }
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -268,6 +357,7 @@ int main(void)
                 cmocka_unit_test(test_what_another_says),
                 cmocka_unit_test(test_an_owner_nobody_finds),
                 cmocka_unit_test(test_no_message_lies_about),
+                cmocka_unit_test(test_work_is_given_more_time),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

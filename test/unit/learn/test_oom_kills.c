@@ -312,12 +312,8 @@ static void facts_are_of_the_first_look(void **state)
 {
         (void)state;
         struct rig c;
-        rig_begin(&c);
-        c.live.retention_ms = INT64_MAX / 4;
-        c.live.interval_ms = MINUTE_MS;
         static const char killed[] = POD("web-1", SHOP_OWNED, "1Gi", KILLED("137"));
-        shop_profile(&c.cache, 1, "{\"resources\":{\"memory\":{\"enabled\":true}}}");
-        shop_deployment(&c.cache, "{}");
+        kills_begin(&c);
         assert_int_equal(node_upsert(&c.cache, TEXT(NODE), 1, &(struct err){0}), 0);
         take(&c.cache, killed);
         sample(&c.cache, "web/web-1", 100);
@@ -364,11 +360,8 @@ static void facts_go_with_the_process(void **state)
 
 static void one_pod(struct rig *c, const char *json)
 {
-        rig_begin(c);
+        kills_begin(c);
         c->live.retention_ms = DAY_MS;
-        c->live.interval_ms = MINUTE_MS;
-        shop_profile(&c->cache, 1, "{\"resources\":{\"memory\":{\"enabled\":true}}}");
-        shop_deployment(&c->cache, "{}");
         take(&c->cache, json);
         cache_relink(&c->cache, loop_now(c->loop));
 }

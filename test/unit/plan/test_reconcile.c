@@ -747,24 +747,20 @@ static const struct row rows[] = {
 
 static void make_world(struct cache *w, const struct row *r)
 {
-        char json[4000], requests[100] = "{}";
+        char requests[100] = "{}";
         cache_init(w, "halflife", "halflife-system");
         if (*r->request)
                 snprintf(requests, sizeof requests, "{\"requests\":{\"cpu\":\"%s\"}}", r->request);
-        snprintf(
-                json, sizeof json,
-                "{\"metadata\":{\"namespace\":\"web\",\"name\":\"web\",\"uid\":\"00000000-0000-4000-8000-"
-                "000000000001\","
-                "\"generation\":1},\"spec\":{%s\"replicas\":2," SELECTS
-                "\"template\":{\"metadata\":{\"labels\":{\"app\":\"web\"},\"annotations\":{%s}},"
-                "\"spec\":{"
-                "\"containers\":[{\"name\":\"app\",\"resources\":%s}]%s}}},\"status\":{\"observedGeneration\":1,"
-                "\"replicas\":2,"
-                "\"updatedReplicas\":2,\"availableReplicas\":2,\"conditions\":[{\"type\":\"ReplicaFailure\",\"status\":"
-                "\"%s\",\"message\":\"%s\"}]}}",
-                r->more ? r->more : "", r->annotations, requests, r->pod ? r->pod : "", r->refused ? "True" : "False",
-                r->refused ? r->refused : "");
-        shop_workload(w, "apps", "Deployment", json);
+        AUTO(mem_free)
+        char *spec = mem_printf("%s\"replicas\":2," SELECTS
+                                "\"template\":{\"metadata\":{\"labels\":{\"app\":\"web\"},\"annotations\":{%s}},"
+                                "\"spec\":{\"containers\":[{\"name\":\"app\",\"resources\":%s}]%s}}",
+                                r->more ? r->more : "", r->annotations, requests, r->pod ? r->pod : "");
+        AUTO(mem_free)
+        char *status = mem_printf(
+                SHOP_ROLLED_OUT ",\"conditions\":[{\"type\":\"ReplicaFailure\",\"status\":\"%s\",\"message\":\"%s\"}]",
+                r->refused ? "True" : "False", r->refused ? r->refused : "");
+        shop_workload(w, &(struct shop_workload){"apps", "Deployment", "web", "web", 1, NULL, spec, status});
         shop_profile(w, 1, r->spec);
 }
 
@@ -781,13 +777,11 @@ static void make_quota(struct cache *w, const struct row *r)
 
 static void make_others(struct cache *w, const struct row *r)
 {
+        static const char spec[] =
+                "\"replicas\":1," SELECTS "\"template\":{\"metadata\":{\"labels\":{\"app\":\"web\"}}}";
         for (int i = 0; i < r->others; i++) {
-                AUTO(mem_free)
-                char *json = mem_printf("{\"metadata\":{\"namespace\":\"web\",\"name\":\"other-%d\",\"uid\":\"00000000-"
-                                        "0000-4000-8000-00000000001%d\",\"generation\":1},\"spec\":{\"replicas\":1,%s"
-                                        "\"template\":{\"metadata\":{\"labels\":{\"app\":\"web\"}}}}}",
-                                        i, i, SELECTS);
-                shop_workload(w, "apps", "Deployment", json);
+                AUTO(mem_free) char *name = mem_printf("other-%d", i);
+                shop_workload(w, &(struct shop_workload){"apps", "Deployment", "web", name, 10 + i, NULL, spec, NULL});
         }
 }
 

@@ -88,6 +88,27 @@ static const char *variable(const char *name)
         return NULL;
 }
 
+/* One asking for credentials: what the environment asks for, what was granted, and why not. */
+struct asking {
+        struct authorization_facts facts;
+        struct authorization_ask ask;
+        struct grant grant;
+        struct err err;
+};
+
+static int asking_begin(struct asking *a, const struct authorization_kind *kind, const struct variable *set)
+{
+        *a = (struct asking){.facts = {variable, NULL, "https://prom", {1000}}};
+        environment = set;
+        return kind->prepare(&a->facts, &a->grant, &a->ask, &a->err);
+}
+
+static void asking_end(struct asking *a)
+{
+        grant_release(&a->grant);
+        authorization_ask_release(&a->ask);
+}
+
 #define KEYS                                                                                                           \
         {"AWS_ACCESS_KEY_ID", "AKID"},                                                                                 \
         {                                                                                                              \
@@ -175,6 +196,13 @@ static void test_what_is_asked(void **state)
                  "RoleSessionName=me&",
                  false,
                  NULL},
+                {"web identity at an endpoint in the clear",
+                 &authorization_aws,
+                 {ROLE, REGION, {"AWS_ENDPOINT_URL_STS", "http://sts.internal/"}},
+                 NULL,
+                 NULL,
+                 false,
+                 "AWS_ENDPOINT_URL_STS is neither https://"},
                 {"no such token",
                  &authorization_aws,
                  {{"AWS_ROLE_ARN", "r"}, {"AWS_WEB_IDENTITY_TOKEN_FILE", "/nonexistent"}, REGION},
@@ -203,6 +231,48 @@ static void test_what_is_asked(void **state)
                  NULL,
                  false,
                  "neither https:// nor an address of the pod"},
+                {"a name that begins like loopback",
+                 &authorization_aws,
+                 {{"AWS_CONTAINER_CREDENTIALS_FULL_URI", "http://127.evil.example/"}, REGION},
+                 NULL,
+                 NULL,
+                 false,
+                 "neither https:// nor an address of the pod"},
+                {"a name of digits",
+                 &authorization_aws,
+                 {{"AWS_CONTAINER_CREDENTIALS_FULL_URI", "http://127.0.0.1.example:80/"}, REGION},
+                 NULL,
+                 NULL,
+                 false,
+                 "neither https:// nor an address of the pod"},
+                {"a user that looks like a host",
+                 &authorization_aws,
+                 {{"AWS_CONTAINER_CREDENTIALS_FULL_URI", "http://localhost:80@evil.example/"}, REGION},
+                 NULL,
+                 NULL,
+                 false,
+                 "neither https:// nor an address of the pod"},
+                {"a user that looks like an address",
+                 &authorization_aws,
+                 {{"AWS_CONTAINER_CREDENTIALS_FULL_URI", "http://[::1]@evil.example/"}, REGION},
+                 NULL,
+                 NULL,
+                 false,
+                 "neither https:// nor an address of the pod"},
+                {"loopback",
+                 &authorization_aws,
+                 {{"AWS_CONTAINER_CREDENTIALS_FULL_URI", "http://127.0.0.2:8080/c"}, REGION},
+                 "http://127.0.0.2:8080/c",
+                 NULL,
+                 true,
+                 NULL},
+                {"loopback of IPv6",
+                 &authorization_aws,
+                 {{"AWS_CONTAINER_CREDENTIALS_FULL_URI", "http://[::1]:8080/c"}, REGION},
+                 "http://[::1]:8080/c",
+                 NULL,
+                 true,
+                 NULL},
                 {"Google",
                  &authorization_google,
                  {{NULL, NULL}},
@@ -240,6 +310,33 @@ static void test_what_is_asked(void **state)
                  "&client_id=c&scope=https%3A%2F%2Fprom%2F.default&client_assertion=to.k-en",
                  false,
                  NULL},
+                {"Azure, an empty token",
+                 &authorization_azure,
+                 {{"AZURE_FEDERATED_TOKEN_FILE", "/dev/null"}, {"AZURE_CLIENT_ID", "c"}, {"AZURE_TENANT_ID", "t"}},
+                 NULL,
+                 NULL,
+                 false,
+                 "'/dev/null' is empty"},
+                {"Azure, an authority in the clear",
+                 &authorization_azure,
+                 {FEDERATED,
+                  {"AZURE_CLIENT_ID", "c"},
+                  {"AZURE_TENANT_ID", "t"},
+                  {"AZURE_AUTHORITY_HOST", "http://login.internal/"}},
+                 NULL,
+                 NULL,
+                 false,
+                 "AZURE_AUTHORITY_HOST is neither https://"},
+                {"Azure, an authority with a user",
+                 &authorization_azure,
+                 {FEDERATED,
+                  {"AZURE_CLIENT_ID", "c"},
+                  {"AZURE_TENANT_ID", "t"},
+                  {"AZURE_AUTHORITY_HOST", "https://me:cret@login.internal/"}},
+                 NULL,
+                 NULL,
+                 false,
+                 "AZURE_AUTHORITY_HOST is neither https:// nor an address of the pod or its node, or it has a user"},
                 {"Azure, federated, half",
                  &authorization_azure,
                  {FEDERATED, {"AZURE_CLIENT_ID", "c"}},
@@ -251,21 +348,17 @@ static void test_what_is_asked(void **state)
         AUTO(mem_free) char *file = tmp_file("federated", "to.k-en\n");
         token_file = file;
         for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
-                const struct authorization_facts facts = {variable, NULL, "https://prom", {1000}};
-                struct authorization_ask ask = {0};
-                struct grant grant = {0};
-                struct err err = {0};
-                environment = row[i].environment;
-                int rc = row[i].kind->prepare(&facts, &grant, &ask, &err);
-                const char *got = rc < 0 ? err.text : grant.basic;
-                if (row[i].url
-                            ? rc < 0 || !ask.url || strcmp(ask.url, row[i].url) != 0 || ask.direct != row[i].direct ||
-                                      !strstr(ask.form ? ask.form : ask.headers, row[i].holds)
-                            : ask.url || !got || !strstr(got, row[i].says))
-                        fail_msg("%s: %s %s %s", row[i].name, ask.url ? ask.url : "-", ask.form ? ask.form : "-",
+                struct asking a;
+                int rc = asking_begin(&a, row[i].kind, row[i].environment);
+                const struct authorization_ask *ask = &a.ask;
+                const char *got = rc < 0 ? a.err.text : a.grant.basic;
+                if (row[i].url ? rc < 0 || !ask->url || strcmp(ask->url, row[i].url) != 0 ||
+                                         ask->direct != row[i].direct ||
+                                         (row[i].holds && !strstr(ask->form ? ask->form : ask->headers, row[i].holds))
+                               : ask->url || !got || !strstr(got, row[i].says))
+                        fail_msg("%s: %s %s %s", row[i].name, ask->url ? ask->url : "-", ask->form ? ask->form : "-",
                                  got ? got : "-");
-                grant_release(&grant);
-                authorization_ask_release(&ask);
+                asking_end(&a);
         }
 }
 
@@ -316,24 +409,20 @@ static void test_what_is_granted(void **state)
         AUTO(mem_free) char *file = tmp_file("web-identity", "to.k-en");
         token_file = file;
         for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
-                const struct authorization_facts facts = {variable, NULL, "https://prom", {1000}};
-                struct authorization_ask ask = {0};
-                struct grant grant = {0};
-                struct err err = {0};
-                environment = row[i].environment;
-                assert_int_equal(row[i].kind->prepare(&facts, &grant, &ask, &err), 0);
-                int rc = ask.read(&facts, text_of(row[i].body), &grant, &err);
-                const char *secret = grant.basic ? grant.basic : grant.bearer;
+                struct asking a;
+                const struct grant *grant = &a.grant;
+                assert_int_equal(asking_begin(&a, row[i].kind, row[i].environment), 0);
+                int rc = a.ask.read(&a.facts, text_of(row[i].body), &a.grant, &a.err);
+                const char *secret = grant->basic ? grant->basic : grant->bearer;
                 bool right = row[i].secret ? rc == 0 && secret && strcmp(secret, row[i].secret) == 0 &&
-                                                     grant.expires.ms == row[i].expires_ms &&
-                                                     strcmp(grant.headers ? grant.headers : "",
+                                                     grant->expires.ms == row[i].expires_ms &&
+                                                     strcmp(grant->headers ? grant->headers : "",
                                                             row[i].headers ? row[i].headers : "") == 0
-                                           : rc == ERR_INVALID && err.text[0];
+                                           : rc == ERR_INVALID && a.err.text[0];
                 if (!right)
                         fail_msg("%s: %d, %s, until %lld: %s", row[i].name, rc, secret ? secret : "-",
-                                 (long long)grant.expires.ms, err.text);
-                grant_release(&grant);
-                authorization_ask_release(&ask);
+                                 (long long)grant->expires.ms, a.err.text);
+                asking_end(&a);
         }
 }
 

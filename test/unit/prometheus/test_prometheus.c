@@ -357,6 +357,40 @@ static void a_fetch_can_be_given_up(void **state)
         end(&w);
 }
 
+/* Answers where the query is whole, with each of its selectors. */
+static bool answer_whole(struct conn *c, void *arg)
+{
+        const char *matchers = arg, *first = strstr(c->request, matchers);
+        bool whole = first && strstr(first + strlen(matchers), matchers) && conn_asks(c, "%20%3E%3D%200.125&start=");
+        return conn_answer(c, whole ? 200 : 400, NULL, whole ? MATRIX("") : "{\"error\":\"not whole\"}");
+}
+
+static void the_longest_matchers_are_in_the_query(void **state)
+{
+        (void)state;
+        char matchers[4097];
+        struct err err = {0};
+        snprintf(matchers, sizeof matchers, "cluster=\"%04086d\"", 0);
+        assert_int_equal(strlen(matchers), 4096);
+        char *digits = strchr(matchers, '0');
+        AUTO(mem_free) char *escaped = mem_string_n(digits, strlen(digits) - 1);
+        struct cache w = {.loop = loop_new(), .peer = peer_start(answer_whole, escaped, NULL)};
+        const struct prometheus_options o = {.url = w.peer->url,
+                                             .user_agent = "halflife/test",
+                                             .matchers = matchers,
+                                             .queries = 2,
+                                             .rate_window_ms = 120000};
+        assert_int_equal(prometheus_new(w.loop, &o, &w.prometheus, &err), 0);
+        struct prometheus_slice s = slice(9);
+        s.of = PROMETHEUS_THROTTLING;
+        prometheus_fetch(w.prometheus, &s, on_answer, &w);
+        while (!w.done)
+                loop_turn(w.loop, 1000);
+        if (w.err.code != 0)
+                fail_msg("%s", w.err.text);
+        end(&w);
+}
+
 static void settings_that_cannot_work_are_refused(void **state)
 {
         (void)state;
@@ -397,6 +431,7 @@ int main(void)
                 cmocka_unit_test(a_gateway_gets_its_headers),
                 cmocka_unit_test(one_that_is_gone_is_told),
                 cmocka_unit_test(a_fetch_can_be_given_up),
+                cmocka_unit_test(the_longest_matchers_are_in_the_query),
                 cmocka_unit_test(settings_that_cannot_work_are_refused),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -66,10 +66,10 @@ static void put_autoscalers(struct cache *w, const char *vpa, const char *hpa, c
 /* A workload whose pods have the label that its own selector and that of the other ask for. */
 static void put_other(struct cache *w)
 {
-        shop_workload(w, "apps", "Deployment",
-                      "{\"metadata\":{\"namespace\":\"web\",\"name\":\"other\",\"uid\":\"00000000-0000-4000-8000-"
-                      "000000000002\",\"generation\":1},\"spec\":{\"replicas\":1," SELECTS
-                      "\"template\":{\"metadata\":{\"labels\":{\"app\":\"web\"}}}}}");
+        shop_workload(w, &(struct shop_workload){"apps", "Deployment", "web", "other", 2, NULL,
+                                                 "\"replicas\":1," SELECTS
+                                                 "\"template\":{\"metadata\":{\"labels\":{\"app\":\"web\"}}}",
+                                                 NULL});
 }
 
 static void put_recommendation(struct cache *w, const char *hold, const char *status)
@@ -97,19 +97,17 @@ static void put_deployment(struct cache *w)
                                 "\",\"halflife.dev/applied-resources\":\"" RECORDED "\"",
                                 "1", by);
         AUTO(mem_free)
-        char *json = mem_printf(
-                "{\"metadata\":{\"namespace\":\"web\",\"name\":\"web\",\"uid\":\"00000000-0000-4000-8000-"
-                "000000000001\","
-                "\"generation\":1,\"annotations\":{\"halflife.dev/%s\":\"Never\"}},\"spec\":{\"replicas\":%u,%s" SELECTS
+        char *meta = mem_printf(",\"annotations\":{\"halflife.dev/%s\":\"Never\"}", draw(6) ? "nothing" : "apply");
+        AUTO(mem_free)
+        char *spec = mem_printf(
+                "\"replicas\":%u,%s" SELECTS
                 "\"template\":{\"metadata\":{\"labels\":{\"app\":\"web\"},\"annotations\":{%s}},\"spec\":{"
                 "\"containers\":[{\"name\":\"app\","
                 "\"resources\":{\"requests\":{%s}%s}},{\"name\":\"side\",\"resources\":{\"requests\":{%s}}}],"
-                "\"initContainers\":[{\"name\":\"prepare\",\"resources\":{\"requests\":{%s}}}]%s}}},"
-                "\"status\":{\"observedGeneration\":1,\"replicas\":2,\"updatedReplicas\":2,\"availableReplicas\":2}}",
-                draw(6) ? "nothing" : "apply", draw(4), draw(6) ? "" : "\"paused\":true,", draw(2) ? ours : "",
-                PICK(requests), draw(3) ? "" : ",\"limits\":{\"memory\":\"4Gi\"}", PICK(requests), PICK(requests),
-                PICK(pod));
-        shop_workload(w, "apps", "Deployment", json);
+                "\"initContainers\":[{\"name\":\"prepare\",\"resources\":{\"requests\":{%s}}}]%s}}",
+                draw(4), draw(6) ? "" : "\"paused\":true,", draw(2) ? ours : "", PICK(requests),
+                draw(3) ? "" : ",\"limits\":{\"memory\":\"4Gi\"}", PICK(requests), PICK(requests), PICK(pod));
+        shop_workload(w, &(struct shop_workload){"apps", "Deployment", "web", "web", 1, meta, spec, SHOP_ROLLED_OUT});
 }
 
 /* What nobody puts into a cache as an object, but a cycle finds out. */

@@ -1,0 +1,50 @@
+/*
+ * The next patch of a pod that is being resized, by the pod as read: first of the annotations that record halflife's
+ * requests, then of the requests. No I/O.
+ */
+#ifndef HALFLIFE_APPLY_RESIZE_PATCH_H
+#define HALFLIFE_APPLY_RESIZE_PATCH_H
+
+#include "base/mem.h"
+#include "core/resize_verdict.h"
+#include "objects/patch.h"
+
+enum { RESIZE_NOTE_MAX = 512 };
+
+struct resize_wanted {
+        const char *container; /* interned */
+        struct amount to[RESOURCES];
+        struct amount sent[RESOURCES]; /* by the last patch of requests; unset: not written */
+};
+
+struct resize_goal {
+        struct resize_wanted *wanted;
+        int wants;
+        bool starts;       /* the target's pods start with their originals, so their record stays */
+        bool stays_raised; /* record the raise even if it reached the original, so that it is not lowered again */
+        int64_t raised_ms; /* when the pod was raised; 0: never */
+        char note[RESIZE_NOTE_MAX]; /* what the last patch of requests changes, for people */
+};
+
+struct resize_next {
+        bool stands;       /* the pod has the requests wanted */
+        const char *stays; /* why the pod cannot be resized, in the arena; NULL: it can */
+        json_t *patch;     /* the caller's; NULL: nothing is left to write, or stays is set */
+        bool requests;     /* the patch is of the requests, for the resize subresource */
+};
+
+/* The requests wanted for a container; NULL: none. */
+struct resize_wanted *resize_patch_wanted(const struct resize_goal *goal, struct text container);
+
+/* Append a change to a note of size bytes; what does not fit is cut. */
+void resize_patch_note(char *note, size_t size, const char *container, enum resource r, int64_t from, int64_t to);
+
+/*
+ * Decide the next patch of the pod v, whose JSON is body. Where that is of the requests, goal->note and each sent are
+ * set. basis_stands as in objects/patch.h. *ret is in a, and valid until that is reset. 0, or patch_build's error,
+ * with stands and stays set.
+ */
+int resize_patch_next(struct resize_goal *goal, const struct pod_view *v, struct text body, bool basis_stands,
+                      struct arena *a, struct resize_next *ret, struct err *err);
+
+#endif

@@ -1,0 +1,12 @@
+/*
+ * The headers of an answer: those that halflife goes by.
+ */
+#ifndef HALFLIFE_SRC_NET_HTTP_HEADERS_H
+#define HALFLIFE_SRC_NET_HTTP_HEADERS_H
+
+#include "http_call.h"
+
+/* Take a line, which may end in CRLF, into the reply of the call. A status line begins an answer anew. */
+void http_headers_read(struct http_call *c, struct text line);
+
+#endif
