@@ -12,6 +12,7 @@
 #include "cache/pod_canary.h"
 #include "kube/known_resource.h"
 #include "kube/resource_list.h"
+#include "objects/resize_manager.h"
 #include "plan/admission_message.h"
 
 enum { AGAIN_LEAST_MS = 10 * SECOND_MS, AGAIN_MOST_MS = HOUR_MS, ASK_AGAIN_MS = HOUR_MS, STEPS_MOST = 6 };
@@ -289,31 +290,6 @@ static void resize_refused(struct resize *z, const struct client_answer *answer)
 
 /* --- the pod as read --- */
 
-/* Whether somebody else wrote this request through the resize subresource. */
-static bool is_foreign(const json_t *pod, const char *container, enum resource r)
-{
-        AUTO(mem_free) char *key = mem_printf("k:{\"name\":\"%s\"}", container);
-        AUTO(mem_free) char *field = mem_printf("f:%s", resource_name(r));
-        static const char *const lists[] = {"f:containers", "f:initContainers"};
-        size_t i;
-        json_t *entry;
-        json_array_foreach(json_object_get(json_object_get(pod, "metadata"), "managedFields"), i, entry)
-        {
-                const char *sub = json_string_value(json_object_get(entry, "subresource"));
-                const char *manager = json_string_value(json_object_get(entry, "manager"));
-                const json_t *spec = json_object_get(json_object_get(entry, "fieldsV1"), "f:spec");
-                if (!sub || strcmp(sub, "resize") != 0 || !manager || strcmp(manager, FIELD_MANAGER) == 0)
-                        continue;
-                for (size_t l = 0; l < 2; l++) {
-                        const json_t *of = json_object_get(json_object_get(spec, lists[l]), key);
-                        const json_t *requests = json_object_get(json_object_get(of, "f:resources"), "f:requests");
-                        if (json_object_get(requests, field))
-                                return true;
-                }
-        }
-        return false;
-}
-
 static struct wanted *wanted_of(const struct resize *z, struct text container)
 {
         for (int i = 0; i < z->wants; i++)
@@ -337,7 +313,7 @@ static struct resize_container *resize_containers_of(const struct resize *z, con
                 for (enum resource r = CPU; want && r < RESOURCES; r++) {
                         if (!want->to[r].set || c[i].request[r].value == want->to[r].value)
                                 continue;
-                        if (is_foreign(pod, want->container, r))
+                        if (resize_manager_is_other(pod, want->container, r))
                                 *ret_foreign = true;
                         else
                                 c[i].want[r] = want->to[r];
