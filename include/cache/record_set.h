@@ -4,6 +4,7 @@
 #ifndef HALFLIFE_CACHE_RECORD_SET_H
 #define HALFLIFE_CACHE_RECORD_SET_H
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -29,5 +30,7 @@ struct record_set {
 /* Read an annotation record. One that cannot be read gives no rows, and sets broken. */
 struct record_set record_set_read(struct cache *w, struct text annotation);
 void record_set_release(struct cache *w, struct record_set *s);
+/* Its requests in the form of status.applied.containers; the caller's. */
+json_t *record_set_rows(const struct record_set *s);
 
 #endif

@@ -146,6 +146,8 @@ enum { NAMESPACE_GONE_TARGETS = 2000 };
 size_t targets_bound_gone(struct cache *w, int64_t now_ms, int64_t retention_ms);
 /* Keep what admission made of halflife's requests (JSON in annotation format); NULL: nothing. */
 void target_set_admitted(struct cache *w, struct target *t, const char *json);
+/* The same from status.applied.admitted (JSON); NULL: nothing. */
+void target_set_admitted_rows(struct cache *w, struct target *t, const char *rows);
 /* Set what was applied last; takes over the JSON of status.applied.containers, NULL: nothing. in_place: applied to
  * pods. */
 void target_set_applied(struct cache *w, struct target *t, char *containers, bool in_place);

@@ -34,20 +34,6 @@ static bool external_apply_carries(const struct workload *wl)
         return false;
 }
 
-/* The template's record in the form of status.applied.containers. */
-static json_t *applied_rows(const struct workload *wl)
-{
-        json_t *list = json_array();
-        for (int i = 0; i < wl->applied.rows; i++) {
-                const struct record_row *of = &wl->applied.row[i];
-                json_t *row = json_pack("{s:s}", "name", of->container);
-                for (enum resource r = CPU; r < RESOURCES; r++)
-                        amount_put(row, resource_name(r), r, of->request[r]);
-                json_array_append_new(list, row);
-        }
-        return list;
-}
-
 static bool holds_row(const json_t *list, const json_t *row)
 {
         size_t i;
@@ -77,13 +63,14 @@ void external_apply_adopt(struct applier *applier, struct target *t)
         if (!external_apply_carries(wl) || in_place(t)) /* InPlace sets pods, whatever the template records */
                 return;
         AUTO(json_decref) json_t *known = d->changed_ms && d->containers ? json_loads(d->containers, 0, NULL) : NULL;
-        AUTO(json_decref) json_t *seen = applied_rows(wl);
+        AUTO(json_decref) json_t *seen = record_set_rows(&wl->applied);
         if (known && same_rows(known, seen))
                 return;
         guard_deployed(t, loop_now(applier->loop).wall);
         apply_state_changed(t, loop_now(applier->loop).wall, wl->digest);
         target_set_applied(applier->cache, t, json_dumps(seen, JSON_SORT_KEYS | JSON_COMPACT), false);
-        target_set_rolling(t, true); /* until the workload's status shows the rollout complete */
+        target_set_admitted(applier->cache, t, NULL); /* it was about the change before */
+        target_set_rolling(t, true);                  /* until the workload's status shows the rollout complete */
         log_info("found requests set by halflife that this process did not write", KV("namespace", t->ns),
                  KV("kind", t->kind), KV("name", t->name), KV("requests", d->containers));
         checkpointer_apply_state(applier->checkpointer, t);

@@ -6,6 +6,7 @@
 #include "base/yaml.h"
 #include "core/amount.h"
 #include "objects/annotation_record.h"
+#include "objects/resize_manager.h"
 
 /* --- the requests wanted --- */
 
@@ -25,31 +26,6 @@ void resize_patch_note(char *note, size_t size, const char *container, enum reso
                  amount_print(r, from, before), amount_print(r, to, after));
 }
 
-/* Whether somebody else wrote this request through the resize subresource. */
-static bool is_foreign(const json_t *pod, const char *container, enum resource r)
-{
-        AUTO(mem_free) char *key = mem_printf("k:{\"name\":\"%s\"}", container);
-        AUTO(mem_free) char *field = mem_printf("f:%s", resource_name(r));
-        static const char *const lists[] = {"f:containers", "f:initContainers"};
-        size_t i;
-        json_t *entry;
-        json_array_foreach(json_object_get(json_object_get(pod, "metadata"), "managedFields"), i, entry)
-        {
-                const char *sub = json_string_value(json_object_get(entry, "subresource"));
-                const char *manager = json_string_value(json_object_get(entry, "manager"));
-                const json_t *spec = json_object_get(json_object_get(entry, "fieldsV1"), "f:spec");
-                if (!sub || strcmp(sub, "resize") != 0 || !manager || strcmp(manager, FIELD_MANAGER) == 0)
-                        continue;
-                for (size_t l = 0; l < 2; l++) {
-                        const json_t *of = json_object_get(json_object_get(spec, lists[l]), key);
-                        const json_t *requests = json_object_get(json_object_get(of, "f:resources"), "f:requests");
-                        if (json_object_get(requests, field))
-                                return true;
-                }
-        }
-        return false;
-}
-
 /* The wanted requests for the pod as read, without those that somebody else resized; *ret_foreign: there are such. */
 static struct resize_container *resize_patch_containers(const struct resize_goal *goal, const struct pod_view *v,
                                                         struct text body, struct arena *a, bool *ret_foreign)
@@ -65,7 +41,7 @@ static struct resize_container *resize_patch_containers(const struct resize_goal
                 for (enum resource r = CPU; want && r < RESOURCES; r++) {
                         if (!want->to[r].set || c[i].request[r].value == want->to[r].value)
                                 continue;
-                        if (is_foreign(pod, want->container, r))
+                        if (resize_manager_is_other(pod, want->container, r))
                                 *ret_foreign = true;
                         else
                                 c[i].want[r] = want->to[r];

@@ -28,6 +28,7 @@ static void status_release(struct cache *w, struct recommendation_status *s)
         mem_free(s->left);
         mem_free(s->guard);
         mem_free(s->applied);
+        mem_free(s->admitted);
         mem_free(s->rest);
         *s = (struct recommendation_status){0};
 }
@@ -66,6 +67,7 @@ static void status_copy(struct cache *w, const struct recommendation_status *fro
         if (to->guard)
                 to->guard->message = mem_string(from->guard->message);
         to->applied = mem_string(from->applied);
+        to->admitted = mem_string(from->admitted);
         to->rest = mem_string(from->rest);
 }
 

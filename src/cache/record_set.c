@@ -42,3 +42,15 @@ struct record_set record_set_read(struct cache *w, struct text annotation)
         }
         return to.set;
 }
+
+json_t *record_set_rows(const struct record_set *s)
+{
+        json_t *list = json_array();
+        for (int i = 0; i < s->rows; i++) {
+                json_t *row = json_pack("{s:s}", "name", s->row[i].container);
+                for (enum resource r = CPU; r < RESOURCES; r++)
+                        amount_put(row, resource_name(r), r, s->row[i].request[r]);
+                json_array_append_new(list, row);
+        }
+        return list;
+}

@@ -1,6 +1,7 @@
 /*
- * Mode InPlace: the requests that running pods were given, decoded from status.applied.containers.
+ * status.applied, decoded: the requests that running pods were given (mode InPlace), and those that admission changed.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/yaml.h"
@@ -70,6 +71,45 @@ void target_set_applied(struct cache *w, struct target *t, char *containers, boo
         d->in_place = in_place && containers;
         if (d->in_place)
                 d->set = set_read(w, containers);
+}
+
+void target_set_admitted(struct cache *w, struct target *t, const char *json)
+{
+        struct apply_state *d = &t->apply_state;
+        char *kept = mem_string(json);
+        mem_free(d->admitted);
+        record_set_release(w, &d->made);
+        d->admitted = kept;
+        if (kept)
+                d->made = record_set_read(w, text_of(kept));
+        arena_reset(&w->scratch);
+}
+
+/* Other members of a row are nobody's requests. */
+static json_t *admitted_note(const json_t *row)
+{
+        json_t *requests = json_object();
+        for (enum resource r = CPU; r < RESOURCES; r++)
+                if (json_is_string(json_object_get(row, resource_name(r))))
+                        json_object_set(requests, resource_name(r), json_object_get(row, resource_name(r)));
+        return json_pack("{s:o}", "requests", requests);
+}
+
+void target_set_admitted_rows(struct cache *w, struct target *t, const char *rows)
+{
+        AUTO(json_decref) json_t *list = rows ? json_loads(rows, 0, NULL) : NULL;
+        AUTO(json_decref) json_t *notes = json_object();
+        size_t i;
+        json_t *row;
+        json_array_foreach(list, i, row)
+        {
+                const char *name = json_string_value(json_object_get(row, "name"));
+                if (name && i < VIEW_CONTAINERS)
+                        json_object_set_new(notes, name, admitted_note(row));
+        }
+        char *text = json_object_size(notes) > 0 ? json_dumps(notes, JSON_COMPACT) : NULL;
+        target_set_admitted(w, t, text);
+        free(text); /* jansson's */
 }
 
 const struct record_row *target_setting(const struct target *t, const char *container)

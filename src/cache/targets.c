@@ -40,6 +40,7 @@ static void remember_from(struct cache *w, struct target *t, const struct recomm
         t->apply_state.digest = 0;
         guard_state_end(t);
         target_set_applied(w, t, mem_string(s->applied), s->applied_mode == APPLY_IN_PLACE);
+        target_set_admitted_rows(w, t, s->admitted);
         if (s->rest && t->apply_state.in_place)
                 pod_canary_begin(w, t, mem_string(s->rest));
         t->apply_state.passed_ms = 0;
@@ -128,18 +129,6 @@ struct history *history_get(struct target *t, const char *container,
                 last = &(*last)->next;
         *last = h;
         return h;
-}
-
-void target_set_admitted(struct cache *w, struct target *t, const char *json)
-{
-        struct apply_state *d = &t->apply_state;
-        char *kept = mem_string(json);
-        mem_free(d->admitted);
-        record_set_release(w, &d->made);
-        d->admitted = kept;
-        if (kept)
-                d->made = record_set_read(w, text_of(kept));
-        arena_reset(&w->scratch);
 }
 
 static void apply_state_release(struct cache *w, struct target *t)

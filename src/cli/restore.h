@@ -77,6 +77,7 @@ struct restore_target {
         char *ns, *name;
         const struct restore_kind *kind;
         char *recommendation; /* NULL: there is none */
+        json_t *admitted;     /* its status.applied.admitted; NULL: none */
         char *hold;           /* reason of its hold; NULL: it is not held */
         bool missing;         /* the workload does not exist */
         bool carries;         /* its template has annotations of halflife */
@@ -149,6 +150,9 @@ struct restore_target *restore_owner_target(struct restoring *r, const char *ns,
 /* Whether halflife set the pod's annotation utilization-basis: its owner's template lacks it. False for a pod without
  * an owner. */
 bool restore_basis_is_ours(struct restoring *r, const char *ns, const json_t *pod_meta);
+/* Whether the annotations that record halflife's requests are the pod's own: its owner's template has none, or it has
+ * no owner. */
+bool restore_records_are_own(struct restoring *r, const char *ns, const json_t *pod_meta);
 /* Whether the target, its pods or its autoscalers carry a value of halflife. */
 bool restore_wanted(const struct restore_target *t);
 

@@ -175,6 +175,9 @@ static int take_recommendation(void *arg, json_t *item, struct err *err)
         mem_free(t->hold);
         t->recommendation = mem_string(restore_text(item, "metadata.name"));
         t->hold = mem_string(restore_find_note(json_object_get(item, "metadata"), ANNOTATION_HOLD));
+        const json_t *applied = json_object_get(json_object_get(item, "status"), "applied");
+        json_decref(t->admitted);
+        t->admitted = json_incref(json_object_get(applied, "admitted"));
         return 0;
 }
 
@@ -353,6 +356,7 @@ struct link {
         const struct restore_kind *kind;
         struct link *owner;
         bool sets_no_basis; /* the template was read, and it sets no utilization-basis */
+        bool sets_nothing;  /* likewise: it records no request of halflife */
 };
 
 static const json_t *controller_of(const json_t *meta)
@@ -393,6 +397,7 @@ static struct link *link_get(struct restoring *r, const char *ns, const json_t *
         AUTO(json_decref) json_t *object = listing_ask(r->session.client, path, NULL, LISTING_ITEM_BYTES, &err);
         if (object) {
                 l->sets_no_basis = !template_note(object, k->template_path, ANNOTATION_BASIS);
+                l->sets_nothing = !template_note(object, k->template_path, ANNOTATION_APPLIED);
                 l->owner = link_get(r, ns, json_object_get(object, "metadata"), depth + 1);
         }
         return l;
@@ -402,6 +407,12 @@ bool restore_basis_is_ours(struct restoring *r, const char *ns, const json_t *po
 {
         const struct link *l = link_get(r, ns, pod_meta, 0);
         return l && l->sets_no_basis && restore_find_note(pod_meta, ANNOTATION_APPLIED);
+}
+
+bool restore_records_are_own(struct restoring *r, const char *ns, const json_t *pod_meta)
+{
+        const struct link *l = link_get(r, ns, pod_meta, 0);
+        return controller_of(pod_meta) ? l && l->sets_nothing : true;
 }
 
 struct restore_target *restore_owner_target(struct restoring *r, const char *ns, const json_t *meta)
@@ -622,6 +633,7 @@ static void target_free(struct restore_target *t)
         mem_free(t->ns);
         mem_free(t->name);
         mem_free(t->recommendation);
+        json_decref(t->admitted);
         mem_free(t->hold);
         mem_free(t->changes);
         mem_free(t->left);

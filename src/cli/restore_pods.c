@@ -67,12 +67,13 @@ static bool restore_pod_skip(struct restore_target *t)
         return true;
 }
 
-static bool restore_pod_put_back(struct restoring *r, struct restore_target *t, struct restore_pod *p, const char *text)
+static bool restore_pod_put_back(struct restoring *r, struct restore_target *t, struct restore_pod *p, const char *text,
+                                 bool own)
 {
         struct restore did;
         struct err err = {0};
         json_t *patch = NULL;
-        if (restore_pod_requests(text_of(text), &did, &patch, &err) < 0)
+        if (restore_pod_requests(text_of(text), t->admitted, own, &did, &patch, &err) < 0)
                 return restore_pod_leave(t, p, "its annotations", err.text);
         if (r->dry_run) {
                 if (patch)
@@ -148,11 +149,12 @@ bool restore_step_pods(struct restoring *r, struct restore_target *t)
         struct err err = {0};
         json_t *object = NULL;
         AUTO(mem_free) char *text = read_pod(r, t, p, &object, &err);
+        bool own = text && restore_records_are_own(r, t->ns, json_object_get(object, "metadata"));
         json_decref(object);
         if (!text)
                 return err.code == ERR_NOTFOUND ? restore_pod_skip(t) : restore_troubled(t, &err, p->name);
         /* a dry run leaves out pods that the rollout of their template replaces */
-        return r->dry_run && t->carries ? restore_pod_skip(t) : restore_pod_put_back(r, t, p, text);
+        return r->dry_run && t->carries ? restore_pod_skip(t) : restore_pod_put_back(r, t, p, text, own);
 }
 
 /* Whether the kubelet's report is about an older state of the pod. A report without a generation counts as new. */

@@ -148,7 +148,8 @@ static bool is_back(struct restore_target *t, const char *answer)
         struct restore left = {0};
         struct err err = {0};
         json_t *patch = NULL;
-        bool back = restore_template(text_of(answer), t->kind->template_path, &left, &patch, &err) == 0 && !patch;
+        bool back = restore_template(text_of(answer), t->kind->template_path, t->admitted, &left, &patch, &err) == 0 &&
+                    !patch;
         json_decref(patch);
         if (!back)
                 err_set(&t->trouble, ERR_RETRY, "admission set it again (%s): has halflife seen the hold?",
@@ -167,7 +168,7 @@ static bool step_template(struct restoring *r, struct restore_target *t)
         AUTO(mem_free) char *text = restore_get(r, path, &err);
         if (!text && err.code == ERR_NOTFOUND)
                 return restore_go(t, STEP_PODS); /* the workload was deleted meanwhile; its pods may still run */
-        if (!text || restore_template(text_of(text), t->kind->template_path, &did, &patch, &err) < 0)
+        if (!text || restore_template(text_of(text), t->kind->template_path, t->admitted, &did, &patch, &err) < 0)
                 return restore_troubled(t, &err, "its template");
         if (!patch || r->dry_run) {
                 note_template(t, &did);

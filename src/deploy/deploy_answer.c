@@ -32,10 +32,13 @@ static void deploy_remembered(const struct status_container *known, struct decid
 
 /* --- the owner's originals --- */
 
-static void read_original_request(const struct deploy_container *from, const struct snapshot_ns *ns,
-                                  struct deploy_row *row, struct decide_container *c)
+/* The request in force is halflife's as well where it is below the original: admission may have changed it as it was
+ * written, and the annotations have what was sent. */
+static void read_original_request(const struct deploy_container *from, const struct status_container *known,
+                                  const struct snapshot_ns *ns, struct deploy_row *row, struct decide_container *c)
 {
         for (enum resource r = CPU; r < RESOURCES; r++) {
+                const struct amount in_force = known ? amount_of_status(known->of[r].applied) : (struct amount){0};
                 row->origin[r] = original_request_read(&(struct original_request_facts){
                         .request = from->request[r],
                         .limit = from->limit[r],
@@ -45,6 +48,8 @@ static void read_original_request(const struct deploy_container *from, const str
                         .range_limit = ns ? ns->default_limit[r] : (struct amount){0},
                         .original = from->recorded_original[r],
                         .original_limit = from->recorded_limit[r],
+                        .changed = in_force.set,
+                        .admitted = in_force,
                 });
                 c->original[r] = row->origin[r].effective;
                 c->limit[r] = from->limit[r].set || !ns ? from->limit[r] : ns->default_limit[r];
@@ -222,8 +227,9 @@ void deploy_answer(const struct snapshot *v, const struct deploy_subject *s, str
         ret->state = ret->target ? (enum state)ret->target->state : STATE_NO_DATA;
         for (size_t i = 0; i < s->containers; i++) {
                 c[i].role = s->container[i].role;
-                deploy_remembered(known_container(ret->target, s->container[i].name), &c[i]);
-                read_original_request(&s->container[i], ns, &ret->row[i], &c[i]);
+                const struct status_container *known = known_container(ret->target, s->container[i].name);
+                deploy_remembered(known, &c[i]);
+                read_original_request(&s->container[i], known, ns, &ret->row[i], &c[i]);
                 ret->row[i].state = c[i].learned.state;
         }
         if (!ret->profile) {

@@ -157,6 +157,8 @@ static void status_write_applied(struct writer *w, const struct recommendation_s
         if (mode)
                 writer_text(w, "mode", text_of(mode));
         writer_raw(w, "containers", text_of(s->applied));
+        if (s->admitted)
+                writer_raw(w, "admitted", text_of(s->admitted));
         writer_close(w, '}');
         if (!s->rest)
                 return;
@@ -341,6 +343,7 @@ static void status_applied_read(const json_t *status, struct arena *a, struct re
         ret->applied = status_rows_print(rows, a);
         ret->applied_mode = status_mode_read(applied, APPLY_RECOMMEND);
         ret->applied_ms = ret->applied ? status_time_read(applied, "time") : 0;
+        ret->admitted = ret->applied ? status_rows_print(json_object_get(applied, "admitted"), a) : NULL;
         ret->rest = status_rows_print(rest, a);
         ret->passed_ms = status_time_read(canary, "since");
         if (ret->applied_mode == APPLY_IN_PLACE)

@@ -43,6 +43,8 @@ uint64_t recommendation_status_digest(const struct recommendation_status *s)
         if (s->applied) {
                 digest = digest_text(digest_number(digest, whole_second(s->applied_ms)), s->applied);
                 digest = digest_number(digest, s->applied_mode);
+                if (s->admitted)
+                        digest = digest_text(digest, s->admitted);
                 if (s->rest)
                         digest = digest_text(digest_number(digest, s->passed_ms > 0 ? whole_second(s->passed_ms) : 0),
                                              s->rest);

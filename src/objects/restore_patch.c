@@ -8,6 +8,7 @@
 #include "core/original_request.h"
 #include "core/quantity.h"
 #include "objects/patch.h"
+#include "objects/resize_manager.h"
 
 /* The parts of a workload or pod that a restore needs. */
 struct carrier {
@@ -18,6 +19,8 @@ struct carrier {
         int containers;
         struct recorded original[VIEW_CONTAINERS], applied[VIEW_CONTAINERS];
         int originals, applieds;
+        const json_t *admitted; /* status.applied.admitted; NULL: none */
+        json_t *own;            /* the pod, if its annotations are its own; else NULL */
 };
 
 /* --- reading --- */
@@ -104,19 +107,46 @@ static void restore_patch_tell(struct restore *ret, bool back, struct text conta
 
 /* --- requests --- */
 
+/* The request that admission made of halflife's, as the Recommendation has it; not set: it removed the request. */
+static bool restore_patch_row(const json_t *admitted, struct text container, enum resource r, struct amount *ret)
+{
+        size_t i;
+        const json_t *row;
+        json_array_foreach((json_t *)(uintptr_t)admitted, i, row)
+        {
+                const char *name = json_string_value(json_object_get(row, "name"));
+                const char *request = json_string_value(json_object_get(row, resource_name(r)));
+                if (!name || !text_is(container, name))
+                        continue;
+                return !request || amount_parse(text_of(request), r, ret) == 0;
+        }
+        return false;
+}
+
+/* A pod's request changes only by a resize, so without one by somebody else it is what admission made of halflife's. */
+static bool restore_patch_is_born(const struct carrier *c, const char *container, enum resource r)
+{
+        const json_t *managers = json_object_get(json_object_get(c->own, "metadata"), "managedFields");
+        return json_array_size(managers) > 0 && !resize_manager_is_other(c->own, container, r);
+}
+
 static void restore_patch_judge(const struct carrier *c, const struct container_view *v, enum resource r,
                                 struct restore *ret, struct patch_container *to)
 {
+        struct amount admitted = {0};
         const struct recorded *applied = find_row(c->applied, c->applieds, v->name);
         const struct recorded *original = find_row(c->original, c->originals, v->name);
         if (!applied || !applied->request[r].set || !original)
                 return;
+        bool born = restore_patch_is_born(c, to->name, r);
         const struct original_request o = original_request_read(&(struct original_request_facts){
                 .request = v->request[r],
                 .limit = v->limit[r],
                 .applied = applied->request[r],
                 .recorded = true,
                 .original = original->request[r],
+                .changed = born || restore_patch_row(c->admitted, v->name, r, &admitted),
+                .admitted = born ? v->request[r] : admitted,
         });
         if (o.ours && !amount_equal(o.raw, v->request[r])) {
                 to->write[r] = true;
@@ -164,27 +194,31 @@ static int restore_patch_build(struct carrier *c, struct text object, const char
         return *ret_patch ? 0 : err->code;
 }
 
-static int restore_from(struct text object, const char *template_path, bool keep, struct restore *ret,
-                        json_t **ret_patch, struct err *err)
+static int restore_from(struct text object, const char *template_path, const json_t *admitted, bool own,
+                        struct restore *ret, json_t **ret_patch, struct err *err)
 {
         struct carrier *c = MEM_NEW(struct carrier);
         int rc = carrier_read(c, object, template_path, err);
+        c->admitted = admitted;
+        c->own = own ? json_loadb(object.p, object.len, 0, NULL) : NULL;
         if (rc == 0)
-                rc = restore_patch_build(c, object, template_path, keep, ret, ret_patch, err);
+                rc = restore_patch_build(c, object, template_path, !*template_path, ret, ret_patch, err);
+        json_decref(c->own);
         arena_release(&c->arena);
         mem_free(c);
         return rc;
 }
 
-int restore_template(struct text object, const char *template_path, struct restore *ret, json_t **ret_patch,
-                     struct err *err)
+int restore_template(struct text object, const char *template_path, const json_t *admitted, struct restore *ret,
+                     json_t **ret_patch, struct err *err)
 {
-        return restore_from(object, template_path, false, ret, ret_patch, err);
+        return restore_from(object, template_path, admitted, false, ret, ret_patch, err);
 }
 
-int restore_pod_requests(struct text pod, struct restore *ret, json_t **ret_patch, struct err *err)
+int restore_pod_requests(struct text pod, const json_t *admitted, bool own, struct restore *ret, json_t **ret_patch,
+                         struct err *err)
 {
-        return restore_from(pod, "", true, ret, ret_patch, err);
+        return restore_from(pod, "", admitted, own, ret, ret_patch, err);
 }
 
 int restore_pod_notes(struct text pod, bool basis, json_t **ret_patch, struct err *err)

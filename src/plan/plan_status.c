@@ -1,6 +1,7 @@
 /*
  * A plan as the status of its Recommendation.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "cache/guard_state.h"
@@ -160,9 +161,20 @@ static struct status_decision plan_decision(const struct plan *p)
         };
 }
 
+static char *plan_admitted(const struct target *t, struct arena *a)
+{
+        if (!t->apply_state.made.rows)
+                return NULL;
+        AUTO(json_decref) json_t *rows = record_set_rows(&t->apply_state.made);
+        char *text = json_dumps(rows, JSON_SORT_KEYS | JSON_COMPACT), *copy = arena_text(a, text_of(text));
+        free(text); /* jansson's */
+        return copy;
+}
+
 void plan_status(const struct plan *p, struct arena *a, struct recommendation_status *ret)
 {
         const struct apply_state *d = &p->target->apply_state;
+        const bool applied = d->changed_ms && p->carries;
         *ret = (struct recommendation_status){
                 .state = (uint8_t)p->state,
                 .decision = plan_decision(p),
@@ -176,7 +188,8 @@ void plan_status(const struct plan *p, struct arena *a, struct recommendation_st
                 .saving = {plan_saving(p, CPU), plan_saving(p, MEMORY)},
                 .applied_ms = d->changed_ms,
                 .applied_mode = (uint8_t)plan_applied_mode(p->target),
-                .applied = d->changed_ms && p->carries ? d->containers : NULL,
+                .applied = applied ? d->containers : NULL,
+                .admitted = applied ? plan_admitted(p->target, a) : NULL,
                 .passed_ms = d->passed_ms,
                 .rest = d->pod_canary ? d->pod_canary->containers : NULL,
         };

@@ -28,8 +28,10 @@ var overlays = []struct{ folder, values string }{
 	{"manifests/overlays/monitoring", "serviceMonitor.enabled=true,alerts.enabled=true"},
 	{"manifests/overlays/custom-metrics", "customMetrics.enabled=true"},
 	{"manifests/overlays/any-user", "admission.enabled=true,anyUser.enabled=true"},
+	{"manifests/overlays/prometheus", "controller.settings.prometheus-url=http://prometheus.monitoring:9090"},
 	{everything, "anyUser.enabled=true,admission.enabled=true,inPlace.enabled=true,readOnly.enabled=true,retune.enabled=true," +
-		"serviceMonitor.enabled=true,alerts.enabled=true,customMetrics.enabled=true"},
+		"serviceMonitor.enabled=true,alerts.enabled=true,customMetrics.enabled=true," +
+		"controller.settings.prometheus-url=http://prometheus.monitoring:9090"},
 }
 
 const (
@@ -38,7 +40,7 @@ const (
 components: [../../../../manifests/components/admission, ../../../../manifests/components/custom-metrics,
   ../../../../manifests/components/in-place, ../../../../manifests/components/monitoring,
   ../../../../manifests/components/retune, ../../../../manifests/components/read-only,
-  ../../../../manifests/components/any-user]
+  ../../../../manifests/components/any-user, ../../../../manifests/components/prometheus]
 `
 )
 
@@ -118,7 +120,13 @@ var effects = []struct {
 	{"", "CustomResourceDefinition/profiles.halflife.dev", []string{"metadata", "annotations", "helm.sh/resource-policy"}, "keep"},
 	{"crds.install=false", "CustomResourceDefinition/profiles.halflife.dev", nil, ""},
 	{"", "Namespace/halflife", nil, ""},
-	{"networkPolicy.egressPorts={80,3128}", "NetworkPolicy/halflife", []string{"spec", "egress", "0", "ports", "8", "port"}, "3128"},
+	{"", "NetworkPolicy/halflife", egress, usualEgress + "]"},
+	{"networkPolicy.egressPorts={80,3128}", "NetworkPolicy/halflife", egress, usualEgress + `,{"port":80},{"port":3128}]`},
+	{"controller.settings.prometheus-url=http://p.test:9091/x,networkPolicy.egressPorts={80,9091}", "NetworkPolicy/halflife", egress,
+		usualEgress + `,{"port":9091},{"port":80}]`},
+	{"controller.settings.prometheus-url=http://p.test", "NetworkPolicy/halflife", egress, usualEgress + `,{"port":80}]`},
+	{"controller.settings.prometheus-url=https://p.test/x", "NetworkPolicy/halflife", egress, usualEgress + "]"},
+	{"controller.settings.prometheus-url=https://[2001:db8::1]:9443", "NetworkPolicy/halflife", egress, usualEgress + `,{"port":9443}]`},
 	{"admission.enabled=true,namespaceOverride=own", "MutatingWebhookConfiguration/halflife",
 		[]string{"webhooks", "1", "matchConditions", "0", "expression"},
 		`!request.userInfo.username.startsWith("system:serviceaccount:own:halflife")`},
@@ -169,6 +177,11 @@ const (
 )
 
 var selected = []string{"webhooks", "0", "namespaceSelector", "matchExpressions", "0", "values"}
+
+// egress is where the policy has the ports that halflife calls; usualEgress is the beginning of what stands there.
+var egress = []string{"spec", "egress", "0", "ports"}
+
+const usualEgress = `[{"port":53,"protocol":"UDP"},{"port":53,"protocol":"TCP"},{"port":443},{"port":6443},{"port":8443},{"port":16443}`
 
 var exempted = []string{"spec", "variables", "0", "expression"}
 

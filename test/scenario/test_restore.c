@@ -439,6 +439,37 @@ static void test_pods_alone(void **state)
         }
 }
 
+/* A pod that nobody owns and whose platform rounded what halflife's admission gave it. What somebody has resized since
+ * is theirs. */
+static void test_pods_altered(void **state)
+{
+        (void)state;
+        static const char path[] = "/api/v1/namespaces/shop/pods/lone";
+        static const char pod[] =
+                "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"lone\",\"namespace\":\"shop\","
+                "\"annotations\":"
+                "{\"halflife.dev/original-resources\":\"{\\\"app\\\":{\\\"requests\\\":{\\\"cpu\\\":\\\"2\\\"}}}\","
+                "\"halflife.dev/applied-resources\":\"{\\\"app\\\":{\\\"requests\\\":{\\\"cpu\\\":\\\"454m\\\"}}}\"}},"
+                "\"spec\":" LOWERED_CONTAINER(",\"resources\":{\"requests\":{\"cpu\":\"500m\"}}") "}";
+        for (int resized = 0; resized < 2; resized++) {
+                lowered_begin(&(struct fake_options){.seed = 6});
+                fake_put(lowered_plane.fake, "kubectl", pod);
+                if (resized)
+                        assert_int_equal(fake_patch(lowered_plane.fake, "/api/v1/namespaces/shop/pods/lone/resize",
+                                                    "kubectl-patch",
+                                                    "[{\"op\":\"replace\",\"path\":\"/spec/containers/0/resources/"
+                                                    "requests/cpu\",\"value\":\"600m\"}]"),
+                                         200);
+                AUTO(mem_free) char *said = RUN(0, "restore", "--all");
+                if (!resized)
+                        expect_says(said, "shop pod/lone restored: pod 'lone' app cpu 500m -> 2");
+                AUTO(mem_free) char *spec = lowered_spec(path);
+                assert_non_null(
+                        strstr(spec, resized ? "\"requests\":{\"cpu\":\"600m\"" : "\"requests\":{\"cpu\":\"2\""));
+                lowered_end();
+        }
+}
+
 /* A server without the subresource: listed; asked to, rolled. */
 static void test_pods_left(void **state)
 {
@@ -593,23 +624,15 @@ static void test_away(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_all),
-                cmocka_unit_test(test_scopes),
-                cmocka_unit_test(test_misused),
-                cmocka_unit_test(test_owners),
-                cmocka_unit_test(test_without_kinds),
-                cmocka_unit_test(test_autoscaler),
-                cmocka_unit_test(test_pods_alone),
-                cmocka_unit_test(test_pods),
-                cmocka_unit_test(test_pods_raised),
-                cmocka_unit_test(test_pods_left),
-                cmocka_unit_test(test_verdicts),
-                cmocka_unit_test(test_long_words),
-                cmocka_unit_test(test_stands_still),
-                cmocka_unit_test(test_interrupted),
-                cmocka_unit_test(test_away),
-                cmocka_unit_test(test_nothing),
-                cmocka_unit_test(test_nothing_to_look_with),
+                cmocka_unit_test(test_all),           cmocka_unit_test(test_scopes),
+                cmocka_unit_test(test_misused),       cmocka_unit_test(test_owners),
+                cmocka_unit_test(test_without_kinds), cmocka_unit_test(test_autoscaler),
+                cmocka_unit_test(test_pods_alone),    cmocka_unit_test(test_pods),
+                cmocka_unit_test(test_pods_raised),   cmocka_unit_test(test_pods_altered),
+                cmocka_unit_test(test_pods_left),     cmocka_unit_test(test_verdicts),
+                cmocka_unit_test(test_long_words),    cmocka_unit_test(test_stands_still),
+                cmocka_unit_test(test_interrupted),   cmocka_unit_test(test_away),
+                cmocka_unit_test(test_nothing),       cmocka_unit_test(test_nothing_to_look_with),
         };
         return cmocka_run_group_tests_name("restore", tests, NULL, NULL);
 }

@@ -138,11 +138,27 @@
 {{- end -}}
 {{- end -}}
 
-{{/* The egress to further ports. root, policy */}}
+{{/* The port of a URL */}}
+{{- define "halflife.urlPort" -}}
+{{- $url := urlParse . -}}
+{{- $port := regexFind ":[0-9]+$" $url.host | trimPrefix ":" -}}
+{{- default (eq $url.scheme "https" | ternary "443" "80") $port -}}
+{{- end -}}
+
+{{/* The egress to further ports, and to Prometheus where it has a port that is not among them. root, policy */}}
 {{- define "halflife.setEgress" -}}
 {{- $egress := first .policy.spec.egress -}}
-{{- range .root.Values.networkPolicy.egressPorts -}}
-{{- $_ := set $egress "ports" (append $egress.ports (dict "port" .)) -}}
+{{- $ports := .root.Values.networkPolicy.egressPorts -}}
+{{- with get (default dict .root.Values.controller.settings) "prometheus-url" -}}
+{{- $ports = prepend $ports (int (include "halflife.urlPort" .)) -}}
+{{- end -}}
+{{- $have := list -}}
+{{- range $egress.ports }}{{ $have = append $have (toString .port) }}{{ end -}}
+{{- range $port := $ports -}}
+{{- if not (has (toString $port) $have) -}}
+{{- $have = append $have (toString $port) -}}
+{{- $_ := set $egress "ports" (append $egress.ports (dict "port" $port)) -}}
+{{- end -}}
 {{- end -}}
 {{- end -}}
 

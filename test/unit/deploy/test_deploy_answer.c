@@ -117,6 +117,8 @@ enum {
         DEPLOYED_BEFORE,
         RENDERED,
         OWNER_SPOKE,
+        ALTERED,
+        ALTERED_BEFORE,
         HPA,
         HPA_IGNORED,
         HPA_LIMIT_BASED,
@@ -188,6 +190,8 @@ static void test_each_fact_counts(void **state)
                 {DEPLOYED_BEFORE, 450, REASON_BELOW_MIN_CHANGE},
                 {RENDERED, 440, REASON_LOWERED},
                 {OWNER_SPOKE, 440, REASON_LOWERED},
+                {ALTERED, 2000, REASON_CONTESTED},
+                {ALTERED_BEFORE, 700, REASON_CONTESTED},
                 {HPA, 2000, REASON_HPA_HOLD},
                 {HPA_IGNORED, 440, REASON_LOWERED},
                 {HPA_LIMIT_BASED, 2000, REASON_HPA_HOLD},
@@ -276,6 +280,15 @@ static void test_each_fact_counts(void **state)
                         s.container.applied[CPU] = (struct amount)YES(700);
                         s.container.recorded = true;
                         s.container.recorded_original[CPU] = (struct amount)YES(9000);
+                        break;
+                case ALTERED:        /* 440 was written, and admission made 500 of it: the original stands */
+                case ALTERED_BEFORE: /* since then the owner has spoken */
+                        s.known.of[CPU].current = s.known.of[CPU].applied = 500;
+                        s.container.request[CPU].value = row[i].what == ALTERED ? 500 : 700;
+                        s.container.applied[CPU] = (struct amount)YES(440);
+                        s.container.recorded = true;
+                        s.container.recorded_original[CPU] = (struct amount)YES(2000);
+                        s.target.decision.contested = true, s.target.state = STATE_HELD;
                         break;
                 case HPA:
                         s.target.hpa_holds[CPU] = true;

@@ -257,6 +257,38 @@ static void test_other_limits(void **state)
         arena_release(&arena);
 }
 
+/* What admission made of halflife's requests comes back, but not without what was applied. A change of it is written.
+ */
+static void test_admitted_comes_back(void **state)
+{
+        (void)state;
+        struct recommendation_status s = {.state = STATE_READY, .applied_ms = 1000, .applied_mode = APPLY_ROLLOUT};
+        char applied[] = "[{\"cpu\":\"285m\",\"name\":\"app\"}]", made[] = "[{\"cpu\":\"500m\",\"name\":\"app\"}]";
+        s.applied = applied;
+        uint64_t as_sent = recommendation_status_digest(&s);
+        s.admitted = made;
+        assert_true(recommendation_status_digest(&s) != as_sent);
+        struct buf b;
+        struct writer w = {.b = &b};
+        buf_init(&b, 4096);
+        writer_open(&w, NULL, '{');
+        recommendation_status_write(&w, &s);
+        writer_close(&w, '}');
+        struct recommendation_status back = read_status(b.data, DIMENSION_WORKLOAD);
+        assert_string_equal(back.admitted, made);
+        assert_int_equal(recommendation_status_digest(&back), recommendation_status_digest(&s));
+        buf_release(&b);
+        static const char *const none[] = {
+                "{\"applied\":{\"time\":\"2026-01-01T00:00:00Z\",\"containers\":[]}}",
+                "{\"applied\":{\"admitted\":[{\"name\":\"app\"}]}}",
+                "{\"applied\":{\"containers\":[],\"admitted\":\"500m\"}}",
+        };
+        for (size_t i = 0; i < sizeof none / sizeof none[0]; i++)
+                if (read_status(none[i], DIMENSION_WORKLOAD).admitted)
+                        fail_msg("%s", none[i]);
+        arena_release(&arena);
+}
+
 /* What is of another kind than the API has is absent. */
 static void test_other_kinds(void **state)
 {
@@ -293,6 +325,7 @@ int main(void)
                 cmocka_unit_test(test_limits_come_back),
                 cmocka_unit_test(test_more_comes_back),
                 cmocka_unit_test(test_other_limits),
+                cmocka_unit_test(test_admitted_comes_back),
                 cmocka_unit_test(test_other_kinds),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -31,6 +31,7 @@
         "{\"metadata\":{" copy "\"name\":\"web\",\"resourceVersion\":\"7\",\"uid\":\"u\"},\"spec\":{\"template\":{"    \
         "\"metadata\":{\"labels\":{\"app\":\"web\"}" notes "},\"spec\":{\"containers\":[{\"name\":\"app\"" resources   \
         "}]}}}}"
+#define OURS            "," NOTES(WAS(CPU_OF("2")), WAS(CPU_OF("454m")))
 #define REQUESTS(inner) ",\"resources\":{\"requests\":{" inner "}}"
 
 static const struct {
@@ -38,38 +39,51 @@ static const struct {
         const char *after; /* NULL: no patch */
         bool noted;
         int stand;
-        const char *told; /* a part of what goes back, or of what stands */
+        const char *told;     /* a part of what goes back, or of what stands */
+        const char *admitted; /* what the Recommendation says that admission made of halflife's; NULL: nothing */
 } row[] = {
-        {"nothing of ours", OBJECT("", REQUESTS("\"cpu\":\"2\"")), NULL, false, 0, ""},
+        {"nothing of ours", OBJECT("", REQUESTS("\"cpu\":\"2\"")), NULL, false, 0, "", NULL},
         {"CPU goes back", OBJECT("," NOTES(WAS(CPU_OF("2")), WAS(CPU_OF("454m"))), REQUESTS("\"cpu\":\"454m\"")),
-         OBJECT("", REQUESTS("\"cpu\":\"2\"")), true, 0, "app cpu 454m -> 2"},
+         OBJECT("", REQUESTS("\"cpu\":\"2\"")), true, 0, "app cpu 454m -> 2", NULL},
         {"however it is spelt", OBJECT("," NOTES(WAS(CPU_OF("2")), WAS(CPU_OF("500m"))), REQUESTS("\"cpu\":0.5")),
-         OBJECT("", REQUESTS("\"cpu\":\"2\"")), true, 0, "app cpu 500m -> 2"},
+         OBJECT("", REQUESTS("\"cpu\":\"2\"")), true, 0, "app cpu 500m -> 2", NULL},
         {"absent goes back to absent",
          OBJECT("," NOTES("{\\\"app\\\":{}}", WAS(CPU_OF("454m"))), REQUESTS("\"cpu\":\"454m\"")), OBJECT("", ""), true,
-         0, "app cpu 454m -> none"},
+         0, "app cpu 454m -> none", NULL},
         {"whose basis it is, where there is no copy",
          OBJECT_OF("", "," NOTES(WAS(CPU_OF("2")), WAS(CPU_OF("454m"))), REQUESTS("\"cpu\":\"454m\"")),
-         OBJECT("," BASIS, REQUESTS("\"cpu\":\"2\"")), true, 0, "app cpu 454m -> 2"},
+         OBJECT("," BASIS, REQUESTS("\"cpu\":\"2\"")), true, 0, "app cpu 454m -> 2", NULL},
         {"both",
          OBJECT("," NOTES(WAS(BOTH_OF("2", "1Gi")), WAS(BOTH_OF("454m", "300Mi"))),
                 REQUESTS("\"cpu\":\"454m\",\"memory\":\"300Mi\"")),
-         OBJECT("", REQUESTS("\"cpu\":\"2\",\"memory\":\"1Gi\"")), true, 0, "app memory 300Mi -> 1Gi"},
+         OBJECT("", REQUESTS("\"cpu\":\"2\",\"memory\":\"1Gi\"")), true, 0, "app memory 300Mi -> 1Gi", NULL},
         {"one is the owner's by now",
          OBJECT("," NOTES(WAS(BOTH_OF("2", "1Gi")), WAS(BOTH_OF("454m", "300Mi"))),
                 REQUESTS("\"cpu\":\"700m\",\"memory\":\"300Mi\"")),
          OBJECT("", REQUESTS("\"cpu\":\"700m\",\"memory\":\"1Gi\"")), true, 1,
-         "app cpu is 700m, not the 454m that halflife set"},
+         "app cpu is 700m, not the 454m that halflife set", NULL},
         {"all are the owner's by now",
          OBJECT("," NOTES(WAS(CPU_OF("2")), WAS(CPU_OF("454m"))), REQUESTS("\"cpu\":\"700m\"")), NULL, true, 1,
-         "app cpu is 700m"},
+         "app cpu is 700m", NULL},
         {"its owner took it out", OBJECT("," NOTES(WAS(CPU_OF("2")), WAS(CPU_OF("454m"))), ""), NULL, true, 1,
-         "app cpu is none"},
+         "app cpu is none", NULL},
         {"put back already", OBJECT("," NOTES(WAS(CPU_OF("2")), WAS(CPU_OF("454m"))), REQUESTS("\"cpu\":\"2\"")), NULL,
-         true, 0, ""},
+         true, 0, "", NULL},
         {"the container is another",
          OBJECT("," NOTES("{\\\"old\\\":{}}", "{\\\"old\\\":{" CPU_OF("454m") "}}"), REQUESTS("\"cpu\":\"454m\"")),
-         NULL, true, 0, ""},
+         NULL, true, 0, "", NULL},
+        {"rounded as it was written", OBJECT(OURS, REQUESTS("\"cpu\":\"500m\"")), OBJECT("", REQUESTS("\"cpu\":\"2\"")),
+         true, 0, "app cpu 500m -> 2", "[{\"name\":\"init\"},{\"name\":\"app\",\"cpu\":\"0.5\",\"memory\":\"1Gi\"}]"},
+        {"taken out as it was written", OBJECT(OURS, ""), OBJECT("", REQUESTS("\"cpu\":\"2\"")), true, 0,
+         "app cpu none -> 2", "[{\"name\":\"app\"}]"},
+        {"rounded, and the owner's by now", OBJECT(OURS, REQUESTS("\"cpu\":\"700m\"")), NULL, true, 1,
+         "app cpu is 700m, not the 454m that halflife set", "[{\"name\":\"app\",\"cpu\":\"500m\"}]"},
+        {"another container was rounded", OBJECT(OURS, REQUESTS("\"cpu\":\"500m\"")), NULL, true, 1, "app cpu is 500m",
+         "[{\"name\":\"proxy\",\"cpu\":\"500m\"}]"},
+        {"what the Recommendation says cannot be read", OBJECT(OURS, REQUESTS("\"cpu\":\"500m\"")), NULL, true, 1,
+         "app cpu is 500m", "[7,{\"cpu\":\"500m\"},{\"name\":7},{\"name\":\"app\",\"cpu\":\"half\"}]"},
+        {"nor is it a list", OBJECT(OURS, REQUESTS("\"cpu\":\"500m\"")), NULL, true, 1, "app cpu is 500m",
+         "{\"name\":\"app\",\"cpu\":\"500m\"}"},
 };
 
 static json_t *after_of(const char *object, const json_t *patch)
@@ -88,7 +102,8 @@ static void test_templates(void **state)
                 struct restore got;
                 struct err err = {0};
                 json_t *patch = NULL;
-                if (restore_template(text_of(row[i].object), "/spec/template", &got, &patch, &err) < 0)
+                AUTO(json_decref) json_t *admitted = row[i].admitted ? json_loads(row[i].admitted, 0, NULL) : NULL;
+                if (restore_template(text_of(row[i].object), "/spec/template", admitted, &got, &patch, &err) < 0)
                         fail_msg("%s: %s", row[i].what, err.text);
                 AUTO(json_decref) json_t *after = after_of(row[i].object, patch);
                 AUTO(json_decref) json_t *want = json_loads(row[i].after ? row[i].after : row[i].object, 0, NULL);
@@ -125,7 +140,7 @@ static void test_refused(void **state)
                 struct restore got;
                 struct err err = {0};
                 json_t *patch = NULL;
-                int rc = restore_template(text_of(refused[i].object), "/spec/template", &got, &patch, &err);
+                int rc = restore_template(text_of(refused[i].object), "/spec/template", NULL, &got, &patch, &err);
                 if (rc != ERR_INVALID || patch || !strstr(err.text, refused[i].why))
                         fail_msg("%s: %d %s", refused[i].what, rc, err.text);
         }
@@ -165,7 +180,7 @@ static void test_there_and_back(void **state)
                 json_t *out = patch_build(&p, &err), *back = NULL;
                 AUTO(json_decref) json_t *lowered = after_of(before[i], out);
                 char *text = json_dumps(lowered, 0);
-                assert_int_equal(restore_template(text_of(text), "/spec/template", &got, &back, &err), 0);
+                assert_int_equal(restore_template(text_of(text), "/spec/template", NULL, &got, &back, &err), 0);
                 AUTO(json_decref) json_t *after = after_of(text, back), *want = json_loads(before[i], 0, NULL);
                 json_object_del(json_object_get(after, "metadata"), "annotations");
                 char *was = json_dumps(want, 0), *is = json_dumps(after, 0);
@@ -193,13 +208,13 @@ static void test_pods(void **state)
         struct restore got;
         struct err err = {0};
         json_t *patch;
-        assert_int_equal(restore_pod_requests(text_of(pod), &got, &patch, &err), 0);
+        assert_int_equal(restore_pod_requests(text_of(pod), NULL, false, &got, &patch, &err), 0);
         AUTO(json_decref) json_t *resized = after_of(pod, patch);
         AUTO(json_decref) json_t *want = json_loads(POD(POD_NOTES, REQUESTS("\"cpu\":\"2\"")), 0, NULL);
         assert_true(json_equal(resized, want));
         json_decref(patch);
         char *text = json_dumps(resized, 0);
-        assert_int_equal(restore_pod_requests(text_of(text), &got, &patch, &err), 0);
+        assert_int_equal(restore_pod_requests(text_of(text), NULL, false, &got, &patch, &err), 0);
         assert_null(patch);
         assert_true(got.noted);
         for (int basis = 0; basis < 2; basis++) {
@@ -215,6 +230,47 @@ static void test_pods(void **state)
         free(text);
         assert_int_equal(restore_pod_notes(text_of(POD("", "")), true, &patch, &err), 0);
         assert_null(patch);
+}
+
+#define ENTRY(manager, rest) "{\"manager\":\"" manager "\",\"operation\":\"Update\"" rest "}"
+#define RESIZED(field)                                                                                                 \
+        ",\"subresource\":\"resize\",\"fieldsV1\":{\"f:spec\":{\"f:containers\":{\"k:{\\\"name\\\":\\\"app\\\"}\":{"   \
+        "\"f:resources\":{\"f:requests\":{\"" field "\":{}}}}}}}"
+#define MANAGED(entries) POD_NOTES ",\"managedFields\":[" entries "]"
+
+/* A pod whose request is 500m where halflife recorded 454m. */
+static void test_pods_as_created(void **state)
+{
+        (void)state;
+        static const struct {
+                const char *what, *notes;
+                bool own, back;
+                const char *admitted;
+        } pods[] = {
+                {"admission made it so", MANAGED(ENTRY("kube-controller-manager", "")), true, true, NULL},
+                {"and so when halflife resized it", MANAGED(ENTRY("halflife", RESIZED("f:cpu"))), true, true, NULL},
+                {"somebody resized it", MANAGED(ENTRY("kubectl-patch", RESIZED("f:cpu"))), true, false, NULL},
+                {"somebody resized its memory", MANAGED(ENTRY("kubectl-patch", RESIZED("f:memory"))), true, true, NULL},
+                {"who wrote it is not known", POD_NOTES, true, false, NULL},
+                {"its template says so", MANAGED(ENTRY("kube-controller-manager", "")), false, false, NULL},
+                {"what admission made of its template", MANAGED(ENTRY("kube-controller-manager", "")), false, true,
+                 "[{\"name\":\"app\",\"cpu\":\"500m\"}]"},
+        };
+        for (size_t i = 0; i < sizeof pods / sizeof pods[0]; i++) {
+                struct restore got;
+                struct err err = {0};
+                json_t *patch = NULL;
+                AUTO(mem_free)
+                char *pod = mem_printf("{\"metadata\":{\"name\":\"web-1\",\"resourceVersion\":\"7\",\"uid\":\"u\"%s},"
+                                       "\"spec\":{\"containers\":[{\"name\":\"app\"%s}]}}",
+                                       pods[i].notes, REQUESTS("\"cpu\":\"500m\""));
+                AUTO(json_decref) json_t *admitted = pods[i].admitted ? json_loads(pods[i].admitted, 0, NULL) : NULL;
+                if (restore_pod_requests(text_of(pod), admitted, pods[i].own, &got, &patch, &err) < 0)
+                        fail_msg("%s: %s", pods[i].what, err.text);
+                if ((patch != NULL) != pods[i].back || got.stand != !pods[i].back)
+                        fail_msg("%s: '%s', and '%s' stands", pods[i].what, got.changes, got.stands);
+                json_decref(patch);
+        }
 }
 
 /* --- autoscalers --- */
@@ -278,9 +334,9 @@ static void test_autoscalers(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_templates),      cmocka_unit_test(test_refused),
-                cmocka_unit_test(test_there_and_back), cmocka_unit_test(test_pods),
-                cmocka_unit_test(test_autoscalers),
+                cmocka_unit_test(test_templates),       cmocka_unit_test(test_refused),
+                cmocka_unit_test(test_there_and_back),  cmocka_unit_test(test_pods),
+                cmocka_unit_test(test_pods_as_created), cmocka_unit_test(test_autoscalers),
         };
         return cmocka_run_group_tests_name("restore", tests, NULL, NULL);
 }
