@@ -98,8 +98,8 @@ void autoscalers_release(struct cache *w);
 void autoscaler_counts_settle(struct cache *w);
 /* Whether it is an HPA that KEDA made from a watched ScaledObject. halflife then uses the ScaledObject instead. */
 bool autoscaler_spoken_for(const struct cache *w, const struct autoscaler *s);
-/* Does it scale by the utilization of a resource, so that a lower request would make more pods? True also where a metric
- * that halflife does not understand might. */
+/* Does it scale by the utilization of a resource, so that a lower request would make more pods? True also where a
+ * metric that halflife does not understand might. */
 bool autoscaler_utilizes(const struct autoscaler *s, enum resource r);
 /* Record the API server's answer: denied at a time, with its reason; or permitted. */
 void autoscaler_denied(struct autoscaler *s, struct wall at, const char *why);

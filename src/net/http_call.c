@@ -117,7 +117,7 @@ static size_t on_header(char *p, size_t size, size_t count, void *arg)
                         HEADER_BYTES_MAX >> 10);
                 return 0;
         }
-        http_headers_read(c, line);
+        http_headers_read(c, line, loop_now(http_loop(c->http)).wall);
         if (line.len <= 2 && (p[0] == '\r' || p[0] == '\n'))
                 headers_came(c);
         return c->cancelled ? 0 : line.len;

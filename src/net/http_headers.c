@@ -21,7 +21,7 @@ static void copy_text(char *out, size_t cap, struct text t)
 }
 
 /* Retry-After is a number of seconds or an HTTP date. */
-static void read_retry_after(struct http_call *c, struct text value)
+static void read_retry_after(struct http_call *c, struct text value, struct wall now)
 {
         char text[64], *rest;
         copy_text(text, sizeof text, value);
@@ -33,7 +33,7 @@ static void read_retry_after(struct http_call *c, struct text value)
                      : seconds < HOUR_MS / SECOND_MS ? seconds * INT64_C(1000)
                                                      : HTTP_RETRY_AFTER_MOST_MS;
         else if (wall_parse_http(text, &at) == 0)
-                ms = at.ms - (c->reply.date.ms ? c->reply.date.ms : loop_now(http_loop(c->http)).wall.ms);
+                ms = at.ms - (c->reply.date.ms ? c->reply.date.ms : now.ms);
         else
                 return;
         if (ms < 0)
@@ -74,7 +74,7 @@ static void read_status_line(struct http_call *c, struct text line)
         c->content_type[0] = '\0';
 }
 
-static void read_header(struct http_call *c, struct text line)
+static void read_header(struct http_call *c, struct text line, struct wall now)
 {
         const char *colon = memchr(line.p, ':', line.len);
         if (!colon)
@@ -91,18 +91,18 @@ static void read_header(struct http_call *c, struct text line)
                 if (wall_parse_http(text, &c->reply.date) < 0)
                         c->reply.date.ms = 0;
         } else if (NAMED("retry-after")) {
-                read_retry_after(c, value);
+                read_retry_after(c, value, now);
         } else if (NAMED("warning")) {
                 read_warning(c, value);
         }
 #undef NAMED
 }
 
-void http_headers_read(struct http_call *c, struct text line)
+void http_headers_read(struct http_call *c, struct text line, struct wall now)
 {
         static const char version[] = "HTTP/";
         if (line.len >= sizeof version && memcmp(line.p, version, sizeof version - 1) == 0)
                 read_status_line(c, line);
         else
-                read_header(c, line);
+                read_header(c, line, now);
 }

@@ -6,7 +6,8 @@
 
 #include "http_call.h"
 
-/* Take a line, which may end in CRLF, into the reply of the call. A status line begins an answer anew. */
-void http_headers_read(struct http_call *c, struct text line);
+/* Take a line, which may end in CRLF, into the reply of the call. A status line begins an answer anew. now: when the
+ * line came, for a Retry-After that is a date. */
+void http_headers_read(struct http_call *c, struct text line, struct wall now);
 
 #endif

@@ -39,8 +39,8 @@ struct authorization_ask {
 };
 void authorization_ask_release(struct authorization_ask *a);
 
-/* Whether credentials may cross the way to a URL that the environment gives: it is https://, or an address of the pod,
- * its node or the agent beside it, and has no user. ERR_INVALID names the variable, not the URL. */
+/* authorization_url.c: whether credentials may cross the way to a URL that the environment gives: it is https://, or an
+ * address of the pod, its node or the agent beside it, and has no user. ERR_INVALID names the variable, not the URL. */
 int authorization_check_url(const char *variable, const char *url, struct err *err);
 
 struct authorization_kind {
