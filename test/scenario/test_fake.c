@@ -466,7 +466,9 @@ static void test_own_definitions(void **state)
         struct fake *f = *state;
         assert_true(fake_load(f, "crds"));
         assert_true(fake_load(f, "manifests/samples"));
-        assert_true(fake_objects(f, "/apis/halflife.dev/v1alpha1/clusterprofiles") > 0);
+        assert_true(fake_objects(f, "/apis/halflife.dev/v1beta1/clusterprofiles") > 0);
+        assert_int_equal(fake_objects(f, "/apis/halflife.dev/v1alpha1/clusterprofiles"),
+                         fake_objects(f, "/apis/halflife.dev/v1beta1/clusterprofiles"));
         assert_int_equal(fake_objects(f, "/apis/halflife.dev/v1alpha1/recommendations"), 0);
 }
 
