@@ -282,7 +282,7 @@ counts-run: $(call obj,$(LIB_SRC) $(CLI_SRC))
 check-prose: ## the usual slips in comments and documents: it points, it does not judge
 	@test/prose
 
-crds: ## crds/profiles.halflife.dev.yaml anew, of the ClusterProfile's
+crds: ## the CRDs' second version anew, of the first, and the Profile's CRD, of the ClusterProfile's
 	@test/crds write
 .PHONY: crds
 

@@ -7,6 +7,16 @@
 
 #include <stdbool.h>
 
+/*
+ * halflife's own kinds. It asks for them, and writes them, in the version that their CRDs store, so that it works with
+ * the CRDs of the version before and of the one after: docs/design/0016-two-versions-one-schema.md. People write
+ * OWN_PRESENT_VERSION; CRDs that do not serve it are those of an older halflife.
+ */
+#define OWN_GROUP           "halflife.dev"
+#define OWN_VERSION         "v1alpha1"
+#define OWN_PRESENT_VERSION "v1beta1"
+#define OWN_API_VERSION     OWN_GROUP "/" OWN_VERSION
+
 enum known_resource_id {
 #define CORE_RESOURCE(id, ...) KNOWN_##id,
 #define RESOURCE(id, ...)      KNOWN_##id,

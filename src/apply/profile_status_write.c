@@ -230,8 +230,8 @@ static void profile_status_send(struct applier *applier, struct profile *p, cons
         json_object_set_new(status, "fuses", profile_fuses_json(p)); /* NULL: not set */
         if (canary_among(p))
                 json_object_set_new(status, "canary", profile_status_canary_json(p));
-        json_t *body = json_pack("{s:s, s:s, s:{s:s}, s:o}", "apiVersion", "halflife.dev/v1alpha1", "kind",
-                                 profile_kind(p), "metadata", "name", p->name, "status", status);
+        json_t *body = json_pack("{s:s, s:s, s:{s:s}, s:o}", "apiVersion", OWN_API_VERSION, "kind", profile_kind(p),
+                                 "metadata", "name", p->name, "status", status);
         struct profile_status *s = MEM_NEW(struct profile_status);
         *s = (struct profile_status){applier, mem_string(p->key), digest, facts};
         char *path = known_resource_path(p->ns ? KNOWN_PROFILES : KNOWN_CLUSTERPROFILES, p->ns, p->name, "status");

@@ -7,6 +7,7 @@
 #include "applier_private.h"
 #include "base/yaml.h"
 #include "core/ownership_label.h"
+#include "kube/known_resource.h"
 
 static bool label_is_copied(const struct applier *applier, struct text key)
 {
@@ -26,7 +27,7 @@ json_t *publish_build_head(const struct applier *applier, const struct target *t
         }
         char *api_version = *t->group ? mem_printf("%s/%s", t->group, t->version) : mem_string(t->version);
         json_t *head = json_pack("{s:s, s:s, s:{s:s, s:s, s:o}, s:{s:{s:s, s:s, s:s}, s:{s:s, s:s}, s:s}}",
-                                 "apiVersion", "halflife.dev/v1alpha1", "kind", "Recommendation", "metadata", "name",
+                                 "apiVersion", OWN_API_VERSION, "kind", "Recommendation", "metadata", "name",
                                  t->recommendation, "namespace", t->ns, "labels", labels, "spec", "targetRef",
                                  "apiVersion", api_version, "kind", t->kind, "name", t->name, "profileRef", "kind",
                                  t->profile     ? profile_kind(t->profile)

@@ -121,7 +121,7 @@ static void body_begin(struct publishing *p, const struct recommendation_status 
         buf_init(&p->body, BODY_MOST);
         p->writer = (struct writer){.b = &p->body};
         writer_open(&p->writer, NULL, '{');
-        writer_text(&p->writer, "apiVersion", TEXT("halflife.dev/v1alpha1"));
+        writer_text(&p->writer, "apiVersion", TEXT(OWN_API_VERSION));
         writer_text(&p->writer, "kind", TEXT("Recommendation"));
         writer_open(&p->writer, "metadata", '{');
         writer_text(&p->writer, "name", text_of(p->target->recommendation));

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "check_admission.h"
+#include "check_apis.h"
 #include "check_permissions.h"
 #include "check_proxies.h"
 #include "check_storage.h"
@@ -14,7 +15,6 @@
 #include "cli/version.h"
 #include "commands.h"
 #include "custom_metrics/api_registration.h"
-#include "kube/pod_metrics.h"
 #include "kube/resource_list.h"
 #include "store/store.h"
 #include "terminal.h"
@@ -59,47 +59,6 @@ static bool check_reach(struct checking *c)
                 check_tell(c, DOUBTFUL, access_warning(c->session.access),
                            "give the server's https:// address and its CA (certificate-authority) in the kubeconfig");
         return true;
-}
-
-/* --- APIs --- */
-
-/* Check the resources of one API group in this version. wanted ends with KNOWN_RESOURCES. */
-static void check_api(struct checking *c, const enum known_resource_id *wanted, const char *version, const char *what,
-                      const char *way_out)
-{
-        char line[ERR_TEXT_MAX + 128];
-        struct err err = {0};
-        AUTO(mem_free) char *path = path_of(known_resources[*wanted].group, version, NULL, NULL, NULL, NULL);
-        AUTO(json_decref) json_t *list = check_ask(c, HTTP_GET, path, NULL, &err);
-        if (!list) {
-                snprintf(line, sizeof line, "%s: %s", what, err.text);
-                check_tell(c, BAD, line,
-                           err.code == ERR_DENIED
-                                   ? "the server denies access: does the kubeconfig hold credentials of an account of "
-                                     "this cluster?"
-                                   : way_out);
-                return;
-        }
-        for (; *wanted != KNOWN_RESOURCES; wanted++)
-                if (!resource_list_find(list, known_resources[*wanted].plural, NULL)) {
-                        snprintf(line, sizeof line, "%s: the server has no '%s'", what,
-                                 known_resources[*wanted].plural);
-                        check_tell(c, BAD, line, way_out);
-                        return;
-                }
-        check_tell(c, GOOD, what, NULL);
-}
-
-static void check_apis(struct checking *c)
-{
-        static const enum known_resource_id ours[] = {KNOWN_CLUSTERPROFILES, KNOWN_PROFILES, KNOWN_RECOMMENDATIONS,
-                                                      KNOWN_RESOURCES};
-        static const enum known_resource_id metrics[] = {KNOWN_POD_METRICS, KNOWN_RESOURCES};
-        const char *version = metrics_version_wait(c->session.client);
-        char line[64];
-        check_api(c, ours, known_resources[*ours].version, "halflife's CRDs", "kubectl apply -k manifests, or -f crds");
-        snprintf(line, sizeof line, "metrics API %s/%s", known_resources[*metrics].group, version);
-        check_api(c, metrics, version, line, "install metrics-server: without it halflife learns and applies nothing");
 }
 
 /* --- custom metrics --- */

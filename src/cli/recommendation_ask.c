@@ -124,10 +124,9 @@ static int recommendation_ask_post(struct session *s, const struct recommendatio
         AUTO(mem_free)
         char *version = *a->group ? mem_printf("%s/%s", a->group, k->version) : mem_string(k->version);
         AUTO(json_decref)
-        json_t *body =
-                json_pack("{s:s, s:s, s:{s:s, s:s}, s:{s:{s:s, s:s, s:s}}}", "apiVersion", "halflife.dev/v1alpha1",
-                          "kind", "Recommendation", "metadata", "name", a->recommendation, "namespace", a->ns, "spec",
-                          "targetRef", "apiVersion", version, "kind", k->kind, "name", a->name);
+        json_t *body = json_pack("{s:s, s:s, s:{s:s, s:s}, s:{s:{s:s, s:s, s:s}}}", "apiVersion", OWN_API_VERSION,
+                                 "kind", "Recommendation", "metadata", "name", a->recommendation, "namespace", a->ns,
+                                 "spec", "targetRef", "apiVersion", version, "kind", k->kind, "name", a->name);
         if (a->asks)
                 json_object_set_new(json_object_get(body, "metadata"), "annotations",
                                     json_pack("{s:s}", a->asks, a->value));

@@ -35,7 +35,7 @@ static void controller_turned(void *arg)
                 server_turned(c->p.server, loop_now(c->p.loop).mono);
         if (c->p.cycle)
                 cycle_turn(c->p.cycle);
-        informers_foreign(c->p.informers);
+        informers_discover(c->p.informers);
         work_pump(c->p.applier); /* starts writes whose back-off has ended */
         loop_timer_set(c->p.loop, &c->turn_timer, SECOND_MS, controller_turned, c);
 }

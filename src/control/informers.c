@@ -63,7 +63,7 @@ static void workloads_watch(struct informers *all, struct watched_kind *k)
 void informers_start(struct informers *all)
 {
         bool replica = all->parts->options.replica;
-        informers_foreign(all);
+        informers_discover(all);
         for (const struct watch_row *row = watch_rows; row < watch_rows + watch_rows_count; row++)
                 if (!replica || row->flags & WATCH_BY_REPLICA)
                         watch_add(all, row, row->what ? row->what : known_resources[row->of].name,
@@ -210,8 +210,42 @@ static void foreign_discovered(struct kind_lookup *l, enum kind_lookup_state bef
                 mem_free(path); /* found unchanged: the watch retries */
 }
 
-void informers_foreign(struct informers *all)
+/* --- halflife's own kinds --- */
+
+static void own_discovered(void *arg, const struct api_resource *r, const struct err *err)
 {
+        struct informers *all = arg;
+        bool late = all->own.lacking;
+        all->own.asking = false;
+        all->own.present = r != NULL;
+        all->own.lacking = err->code == ERR_NOTFOUND || (late && !r);
+        if (late && r) {
+                log_info("halflife's CRDs are of this version now: reads everything again", KV("version", r->version));
+                informers_again(all);
+        } else if (!late && all->own.lacking) {
+                log_warn("halflife's CRDs are missing, or older than this halflife: the API server drops fields that "
+                         "they lack; kubectl apply -k crds",
+                         KV("lacks", OWN_GROUP "/" OWN_PRESENT_VERSION));
+        }
+}
+
+/* Are the CRDs those of this version? The watches do not depend on it, because all others serve OWN_VERSION as well.
+ * But what the API server dropped has to be written once the CRDs have it. */
+static void own_ask(struct informers *all)
+{
+        static const char *const versions[] = {OWN_PRESENT_VERSION, NULL};
+        struct client *c = all->parts->client;
+        if (all->own.asking || all->own.present ||
+            (all->own.lacking && client_discover_stands(c, OWN_GROUP, all->own.asked)))
+                return;
+        all->own.asked = loop_now(all->parts->loop).mono;
+        all->own.asking = client_discover_version(c, OWN_GROUP, known_resources[KNOWN_RECOMMENDATIONS].kind, versions,
+                                                  own_discovered, all) == 0;
+}
+
+void informers_discover(struct informers *all)
+{
+        own_ask(all);
         for (struct foreign_kind *g = all->foreign; g < all->foreign + FOREIGN_KINDS; g++)
                 kind_lookup_ask(&g->lookup, all->parts->client, known_resources[g->row->of].group,
                                 known_resources[g->row->of].kind, foreign_discovered, g);

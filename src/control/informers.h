@@ -16,10 +16,11 @@ void informers_free(struct informers *all); /* after the client is freed; NULL: 
 void informers_start(struct informers *all);
 void informers_stop(struct informers *all);
 
-void informers_kinds(struct informers *all);   /* start and end watches of workload kinds as profiles need them */
-void informers_foreign(struct informers *all); /* each second: look for other projects' kinds not yet watched */
-void informers_again(struct informers *all);   /* list everything again */
-void informers_tick(struct informers *all);    /* each cycle: log objects that cannot be read, once an hour a kind */
+void informers_kinds(struct informers *all); /* start and end watches of workload kinds as profiles need them */
+/* Each second: look for other projects' kinds not yet watched, and for halflife's own CRDs of this version. */
+void informers_discover(struct informers *all);
+void informers_again(struct informers *all); /* list everything again */
+void informers_tick(struct informers *all);  /* each cycle: log objects that cannot be read, once an hour a kind */
 
 /* Whether every watch was listed once, failed for good, or may be missing. False: ret_waiting names what is waited
  * for. */

@@ -67,6 +67,11 @@ struct informers {
         struct watch watch[WATCHES_MAX];
         int watches;
         struct foreign_kind foreign[FOREIGN_KINDS];
+        struct {
+                bool present, lacking; /* discovery has OWN_PRESENT_VERSION, or answered that it has not */
+                bool asking;
+                struct mono asked;
+        } own;
         bool named_full;                 /* there was no place for another named kind, and the log has reported it */
         struct rate_limit missing_lines; /* of the log, about named kinds that the server does not have */
         uint64_t unread_ended;           /* unreadable objects of watches that have ended */

@@ -82,7 +82,7 @@ static void delete_one(struct writing *w, struct version *v)
                 json_t *dying = json_deep_copy(v->object);
                 if (!json_at(dying, "metadata.deletionTimestamp"))
                         json_object_set_new(json_object_get(dying, "metadata"), "deletionTimestamp", fake_time(w->f));
-                write_reply(w->rp, 200, store_write(w->f, k, dying));
+                write_reply(w->t, w->rp, 200, store_write(w->f, k, dying));
                 return;
         }
         json_t *body = status_json(200, "", "");

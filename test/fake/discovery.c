@@ -54,7 +54,7 @@ static bool serve_resources(struct fake *f, const char *group, const char *versi
         }
         for (size_t i = 0; i < f->kinds; i++) {
                 const struct kind *k = f->kind[i];
-                if (!k->served || strcmp(k->group, group) != 0 || strcmp(k->version, version) != 0)
+                if (!k->served || strcmp(k->group, group) != 0 || !kind_serves(k, version))
                         continue;
                 add_resource(list, k, "", k->name);
                 if (k->has_status)
@@ -107,7 +107,11 @@ static json_t *groups(const struct fake *f)
                 if (!k->served || !*k->group || json_object_get(seen, k->group))
                         continue;
                 json_object_set_new(seen, k->group, json_true());
-                json_array_append_new(list, group_json(k->group, k->version));
+                json_t *group = group_json(k->group, kind_version_at(k, 0));
+                const char *version;
+                for (size_t at = 1; (version = kind_version_at(k, at)); at++)
+                        json_array_append_new(json_object_get(group, "versions"), version_json(k->group, version));
+                json_array_append_new(list, group);
         }
         json_array_append_new(list, group_json("authorization.k8s.io", "v1"));
         add_metrics_group(f, list);
@@ -131,10 +135,10 @@ static void serve_group(const struct fake *f, const char *name, struct reply *rp
 
 /* --- aggregated --- */
 
-static json_t *resource_aggregated(const struct kind *k)
+static json_t *resource_aggregated(const struct kind *k, const char *version)
 {
         json_t *r = json_pack("{s:s, s:{s:s, s:s, s:s}, s:s, s:s, s:o}", "resource", k->plural, "responseKind", "group",
-                              k->group, "version", k->version, "kind", k->name, "scope",
+                              k->group, "version", version, "kind", k->name, "scope",
                               k->namespaced ? "Namespaced" : "Cluster", "singularResource", k->singular, "verbs",
                               verbs_of(""));
         if (k->short_names)
@@ -185,10 +189,13 @@ static json_t *groups_aggregated(const struct fake *f, bool core)
                         continue;
                 json_t *g = element_get(list, "metadata.name",
                                         json_pack("{s:{s:s}, s:[]}", "metadata", "name", k->group, "versions"));
-                json_t *v = element_get(
-                        json_object_get(g, "versions"), "version",
-                        json_pack("{s:s, s:s, s:[]}", "version", k->version, "freshness", "Current", "resources"));
-                json_array_append_new(json_object_get(v, "resources"), resource_aggregated(k));
+                const char *version;
+                for (size_t at = 0; (version = kind_version_at(k, at)); at++) {
+                        json_t *v = element_get(
+                                json_object_get(g, "versions"), "version",
+                                json_pack("{s:s, s:s, s:[]}", "version", version, "freshness", "Current", "resources"));
+                        json_array_append_new(json_object_get(v, "resources"), resource_aggregated(k, version));
+                }
         }
         if (!core)
                 add_metrics_aggregated(f, list);

@@ -45,7 +45,8 @@ struct crowd {
 };
 
 struct kind {
-        char *group, *version, *plural, *singular, *name;
+        char *group, *version, *plural, *singular, *name; /* version: the one that is stored */
+        json_t *versions; /* that are served: of a custom kind, in the order of its CRD; NULL: version alone */
         bool namespaced, has_status, has_scale, custom, served;
         json_t *schema, *short_names, *categories; /* custom kinds; may be NULL */
         struct object *object;                     /* sorted by key */
@@ -89,6 +90,7 @@ struct reply {
 
 struct target { /* what a path names */
         struct kind *kind;
+        const char *version;
         const char *ns, *name, *sub; /* "" when absent */
         char *store;                 /* the texts' memory */
 };
@@ -162,16 +164,23 @@ void kinds_init(struct fake *f);
 void kinds_release(struct fake *f);
 struct kind *fake_kind_find(const struct fake *f, const char *group, const char *version, const char *plural);
 struct kind *kind_named(const struct fake *f, const char *api_version, const char *name);
-const char *kind_api_version(const struct kind *k, struct buf *b); /* "apps/v1" */
-const char *kind_resource(const struct kind *k, struct buf *b);    /* "deployments.apps" */
+const char *kind_api_version(const struct kind *k, struct buf *b); /* "apps/v1": as it is stored */
+/* The version at this place of those that are served; NULL: there are no more. */
+const char *kind_version_at(const struct kind *k, size_t place);
+const json_t *kind_stored_version(const json_t *crd); /* the element of spec.versions */
+bool kind_serves(const struct kind *k, const char *version);
+const char *kind_resource(const struct kind *k, struct buf *b); /* "deployments.apps" */
 void kind_define(struct fake *f, const json_t *crd);
 void kind_remove(struct fake *f, const json_t *crd);
 bool target_parse(struct fake *f, const char *path, struct target *ret);
+char *target_api_version(const struct target *t); /* "apps/v1": as the path has it; freed by the caller */
 void target_release(struct target *t);
 
 /* store.c */
 struct version *version_take(struct version *v);
 void version_drop(struct version *v);
+/* Append the object as that version of its kind has it: only apiVersion differs. */
+void version_print(const struct version *v, const struct kind *k, const char *api_version, struct buf *out);
 char *resource_version_text(const struct fake *f, uint64_t number);
 bool version_parse(const struct fake *f, const char *text, uint64_t *ret); /* "" and "0" give 0 */
 struct object *store_find(const struct kind *k, const char *ns, const char *name);

@@ -74,6 +74,7 @@ void kinds_release(struct fake *f)
                 mem_free(k->plural);
                 mem_free(k->singular);
                 mem_free(k->name);
+                json_decref(k->versions);
                 json_decref(k->schema);
                 json_decref(k->short_names);
                 json_decref(k->categories);
@@ -82,11 +83,27 @@ void kinds_release(struct fake *f)
         mem_free(f->kind);
 }
 
+const char *kind_version_at(const struct kind *k, size_t place)
+{
+        if (!k->versions)
+                return place == 0 ? k->version : NULL;
+        return json_string_value(json_array_get(k->versions, place));
+}
+
+bool kind_serves(const struct kind *k, const char *version)
+{
+        const char *is;
+        for (size_t i = 0; (is = kind_version_at(k, i)); i++)
+                if (strcmp(is, version) == 0)
+                        return true;
+        return false;
+}
+
 struct kind *fake_kind_find(const struct fake *f, const char *group, const char *version, const char *plural)
 {
         for (size_t i = 0; i < f->kinds; i++)
                 if (f->kind[i]->served && strcmp(f->kind[i]->group, group) == 0 &&
-                    strcmp(f->kind[i]->plural, plural) == 0 && (!version || strcmp(f->kind[i]->version, version) == 0))
+                    strcmp(f->kind[i]->plural, plural) == 0 && (!version || kind_serves(f->kind[i], version)))
                         return f->kind[i];
         return NULL;
 }
@@ -97,8 +114,8 @@ struct kind *kind_named(const struct fake *f, const char *api_version, const cha
         size_t len = slash ? (size_t)(slash - api_version) : 0;
         for (size_t i = 0; i < f->kinds; i++) {
                 const struct kind *k = f->kind[i];
-                if (k->served && strcmp(k->name, name) == 0 && strcmp(k->version, version) == 0 &&
-                    strlen(k->group) == len && strncmp(k->group, api_version, len) == 0)
+                if (k->served && strcmp(k->name, name) == 0 && kind_serves(k, version) && strlen(k->group) == len &&
+                    strncmp(k->group, api_version, len) == 0)
                         return f->kind[i];
         }
         return NULL;
@@ -120,13 +137,22 @@ const char *kind_resource(const struct kind *k, struct buf *b)
 
 /* --- custom kinds --- */
 
-static const json_t *storage_version(const json_t *crd)
+const json_t *kind_stored_version(const json_t *crd)
 {
         size_t i;
         json_t *v;
         json_array_foreach(json_at(crd, "spec.versions"), i,
                            v) if (json_is_true(json_object_get(v, "storage"))) return v;
         return json_array_get(json_at(crd, "spec.versions"), 0);
+}
+
+static json_t *served_versions(const json_t *crd)
+{
+        json_t *list = json_array(), *v;
+        size_t i;
+        json_array_foreach(json_at(crd, "spec.versions"), i, v) if (json_is_true(json_object_get(v, "served")))
+                json_array_append(list, json_object_get(v, "name"));
+        return list;
 }
 
 static void replace_text(char **text, const char *with)
@@ -143,12 +169,14 @@ static void replace_json(json_t **value, const json_t *with)
 
 void kind_define(struct fake *f, const json_t *crd)
 {
-        const json_t *version = storage_version(crd), *sub = json_object_get(version, "subresources");
+        const json_t *version = kind_stored_version(crd), *sub = json_object_get(version, "subresources");
         const char *group = text_at(crd, "spec.group"), *plural = text_at(crd, "spec.names.plural");
         struct kind *k = fake_kind_find(f, group, NULL, plural);
         if (!k)
                 k = kind_new(f, group, "", plural);
         replace_text(&k->version, text_at(version, "name"));
+        json_decref(k->versions);
+        k->versions = served_versions(crd);
         replace_text(&k->singular, text_at(crd, "spec.names.singular"));
         replace_text(&k->name, text_at(crd, "spec.names.kind"));
         replace_json(&k->schema, json_at(version, "schema.openAPIV3Schema"));
@@ -210,6 +238,7 @@ bool target_parse(struct fake *f, const char *path, struct target *ret)
                 ret->ns = part[at + 1];
                 at += 2;
         }
+        ret->version = version;
         ret->kind = fake_kind_find(f, group, version, part[at]);
         if (n > at + 1)
                 ret->name = part[at + 1];
@@ -217,6 +246,11 @@ bool target_parse(struct fake *f, const char *path, struct target *ret)
                 ret->sub = part[at + 2];
         return ret->kind && n <= at + 3 && (*ret->ns == '\0' || ret->kind->namespaced) &&
                (*ret->name == '\0' || *ret->ns != '\0' || !ret->kind->namespaced);
+}
+
+char *target_api_version(const struct target *t)
+{
+        return mem_printf("%s%s%s", t->kind->group, *t->kind->group ? "/" : "", t->version);
 }
 
 void target_release(struct target *t)

@@ -15,7 +15,7 @@ struct listing {
         struct stream stream;
         const struct kind *kind;
         struct fake_selector *selector;
-        char *head, *tail;
+        char *api_version, *head, *tail;
         struct version **version; /* what to send; of a crowd: NULL and the indexes below */
         size_t at, end;
         bool begun, any;
@@ -29,7 +29,7 @@ static void send_item(struct listing *l, struct buf *out, const struct version *
                 buf_add_text(out, ",");
         l->any = true;
         if (l->kind->custom) {
-                buf_add(out, v->text, v->len);
+                version_print(v, l->kind, l->api_version, out);
                 return;
         }
         buf_add_text(out, "{");
@@ -83,6 +83,7 @@ static void listing_free(struct fake *f, struct stream *s)
         fake_unlock(f);
         fake_selector_free(l->selector);
         mem_free(l->version);
+        mem_free(l->api_version);
         mem_free(l->head);
         mem_free(l->tail);
         mem_free(l);
@@ -252,20 +253,18 @@ static struct object *objects_at(struct fake *f, const struct kind *k, uint64_t 
 
 /* --- the list --- */
 
-static char *head_of(struct fake *f, const struct kind *k, uint64_t number, const char *token, int64_t remaining)
+static char *head_of(struct fake *f, const struct listing *l, uint64_t number, const char *token, int64_t remaining)
 {
-        struct buf b = {0}, av = {0};
+        struct buf b = {0};
         buf_init(&b, 1 << 17);
-        buf_init(&av, 512);
         AUTO(mem_free) char *rv = resource_version_text(f, number);
-        buf_printf(&b, "{\"kind\":\"%sList\",\"apiVersion\":\"%s\",\"metadata\":{\"resourceVersion\":\"%s\"", k->name,
-                   kind_api_version(k, &av), rv);
+        buf_printf(&b, "{\"kind\":\"%sList\",\"apiVersion\":\"%s\",\"metadata\":{\"resourceVersion\":\"%s\"",
+                   l->kind->name, l->api_version, rv);
         if (token)
                 buf_printf(&b, ",\"continue\":\"%s\"", token);
         if (token && remaining >= 0)
                 buf_printf(&b, ",\"remainingItemCount\":%" PRId64, remaining);
         buf_add_text(&b, "},\"items\":[");
-        buf_release(&av);
         return buf_steal(&b);
 }
 
@@ -289,7 +288,7 @@ static void collect(struct fake *f, const struct target *t, const struct page *p
                         token = token_make((int64_t)(p->exact ? p->number : f->number), from[i].key);
         }
         l->end = n;
-        l->head = head_of(f, k, p->exact ? p->number : f->number, token, l->selector ? -1 : remaining);
+        l->head = head_of(f, l, p->exact ? p->number : f->number, token, l->selector ? -1 : remaining);
         mem_free(all);
 }
 
@@ -310,7 +309,7 @@ static void collect_crowd(struct fake *f, const struct target *t, const struct p
         AUTO(mem_free) char *next = mem_printf("%zu", page_end);
         AUTO(mem_free) char *token = page_end < end ? token_make((int64_t)c->number, next) : NULL;
         l->end = page_end;
-        l->head = head_of(f, t->kind, c->number, token, l->selector ? -1 : (int64_t)(end - page_end));
+        l->head = head_of(f, l, c->number, token, l->selector ? -1 : (int64_t)(end - page_end));
 }
 
 void list_serve(struct fake *f, const struct request *rq, const struct target *t, struct reply *rp)
@@ -334,6 +333,7 @@ void list_serve(struct fake *f, const struct request *rq, const struct target *t
         struct listing *l = MEM_NEW(struct listing);
         l->stream = (struct stream){listing_more, listing_free, -1};
         l->kind = t->kind;
+        l->api_version = target_api_version(t);
         l->selector = selector;
         l->tail = mem_string("]}\n");
         if (t->kind->crowd)

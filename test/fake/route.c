@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "fake.h"
+#include "write.h"
 
 /* Whether the path names one object rather than a collection. */
 static bool names_object(const char *path)
@@ -78,10 +79,7 @@ static void serve_object(struct fake *f, const struct target *t, struct reply *r
         } else if (strcmp(t->sub, "scale") == 0 && t->kind->has_scale) {
                 reply_json(rp, 200, scale_of(slot->version->object));
         } else {
-                rp->status = 200;
-                rp->type = "application/json";
-                rp->text = strdup(slot->version->text);
-                rp->len = slot->version->len;
+                write_reply(t, rp, 200, slot->version);
         }
         buf_release(&r);
 }

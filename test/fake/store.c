@@ -87,6 +87,12 @@ static struct version *version_new(struct fake *f, const struct kind *k, json_t 
         return v;
 }
 
+void version_print(const struct version *v, const struct kind *k, const char *api_version, struct buf *out)
+{
+        buf_printf(out, "{\"kind\":\"%s\",\"apiVersion\":\"%s\",", k->name, api_version);
+        buf_add(out, v->text + v->bare, v->len - v->bare);
+}
+
 /* --- objects --- */
 
 size_t store_lower(const struct kind *k, const char *key)

@@ -9,7 +9,7 @@
 struct watch {
         struct stream stream;
         struct kind *kind;
-        char *ns, *path;
+        char *api_version, *ns, *path;
         struct fake_selector *selector;
         struct version **initial; /* still to send */
         size_t at, end;
@@ -41,18 +41,22 @@ static void send_error(struct watch *w, struct buf *out, int status, const char 
         w->over = true;
 }
 
+static void send_version(const struct watch *w, struct buf *out, const char *type, const struct version *v)
+{
+        buf_printf(out, "{\"type\":\"%s\",\"object\":", type);
+        version_print(v, w->kind, w->api_version, out);
+        buf_add_text(out, "}\n");
+}
+
 static void send_bookmark(struct fake *f, struct watch *w, struct buf *out, bool initial_end)
 {
-        struct buf av = {0};
-        buf_init(&av, 512);
         AUTO(mem_free) char *rv = resource_version_text(f, f->number);
         AUTO(mem_free)
         char *text = mem_printf("{\"kind\":\"%s\",\"apiVersion\":\"%s\",\"metadata\":{\"resourceVersion\":\"%s\","
                                 "\"creationTimestamp\":null%s}}",
-                                w->kind->name, kind_api_version(w->kind, &av), rv,
+                                w->kind->name, w->api_version, rv,
                                 initial_end ? ",\"annotations\":{\"k8s.io/initial-events-end\":\"true\"}" : "");
         send_event(out, "BOOKMARK", text, strlen(text));
-        buf_release(&av);
         w->bookmark_ns = mono_read().ns + f->options.bookmark_ms * 1000000;
 }
 
@@ -89,12 +93,13 @@ static void send_change(struct watch *w, struct buf *out, const struct event *e)
                 return;
         enum change change = e->change == DELETED || !is ? DELETED : !was ? ADDED : MODIFIED;
         if (is || e->change == DELETED) {
-                send_event(out, name[change], e->now->text, e->now->len);
+                send_version(w, out, name[change], e->now);
                 return;
         }
         AUTO(json_decref) json_t *last = json_deep_copy(e->before->object);
         json_object_set(json_object_get(last, "metadata"), "resourceVersion",
                         json_at(e->now->object, "metadata.resourceVersion"));
+        json_object_set_new(last, "apiVersion", json_string(w->api_version));
         char *text = json_dumps(last, JSON_COMPACT);
         send_event(out, name[DELETED], text, strlen(text));
         free(text);
@@ -103,7 +108,7 @@ static void send_change(struct watch *w, struct buf *out, const struct event *e)
 static void send_initial(struct fake *f, struct watch *w, struct buf *out)
 {
         for (; w->at < w->end && out->len < BATCH; w->at++) {
-                send_event(out, "ADDED", w->initial[w->at]->text, w->initial[w->at]->len);
+                send_version(w, out, "ADDED", w->initial[w->at]);
                 version_drop(w->initial[w->at]);
         }
         if (w->crowd)
@@ -188,6 +193,7 @@ static void watch_free(struct fake *f, struct stream *s)
         fake_unlock(f);
         fake_selector_free(w->selector);
         mem_free(w->initial);
+        mem_free(w->api_version);
         mem_free(w->ns);
         mem_free(w->path);
         mem_free(w);
@@ -250,6 +256,7 @@ static struct watch *watch_new(struct fake *f, const struct request *rq, const s
         long seconds = strtol(query_get(rq, "timeoutSeconds"), NULL, 10);
         w->stream = (struct stream){watch_more, watch_free, -1};
         w->kind = t->kind;
+        w->api_version = target_api_version(t);
         w->ns = mem_string(t->ns);
         w->path = mem_string(rq->path);
         w->selector = selector;

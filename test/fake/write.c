@@ -101,12 +101,16 @@ static void reply_causes(struct writing *w, json_t *causes)
         buf_release(&all);
 }
 
-void write_reply(struct reply *rp, int status, const struct version *v)
+void write_reply(const struct target *t, struct reply *rp, int status, const struct version *v)
 {
+        AUTO(mem_free) char *api_version = target_api_version(t);
+        struct buf b = {0};
+        buf_init(&b, v->len + 512);
+        version_print(v, t->kind, api_version, &b);
         rp->status = status;
         rp->type = "application/json";
-        rp->text = strdup(v->text);
-        rp->len = v->len;
+        rp->len = b.len;
+        rp->text = buf_steal(&b);
 }
 
 /* --- completing and checking --- */
@@ -169,7 +173,7 @@ static bool check_schema(struct writing *w, json_t *object)
                 reply_error(
                         w->rp, 400, "BadRequest",
                         "%s in version \"%s\" cannot be handled as a %s: strict decoding error: unknown field \"%s\"",
-                        w->t->kind->name, w->t->kind->version, w->t->kind->name,
+                        w->t->kind->name, w->t->version, w->t->kind->name,
                         json_string_value(json_array_get(unknown, 0)));
                 return false;
         }
@@ -187,8 +191,7 @@ static bool check_schema(struct writing *w, json_t *object)
 static bool check_identity(struct writing *w, json_t *object)
 {
         const struct target *t = w->t;
-        struct buf av = {0};
-        buf_init(&av, 512);
+        AUTO(mem_free) char *of_path = target_api_version(t);
         json_t *meta = json_object_get(object, "metadata");
         const char *kind = text_at(object, "kind"), *api = text_at(object, "apiVersion");
         bool good = json_is_object(meta);
@@ -196,8 +199,7 @@ static bool check_identity(struct writing *w, json_t *object)
                 reply_error(w->rp, 422, "Invalid", "metadata: Required value");
         else if (is_scale(t))
                 good = true;
-        else if ((*kind && strcmp(kind, t->kind->name) != 0) ||
-                 (*api && strcmp(api, kind_api_version(t->kind, &av)) != 0)) {
+        else if ((*kind && strcmp(kind, t->kind->name) != 0) || (*api && strcmp(api, of_path) != 0)) {
                 reply_error(w->rp, 400, "BadRequest",
                             "the object provided is unrecognized: %s %s where %s was expected", api, kind,
                             t->kind->name);
@@ -212,7 +214,6 @@ static bool check_identity(struct writing *w, json_t *object)
                             "the namespace of the provided object does not match the namespace sent on the request");
                 good = false;
         }
-        buf_release(&av);
         return good;
 }
 
@@ -244,7 +245,7 @@ static void crd_status(struct fake *f, json_t *object)
                                       "True", "reason", "InitialNamesAccepted", "message",
                                       "the initial names have been accepted", "lastTransitionTime", time,
                                       "acceptedNames", json_at(object, "spec.names"), "storedVersions",
-                                      json_object_get(json_array_get(json_at(object, "spec.versions"), 0), "name")));
+                                      json_object_get(kind_stored_version(object), "name")));
         json_decref(time);
 }
 
@@ -255,7 +256,7 @@ static void commit(struct writing *w, const struct version *before, json_t *obje
         json_t *meta = json_object_get(object, "metadata");
         int status = before ? 200 : 201;
         if (before && same_but_times(before->object, object)) {
-                write_reply(w->rp, 200, before);
+                write_reply(w->t, w->rp, 200, before);
                 json_decref(object);
                 return;
         }
@@ -265,7 +266,7 @@ static void commit(struct writing *w, const struct version *before, json_t *obje
         }
         struct version *v = store_write(w->f, k, object);
         define_if_crd(w->f, k, v->object);
-        write_reply(w->rp, status, v);
+        write_reply(w->t, w->rp, status, v);
         controllers_note(w->f, k, v->object);
         if (json_object_get(meta, "deletionTimestamp") && json_array_size(json_object_get(meta, "finalizers")) == 0)
                 object_remove(w->f, k, v->object);

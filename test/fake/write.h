@@ -15,7 +15,7 @@ struct writing {
 };
 
 void write_conflict(struct writing *w); /* 409: the object has been modified */
-void write_reply(struct reply *rp, int status, const struct version *v);
+void write_reply(const struct target *t, struct reply *rp, int status, const struct version *v);
 /* An update of a pod that is not of its status; false: refused. A resize keeps everything but resources as it was. */
 bool pod_update(struct writing *w, const json_t *before, json_t *after);
 void object_remove(struct fake *f, struct kind *k, const json_t *object); /* with what it owns */

@@ -412,13 +412,63 @@ static void test_custom_status_is_apart(void **state)
         assert_int_equal(fake_call(f, "GET", knob, NULL, NULL, NULL, NULL), 404);
 }
 
+static char *dials_path(const char *version, const char *rest)
+{
+        return mem_printf("/apis/test.dev/%s/namespaces/default/dials%s", version, rest);
+}
+
+/* An object has the apiVersion of the path by which it is asked for, and is stored once. */
+static void test_custom_versions(void **state)
+{
+        struct fake *f = *state;
+        static const struct {
+                const char *path_version, *body_version;
+                int status;
+        } write[] = {
+                {"v2", "v2", 201}, {"v1", "v1", 201}, {"v2", "v1", 400}, {"v1", "v2", 400}, {"v3", "v3", 404},
+        };
+        fake_put(f, "owner",
+                 "{\"apiVersion\":\"apiextensions.k8s.io/v1\",\"kind\":\"CustomResourceDefinition\",\"metadata\":{"
+                 "\"name\":\"dials.test.dev\"},\"spec\":{\"group\":\"test.dev\",\"scope\":\"Namespaced\",\"names\":{"
+                 "\"plural\":\"dials\",\"singular\":\"dial\",\"kind\":\"Dial\"},\"versions\":["
+                 "{\"name\":\"v3\",\"served\":false,\"storage\":false},"
+                 "{\"name\":\"v2\",\"served\":true,\"storage\":false},"
+                 "{\"name\":\"v1\",\"served\":true,\"storage\":true}]}}");
+        for (size_t i = 0; i < sizeof write / sizeof *write; i++) {
+                AUTO(mem_free) char *collection = dials_path(write[i].path_version, "");
+                AUTO(mem_free)
+                char *body = mem_printf("{\"apiVersion\":\"test.dev/%s\",\"kind\":\"Dial\",\"metadata\":{\"name\":"
+                                        "\"d%zu\"}}",
+                                        write[i].body_version, i);
+                assert_int_equal(fake_call(f, "POST", collection, NULL, NULL, body, NULL), write[i].status);
+        }
+        static const char *const served[] = {"v1", "v2"};
+        for (size_t i = 0; i < sizeof served / sizeof *served; i++) {
+                AUTO(mem_free) char *want = mem_printf("test.dev/%s", served[i]);
+                AUTO(mem_free) char *list = dials_path(served[i], ""), *first = dials_path(served[i], "/d0");
+                AUTO(json_decref) json_t *all = get(f, list), *one = get(f, first);
+                assert_int_equal(json_array_size(pick(all, "items")), 2);
+                assert_string_equal(pick_text(all, "apiVersion"), want);
+                assert_string_equal(pick_text(all, "items[1].apiVersion"), want);
+                assert_string_equal(pick_text(one, "apiVersion"), want);
+        }
+        AUTO(json_decref) json_t *group = get(f, "/apis/test.dev");
+        assert_string_equal(pick_text(group, "preferredVersion.version"), "v2");
+        assert_int_equal(json_array_size(pick(group, "versions")), 2);
+        AUTO(json_decref)
+        json_t *definition = get(f, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/dials.test.dev");
+        assert_string_equal(pick_text(definition, "status.storedVersions[0]"), "v1");
+}
+
 /* The project's own definitions and samples hold together. */
 static void test_own_definitions(void **state)
 {
         struct fake *f = *state;
         assert_true(fake_load(f, "crds"));
         assert_true(fake_load(f, "manifests/samples"));
-        assert_true(fake_objects(f, "/apis/halflife.dev/v1alpha1/clusterprofiles") > 0);
+        assert_true(fake_objects(f, "/apis/halflife.dev/v1beta1/clusterprofiles") > 0);
+        assert_int_equal(fake_objects(f, "/apis/halflife.dev/v1alpha1/clusterprofiles"),
+                         fake_objects(f, "/apis/halflife.dev/v1beta1/clusterprofiles"));
         assert_int_equal(fake_objects(f, "/apis/halflife.dev/v1alpha1/recommendations"), 0);
 }
 
@@ -567,6 +617,7 @@ int main(void)
                 ROW(test_apply_creates_and_forgets),
                 ROW(test_custom_resources),
                 ROW(test_custom_status_is_apart),
+                ROW(test_custom_versions),
                 ROW(test_own_definitions),
                 ROW(test_rollout_replaces_pods),
                 cmocka_unit_test_setup_teardown(test_rollout_by_steps, set_up_steps, tear_down),

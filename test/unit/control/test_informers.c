@@ -21,6 +21,7 @@ static void begin(struct fixture *f)
         *f = (struct fixture){.loop = loop_new()};
         f->parts.loop = f->loop;
         f->all.parts = &f->parts;
+        f->all.own.present = true;
         f->all.watches = 1;
         for (int i = 0; i < FOREIGN_KINDS; i++)
                 f->all.foreign[i] = (struct foreign_kind){
@@ -63,7 +64,7 @@ static void test_removed_by_discovery(void **state)
                 fails_by(&f.all, step[i].code);
                 if (step[i].removed)
                         f.all.foreign[0].lookup.state = LOOKUP_REMOVED;
-                informers_foreign(&f.all);
+                informers_discover(&f.all);
                 if ((informers_blind(&f.all) != NULL) != step[i].blind)
                         fail_msg("%s: it is %s", step[i].what, step[i].blind ? "taken for known" : "not known");
         }
