@@ -85,7 +85,7 @@ static void aws_wipe(char **s)
 static int aws_read_expiry(const char *text, struct wall *ret, struct err *err)
 {
         if (!text || wall_parse(text, strlen(text), ret) < 0)
-                return err_set(err, ERR_INVALID, "AWS: the answer does not say when its keys expire");
+                return err_set(err, ERR_INVALID, "AWS: the answer has no keys with the time when they expire");
         return 0;
 }
 
@@ -103,6 +103,9 @@ static int aws_ask_sts(const struct authorization_facts *f, struct authorization
         const char *file = aws_variable(f, "AWS_WEB_IDENTITY_TOKEN_FILE"), *role = aws_variable(f, "AWS_ROLE_ARN"),
                    *name = aws_variable(f, "AWS_ROLE_SESSION_NAME"), *url = aws_variable(f, "AWS_ENDPOINT_URL_STS");
         size_t len;
+        int rc = url ? authorization_check_url("AWS_ENDPOINT_URL_STS", url, err) : 0;
+        if (rc < 0)
+                return rc;
         SECRET char *token = file_read(file, TOKEN_FILE_MOST, &len, err);
         if (!token)
                 return err->code;
@@ -128,21 +131,6 @@ static int aws_ask_sts(const struct authorization_facts *f, struct authorization
 
 /* --- the pod identity's endpoint --- */
 
-/* Credentials that cross the network in the clear are refused, as AWS' own programs do: only the pod, its node or the
- * agent beside it may be asked without TLS. */
-static bool aws_is_near(const char *url)
-{
-        static const char *const near[] = {"http://127.",          "http://localhost",      "http://[::1]",
-                                           "http://169.254.170.2", "http://169.254.170.23", "http://[fd00:ec2::23]"};
-        for (size_t i = 0; i < sizeof near / sizeof near[0]; i++) {
-                size_t len = strlen(near[i]);
-                bool whole = near[i][len - 1] != '.';
-                if (strncmp(url, near[i], len) == 0 && (!whole || strchr(":/", url[len])))
-                        return true;
-        }
-        return false;
-}
-
 static const char *aws_member(const json_t *o, const char *name)
 {
         return json_string_value(json_object_get(o, name));
@@ -165,11 +153,9 @@ static int aws_ask_container(const struct authorization_facts *f, struct authori
                    *file = aws_variable(f, "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE"),
                    *given = aws_variable(f, "AWS_CONTAINER_AUTHORIZATION_TOKEN");
         size_t len;
-        if (!aws_is_near(url) && strncmp(url, "https://", 8) != 0)
-                return err_set(err, ERR_INVALID,
-                               "AWS_CONTAINER_CREDENTIALS_FULL_URI '%s' is neither https:// nor an address of the pod "
-                               "or its node",
-                               url);
+        int rc = authorization_check_url("AWS_CONTAINER_CREDENTIALS_FULL_URI", url, err);
+        if (rc < 0)
+                return rc;
         SECRET char *token = file ? file_read(file, TOKEN_FILE_MOST, &len, err) : mem_string(given);
         if (file && !token)
                 return err->code;

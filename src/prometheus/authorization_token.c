@@ -107,6 +107,9 @@ static int azure_ask_entra(const struct authorization_facts *f, const char *file
                 return err_set(
                         err, ERR_INVALID,
                         "Azure: AZURE_FEDERATED_TOKEN_FILE is set, but AZURE_CLIENT_ID or AZURE_TENANT_ID is not");
+        int rc = authorization_check_url("AZURE_AUTHORITY_HOST", host, err);
+        if (rc < 0)
+                return rc;
         char *token = file_read(file, TOKEN_FILE_MOST, &len, err);
         if (!token)
                 return err->code;
