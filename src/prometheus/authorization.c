@@ -92,35 +92,6 @@ int authorization_new(struct loop *l, const struct prometheus_options *o, struct
         return 0;
 }
 
-/* The host of a URL without TLS; {NULL, 0}: it has TLS, or a user, behind whom the host only seems to be another. */
-static struct text authorization_clear_host(const char *url)
-{
-        static const char scheme[] = "http://";
-        const char *at = url + strlen(scheme);
-        if (strncmp(url, scheme, strlen(scheme)) != 0 || memchr(at, '@', strcspn(at, "/?#")))
-                return (struct text){0};
-        return (struct text){at, *at == '[' ? strcspn(at, "]") + 1 : strcspn(at, ":/?#")};
-}
-
-static bool authorization_is_near(struct text host)
-{
-        static const char *const near[] = {"localhost", "[::1]", "169.254.170.2", "169.254.170.23", "[fd00:ec2::23]"};
-        static const char loopback[] = "127.";
-        for (size_t i = 0; i < sizeof near / sizeof near[0]; i++)
-                if (text_is(host, near[i]))
-                        return true;
-        return host.len > strlen(loopback) && memcmp(host.p, loopback, strlen(loopback)) == 0 &&
-               strspn(host.p, "0123456789.") >= host.len;
-}
-
-int authorization_check_url(const char *variable, const char *url, struct err *err)
-{
-        if (strncmp(url, "https://", 8) == 0 || authorization_is_near(authorization_clear_host(url)))
-                return 0;
-        return err_set(err, ERR_INVALID, "%s '%s' is neither https:// nor an address of the pod or its node", variable,
-                       url);
-}
-
 static void authorization_wipe_answer(struct authorization *a)
 {
         if (a->answer.data)

@@ -39,10 +39,6 @@ struct authorization_ask {
 };
 void authorization_ask_release(struct authorization_ask *a);
 
-/* Whether keys may cross the way to a URL, which that variable of the environment gives: by TLS, or without it within
- * the pod and its node, as in AWS' own programs. Returns 0, or ERR_INVALID. */
-int authorization_check_url(const char *variable, const char *url, struct err *err);
-
 struct authorization_kind {
         enum prometheus_auth of;
         /* Returns 0 with *ret_ask, or without it (url NULL) where *ret has the credentials at once. Errors: what the

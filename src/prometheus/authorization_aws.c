@@ -11,6 +11,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/yaml.h"
+#include "key_endpoint.h"
 #include "query.h"
 
 enum { TOKEN_FILE_MOST = 64 << 10, FORM_MOST = 256 << 10, KEY_MOST = 16 << 10 };
@@ -103,7 +104,7 @@ static int aws_ask_sts(const struct authorization_facts *f, struct authorization
         const char *file = aws_variable(f, "AWS_WEB_IDENTITY_TOKEN_FILE"), *role = aws_variable(f, "AWS_ROLE_ARN"),
                    *name = aws_variable(f, "AWS_ROLE_SESSION_NAME"), *url = aws_variable(f, "AWS_ENDPOINT_URL_STS");
         size_t len;
-        int rc = url ? authorization_check_url("AWS_ENDPOINT_URL_STS", url, err) : 0;
+        int rc = url ? key_endpoint_check("AWS_ENDPOINT_URL_STS", url, err) : 0;
         if (rc < 0)
                 return rc;
         SECRET char *token = file_read(file, TOKEN_FILE_MOST, &len, err);
@@ -153,7 +154,7 @@ static int aws_ask_container(const struct authorization_facts *f, struct authori
                    *file = aws_variable(f, "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE"),
                    *given = aws_variable(f, "AWS_CONTAINER_AUTHORIZATION_TOKEN");
         size_t len;
-        int rc = authorization_check_url("AWS_CONTAINER_CREDENTIALS_FULL_URI", url, err);
+        int rc = key_endpoint_check("AWS_CONTAINER_CREDENTIALS_FULL_URI", url, err);
         if (rc < 0)
                 return rc;
         SECRET char *token = file ? file_read(file, TOKEN_FILE_MOST, &len, err) : mem_string(given);

@@ -11,6 +11,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/yaml.h"
+#include "key_endpoint.h"
 #include "query.h"
 
 enum { TOKEN_FILE_MOST = 64 << 10, FORM_MOST = 256 << 10, TOKEN_MOST = 32 << 10, LIFE_MOST_S = 30 * 24 * 3600 };
@@ -107,7 +108,7 @@ static int azure_ask_entra(const struct authorization_facts *f, const char *file
                 return err_set(
                         err, ERR_INVALID,
                         "Azure: AZURE_FEDERATED_TOKEN_FILE is set, but AZURE_CLIENT_ID or AZURE_TENANT_ID is not");
-        int rc = authorization_check_url("AZURE_AUTHORITY_HOST", host, err);
+        int rc = key_endpoint_check("AZURE_AUTHORITY_HOST", host, err);
         if (rc < 0)
                 return rc;
         char *token = file_read(file, TOKEN_FILE_MOST, &len, err);
