@@ -9,7 +9,8 @@
 #include "cache/cache.h"
 #include "http/prometheus_text.h"
 
-/* The maximum number of pods with series in /metrics; the custom metrics API has all pods. */
+/* The maximum number of pods with series in /metrics; the custom metrics API has all pods. Where there are more, a
+ * namespace has as many as it leaves to each other one: those that come first by name. */
 enum { UTILIZATION_SERIES_PODS = 5000 };
 
 /* Add to v the pods that were sampled at most fresh_ms before now and have a utilization. The cache must be settled. */
@@ -17,7 +18,7 @@ void snapshot_add_utilization(struct cache *w, struct wall now, int64_t fresh_ms
 
 /* Write the metric family m: one series for each pod, of resource r. */
 void utilization_write(struct buf *out, const struct metric *m, const struct snapshot *v, enum resource r);
-/* How many pods of the view are beyond UTILIZATION_SERIES_PODS, and so have no series. */
+/* How many pods of the view have no series for that reason. */
 size_t utilization_left_out(const struct snapshot *v);
 
 #endif

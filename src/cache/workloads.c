@@ -391,9 +391,13 @@ void workloads_release(struct cache *w)
 
 /* --- owners --- */
 
-static struct workload *owner_by_uid(struct cache *w, const uint8_t uid[static UID_BYTES])
+/* Anybody may name an object of another namespace as owner, which Kubernetes counts as no owner: an owner's samples,
+ * kills and restarts are those of its own namespace alone. */
+static struct workload *owner_by_uid(struct cache *w, const char *ns /* interned */,
+                                     const uint8_t uid[static UID_BYTES])
 {
-        return uid_none(uid) ? NULL : map_get(&w->uids, uid_key(uid));
+        struct workload *owner = uid_none(uid) ? NULL : map_get(&w->uids, uid_key(uid));
+        return owner && owner->ns == ns ? owner : NULL;
 }
 
 /* Find the owner. A reference by name is looked up each time, as another object may be made with that name. */
@@ -401,7 +405,7 @@ static struct workload *owner_find(struct cache *w, const struct workload *wl)
 {
         const struct controller_owner *refers = &workload_more(wl)->refers;
         if (!refers->kind)
-                return owner_by_uid(w, wl->owner_ref.uid);
+                return owner_by_uid(w, wl->ns, wl->owner_ref.uid);
         struct text group = kind_group(text_of(refers->api_version));
         AUTO(mem_free) char *own_group = mem_string_n(group.p, group.len);
         return workload_find(w, own_group, refers->kind, wl->ns, refers->name);
@@ -449,9 +453,11 @@ void workloads_settle(struct cache *w)
                 if (workload_more(wl)->refers.kind && wl->owner)
                         rollout_ref_of(wl->owner, wl);
         for (size_t at = 0; (p = map_each(&w->pods, &at));)
-                if (!p->owner && (p->owner = owner_by_uid(w, p->owner_uid)))
+                if (!p->owner && (p->owner = owner_by_uid(w, p->ns, p->owner_uid)))
                         p->owner->children++;
-        for (size_t i = 0; i < w->droppeds; i++) /* pods that came and went since the last settle */
-                if (!w->dropped[i]->owner && (w->dropped[i]->owner = owner_by_uid(w, w->dropped[i]->owner_uid)))
-                        w->dropped[i]->owner->children++;
+        for (size_t i = 0; i < w->droppeds; i++) { /* pods that came and went since the last settle */
+                p = w->dropped[i];
+                if (!p->owner && (p->owner = owner_by_uid(w, p->ns, p->owner_uid)))
+                        p->owner->children++;
+        }
 }

@@ -11,6 +11,7 @@
 #include "cli/session.h"
 #include "cli/version.h"
 #include "commands.h"
+#include "objects/label_selector.h"
 #include "scan/cluster_scan.h"
 #include "scan/prometheus_service.h"
 #include "scan_print.h"
@@ -68,6 +69,15 @@ static int scan_read_percent(struct scanning *s, struct err *err)
         return 0;
 }
 
+static int scan_check_labels(const struct scanning *s, struct err *err)
+{
+        struct arena a = {0};
+        struct selector *ignored;
+        int rc = selector_parse(text_of(s->labels), &a, &ignored, err);
+        arena_release(&a);
+        return rc < 0 ? err_wrap(err, "--selector") : 0;
+}
+
 static int scan_read_profiles(struct scanning *s, struct err *err)
 {
         size_t len;
@@ -110,6 +120,8 @@ static int scan_check(void *state, const struct command_line *line, struct err *
         if (s->all && s->ns)
                 return err_set(err, ERR_INVALID, "-A and -n exclude each other");
         int rc = scan_check_prometheus(s, err);
+        if (rc == 0 && s->labels)
+                rc = scan_check_labels(s, err);
         if (rc == 0 && s->since)
                 rc = scan_read_duration("since", s->since, SINCE_LEAST_MS, SINCE_MOST_MS, &s->options.history_ms, err);
         if (rc == 0 && s->step)
@@ -136,6 +148,22 @@ static void scan_say(void *arg, const char *line)
         scan_end_progress(s);
         fprintf(stderr, "halflife scan: %s\n", tamed);
         json_array_append_new(s->notes, json_string(tamed));
+}
+
+/* A pipeline that fails has to find the cause in its log. */
+static bool scan_exceeds(struct scanning *s)
+{
+        static const char *const name[RESOURCES] = {[CPU] = "CPU", [MEMORY] = "memory"};
+        bool any = false;
+        for (enum resource q = CPU; q < RESOURCES; q++) {
+                if (!scan_report_exceeds(&s->report, q, s->fail_percent))
+                        continue;
+                AUTO(mem_free)
+                char *line = mem_printf("more than %d%% of the requested %s could be saved", s->fail_percent, name[q]);
+                scan_say(s, line);
+                any = true;
+        }
+        return any;
 }
 
 static void scan_progress(void *arg, const struct cluster_scan_progress *p)
@@ -283,7 +311,7 @@ static int scan_run(void *state, struct err *err)
                 scan_say_empty(s);
         if (s->report.rows || s->output == SCAN_CSV || s->output == SCAN_JSON)
                 scan_show(s);
-        return s->fail_percent >= 0 && scan_report_exceeds(&s->report, s->fail_percent) ? EXIT_CHANGES : EXIT_DONE;
+        return s->fail_percent >= 0 && scan_exceeds(s) ? EXIT_CHANGES : EXIT_DONE;
 }
 
 static void scan_release(void *state)

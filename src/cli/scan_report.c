@@ -149,10 +149,7 @@ void scan_report_release(struct scan_report *r)
         *r = (struct scan_report){0};
 }
 
-bool scan_report_exceeds(const struct scan_report *r, int percent)
+bool scan_report_exceeds(const struct scan_report *r, enum resource of, int percent)
 {
-        bool above = false;
-        for (enum resource q = CPU; q < RESOURCES; q++)
-                above |= (__int128)r->all.saving[q] * 100 > (__int128)r->all.now[q] * percent;
-        return above;
+        return (__int128)r->all.saving[of] * 100 > (__int128)r->all.now[of] * percent;
 }

@@ -44,7 +44,7 @@ void scan_report_add(void *arg, const struct plan *p);
 void scan_report_finish(struct scan_report *r);
 void scan_report_release(struct scan_report *r);
 
-/* Whether more than `percent` of all requested CPU, or memory, could be saved. */
-bool scan_report_exceeds(const struct scan_report *r, int percent);
+/* Whether more than `percent` of all that is requested of a resource could be saved. */
+bool scan_report_exceeds(const struct scan_report *r, enum resource of, int percent);
 
 #endif

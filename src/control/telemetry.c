@@ -216,7 +216,7 @@ static const struct metric metrics[METRICS] = {
                  "Memory use of a pod, divided by its limit or original request; only where apply.hpa is LimitBasis.",
                  METRIC_GAUGE},
         [M_PODS_LEFT_OUT] = {"halflife_pod_utilizations_left_out",
-                             "Pods without a halflife_pod_*_utilization series, because only the first 5000 get one.",
+                             "Pods without a halflife_pod_*_utilization series: namespaces share 5000 of them.",
                              METRIC_GAUGE},
         [M_CUSTOM_ANSWERS] = {"halflife_custom_metrics_requests_total",
                               "Requests answered on --custom-metrics-listen, by class of status code.", METRIC_COUNTER},

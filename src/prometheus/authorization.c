@@ -209,6 +209,8 @@ static void authorization_judge(struct authorization *a, const struct http_reply
         struct err err = reply->err;
         char word[64];
         a->facts.now = loop_now(a->loop).wall;
+        if (err.code == ERR_TOOBIG)
+                err_set(&err, ERR_TOOBIG, "its answer has more than %d bytes", ANSWER_BYTES_MOST);
         if (err.code == 0 && reply->status != 200) {
                 authorization_word(body, word);
                 err_set(&err, reply->status == 429 || reply->status >= 500 ? ERR_RETRY : ERR_DENIED, "HTTP %d%s%s",

@@ -85,7 +85,7 @@ static void aws_wipe(char **s)
 static int aws_read_expiry(const char *text, struct wall *ret, struct err *err)
 {
         if (!text || wall_parse(text, strlen(text), ret) < 0)
-                return err_set(err, ERR_INVALID, "AWS: the answer does not say when its keys expire");
+                return err_set(err, ERR_INVALID, "AWS: the answer has no keys with the time when they expire");
         return 0;
 }
 

@@ -192,18 +192,26 @@ static int judge_status(const struct query *q, const struct http_reply *reply, s
         if (status == 200)
                 return 0;
         query_error(buf_text(&q->refusal), said, sizeof said);
+        const char *colon = *said ? ": " : "";
         if ((status == 401 || status == 403) && q->fetch->prometheus->authorization)
                 authorization_refused(q->fetch->prometheus->authorization);
         if (status == 401 || status == 403)
-                return err_set_http(err, ERR_DENIED, status, "HTTP %d: the credentials are refused: %s", status, said);
+                return err_set_http(err, ERR_DENIED, status, "HTTP %d: the credentials are refused%s%s", status, colon,
+                                    said);
         if (status == 404)
                 return err_set_http(err, ERR_INVALID, status,
                                     "HTTP 404: there is no Prometheus at this URL; is its path right?");
+        if (status >= 300 && status < 400)
+                return err_set_http(
+                        err, ERR_INVALID, status,
+                        "HTTP %d: it leads to another address, which is not followed: give that one if it is "
+                        "right",
+                        status);
         /* 422: the query exceeded one of the server's limits, on samples or time. */
         if (status == 422 || status == 413)
-                return err_set_http(err, ERR_TOOBIG, status, "HTTP %d: %s", status, said);
-        return err_set_http(err, status == 429 || status >= 500 ? ERR_RETRY : ERR_INVALID, status, "HTTP %d: %s",
-                            status, said);
+                return err_set_http(err, ERR_TOOBIG, status, "HTTP %d%s%s", status, colon, said);
+        return err_set_http(err, status == 429 || status >= 500 ? ERR_RETRY : ERR_INVALID, status, "HTTP %d%s%s",
+                            status, colon, said);
 }
 
 static void prometheus_on_done(void *arg, const struct http_reply *reply)

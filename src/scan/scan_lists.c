@@ -235,9 +235,9 @@ static int scan_pods_read(struct cache *w, const struct cluster_scan_options *o,
         bool by_namespace = l.denied != NULL;
         if (rc == 0 && l.denieds && l.denieds == scope->count)
                 rc = ERR_DENIED; /* err has the last refusal */
-        if (rc == ERR_DENIED && !o->ns)
-                err_wrap(err, "no pods may be read: name a namespace with -n, or ask for the ClusterRole of "
-                              "docs/scan.md");
+        if (rc == ERR_DENIED && err->http_status == 403)
+                err_wrap(err, "no pods may be read: %s the ClusterRole of docs/scan.md",
+                         o->ns ? "ask for a RoleBinding to" : "name a namespace with -n, or ask for");
         if (rc == 0 && l.denieds)
                 scan_tell_denied(&l, err);
         scan_tell_unread(&l);

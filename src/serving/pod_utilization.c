@@ -132,17 +132,51 @@ static const char *labels_of(const struct snapshot_pod *p, char *out, size_t siz
         return out;
 }
 
+/* How many pods have series where a namespace has at most so many; pods are sorted by namespace. */
+static size_t utilization_series_at(const struct snapshot *v, size_t share)
+{
+        size_t all = 0, own = 0;
+        for (size_t i = 0; i < v->pods; i++) {
+                own = i > 0 && v->pod[i].ns == v->pod[i - 1].ns ? own + 1 : 1;
+                all += own <= share;
+        }
+        return all;
+}
+
+/* The most series of one namespace: of a bound for all, each has as much as it leaves to others. */
+static size_t utilization_share(const struct snapshot *v)
+{
+        size_t low = 1, high = UTILIZATION_SERIES_PODS;
+        if (v->pods <= UTILIZATION_SERIES_PODS)
+                return high;
+        while (low < high) {
+                size_t middle = high - (high - low) / 2;
+                if (utilization_series_at(v, middle) <= UTILIZATION_SERIES_PODS)
+                        low = middle;
+                else
+                        high = middle - 1;
+        }
+        return low;
+}
+
 void utilization_write(struct buf *out, const struct metric *m, const struct snapshot *v, enum resource r)
 {
         char labels[2 * VIEW_NAME + 64];
+        size_t share = utilization_share(v), own = 0, all = 0;
         metric_family(out, m);
-        for (size_t i = 0; i < v->pods && i < UTILIZATION_SERIES_PODS; i++)
+        for (size_t i = 0; i < v->pods && all < UTILIZATION_SERIES_PODS; i++) {
+                own = i > 0 && v->pod[i].ns == v->pod[i - 1].ns ? own + 1 : 1;
+                if (own > share)
+                        continue;
+                all++;
                 if (v->pod[i].utilization[r] >= 0)
                         metric_sample(out, m, labels_of(&v->pod[i], labels, sizeof labels),
                                       (double)v->pod[i].utilization[r] / 1e3);
+        }
 }
 
 size_t utilization_left_out(const struct snapshot *v)
 {
-        return v->pods > UTILIZATION_SERIES_PODS ? v->pods - UTILIZATION_SERIES_PODS : 0;
+        size_t all = utilization_series_at(v, utilization_share(v));
+        return v->pods - (all < UTILIZATION_SERIES_PODS ? all : UTILIZATION_SERIES_PODS);
 }

@@ -373,6 +373,8 @@ static void test_renewal(void **state)
 static void test_endpoints_that_fail(void **state)
 {
         (void)state;
+        static char large[(64 << 10) + 2]; /* one byte more than is read */
+        memset(large, ' ', sizeof large - 1);
         static const struct {
                 const char *name;
                 enum prometheus_auth auth;
@@ -410,6 +412,12 @@ static void test_endpoints_that_fail(void **state)
                  {.status = 200, .answer = "<html>"},
                  ERR_INVALID,
                  "no usable access_token"},
+                {"an endless answer",
+                 PROMETHEUS_AUTH_GOOGLE,
+                 GOOGLE,
+                 {.status = 200, .answer = large},
+                 ERR_TOOBIG,
+                 "its answer has more than 65536 bytes"},
                 {"expired",
                  PROMETHEUS_AUTH_SIGV4,
                  {{"AWS_ROLE_ARN", "arn:r"},

@@ -13,7 +13,7 @@
 static const struct now start = {{1000000000}, {1700000000000}};
 
 /* Names are letters: the UID of 'a' is made of it, and so is its controller owner's ("" : none). */
-static struct workload *put(struct cache *w, const char *kind, const char *name, const char *owner)
+static struct workload *put_in(struct cache *w, const char *ns, const char *kind, const char *name, const char *owner)
 {
         char json[1024], ref[256] = "";
         struct err err = {0};
@@ -24,13 +24,33 @@ static struct workload *put(struct cache *w, const char *kind, const char *name,
                          "\"uid\":\"00000000-0000-0000-0000-00000000000%s\",\"controller\":true}]",
                          owner, owner);
         snprintf(json, sizeof json,
-                 "{\"metadata\":{\"namespace\":\"web\",\"name\":\"%s\",\"uid\":\"00000000-0000-0000-0000-00000000000%"
+                 "{\"metadata\":{\"namespace\":\"%s\",\"name\":\"%s\",\"uid\":\"00000000-0000-0000-0000-00000000000%"
                  "s\","
                  "\"generation\":1%s},\"spec\":{\"template\":{\"spec\":{\"containers\":[{\"name\":\"app\"}]}}}}",
-                 name, name, ref);
+                 ns, name, name, ref);
         if (workload_upsert(w, k, text_of(json), 1, &err) < 0)
                 fail_msg("%s: %s", json, err.text);
-        return workload_find(w, "apps", kind, "web", name);
+        return workload_find(w, "apps", kind, ns, name);
+}
+
+static struct workload *put(struct cache *w, const char *kind, const char *name, const char *owner)
+{
+        return put_in(w, "web", kind, name, owner);
+}
+
+/* A pod that names ReplicaSet 'b' as its owner. */
+static void put_pod(struct cache *w, const char *ns)
+{
+        struct err err = {0};
+        AUTO(mem_free)
+        char *json =
+                mem_printf("{\"metadata\":{\"namespace\":\"%s\",\"name\":\"b-1\",\"uid\":\"00000000-0000-0000-0000-"
+                           "0000000000f%zu\",\"ownerReferences\":[{\"apiVersion\":\"apps/v1\",\"kind\":\"ReplicaSet\","
+                           "\"name\":\"b\",\"uid\":\"00000000-0000-0000-0000-00000000000b\",\"controller\":true}]},"
+                           "\"spec\":{\"containers\":[{\"name\":\"app\"}]},\"status\":{\"phase\":\"Running\"}}",
+                           ns, strlen(ns));
+        if (pod_upsert(w, text_of(json), 1, &err) < 0)
+                fail_msg("%s: %s", json, err.text);
 }
 
 static void drop(struct cache *w, const char *kind, const char *name)
@@ -58,6 +78,28 @@ static void test_owner_cycles(void **state)
         cache_relink(&w, start); /* it ends */
         assert_null(d->owner);
         assert_int_equal(!a->owner + !b->owner + !c->owner, 1);
+        cache_release(&w);
+}
+
+/* The UID of another namespace's workload makes nothing part of it: not a pod, nor a workload with its own pods. */
+static void test_owner_of_another_namespace(void **state)
+{
+        (void)state;
+        static const char *const ns[] = {"web", "mallory"};
+        struct cache w;
+        cache_init(&w, "halflife", "halflife");
+        struct workload *a = put(&w, "Deployment", "a", ""), *b = put(&w, "ReplicaSet", "b", "a"),
+                        *c = put_in(&w, "mallory", "ReplicaSet", "c", "a");
+        for (size_t i = 0; i < sizeof ns / sizeof ns[0]; i++)
+                put_pod(&w, ns[i]);
+        cache_relink(&w, start);
+        assert_ptr_equal(b->owner, a);
+        assert_null(c->owner);
+        assert_int_equal(a->children, 1);
+        assert_int_equal(b->children, 1);
+        assert_int_equal(w.ordered, 2);
+        for (size_t i = 0; i < w.ordered; i++)
+                assert_ptr_equal(w.order[i]->owner, strcmp(w.order[i]->ns, "web") == 0 ? b : NULL);
         cache_release(&w);
 }
 
@@ -299,6 +341,7 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_owner_cycles),
+                cmocka_unit_test(test_owner_of_another_namespace),
                 cmocka_unit_test(test_adopted_by_another),
                 cmocka_unit_test(test_gone_chains_are_freed),
                 cmocka_unit_test(test_an_older_state),

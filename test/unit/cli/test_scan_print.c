@@ -123,12 +123,15 @@ static void test_exceeds(void **state)
         (void)state;
         static const struct {
                 int percent;
-                bool want;
-        } row[] = {{0, true}, {31, true}, {32, false}, {100, false}};
+                bool want[RESOURCES];
+        } row[] = {{0, {true, true}},   {18, {true, true}},   {19, {true, false}},
+                   {31, {true, false}}, {32, {false, false}}, {100, {false, false}}};
         struct scan_report r = report_new(false), none = {0};
         for (size_t i = 0; i < sizeof row / sizeof row[0]; i++)
-                assert_int_equal(scan_report_exceeds(&r, row[i].percent), row[i].want);
-        assert_false(scan_report_exceeds(&none, 0));
+                for (enum resource q = CPU; q < RESOURCES; q++)
+                        assert_int_equal(scan_report_exceeds(&r, q, row[i].percent), row[i].want[q]);
+        for (enum resource q = CPU; q < RESOURCES; q++)
+                assert_false(scan_report_exceeds(&none, q, 0));
         scan_report_release(&r);
 }
 

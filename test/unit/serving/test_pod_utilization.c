@@ -325,29 +325,76 @@ static void test_rules_of_the_adapter(void **state)
         cache_release(&w);
 }
 
+static size_t lines_of(const struct snapshot *v, enum resource r, const char *with)
+{
+        static const struct metric m = {"m", "Help.", METRIC_GAUGE};
+        struct buf out;
+        size_t lines = 0;
+        buf_init(&out, 8 << 20);
+        utilization_write(&out, &m, v, r);
+        for (const char *at = buf_text(&out).p; (at = strstr(at, with)); at++)
+                lines++;
+        buf_release(&out);
+        return lines;
+}
+
+static const struct series_row {
+        const char *what;
+        size_t pods[4];   /* of namespaces a to d */
+        size_t series[4]; /* wanted */
+} series_rows[] = {
+        {"all fit", {4990, 5, 0, 5}, {4990, 5, 0, 5}},
+        {"one namespace alone", {5007}, {5000}},
+        {"a namespace that comes first", {6000, 10, 20, 30}, {4940, 10, 20, 30}},
+        {"a namespace that comes last", {10, 20, 30, 6000}, {10, 20, 30, 4940}},
+        {"two that have too many", {4000, 1000, 4000, 1}, {1999, 1000, 1999, 1}},
+        {"all have too many", {5000, 5000, 5000, 5000}, {1250, 1250, 1250, 1250}},
+};
+
 static void test_series_are_bounded(void **state)
 {
         (void)state;
-        enum { MORE = 7 };
-        static const struct metric m = {"m", "Help.", METRIC_GAUGE};
-        static struct snapshot_pod pod[UTILIZATION_SERIES_PODS + MORE];
-        struct buf out;
-        size_t lines = 0;
-        for (size_t i = 0; i < sizeof pod / sizeof pod[0]; i++)
-                pod[i] = (struct snapshot_pod){.ns = "n", .name = "p", .utilization = {1, -1}};
+        enum { MOST = 20000 };
+        static struct snapshot_pod pod[MOST];
+        static const char *const name[] = {"a", "b", "c", "d"};
+        for (size_t i = 0; i < sizeof series_rows / sizeof series_rows[0]; i++) {
+                const struct series_row *row = &series_rows[i];
+                struct snapshot *v = snapshot_new();
+                size_t none = 0;
+                v->pod = pod;
+                for (size_t n = 0; n < 4; n++)
+                        for (size_t k = 0; k < row->pods[n]; k++)
+                                pod[v->pods++] =
+                                        (struct snapshot_pod){.ns = name[n], .name = "p", .utilization = {1, -1}};
+                for (size_t n = 0; n < 4; n++) {
+                        AUTO(mem_free) char *of = mem_printf("pod_namespace=\"%s\"", name[n]);
+                        size_t lines = lines_of(v, CPU, of);
+                        if (lines != row->series[n])
+                                fail_msg("%s: namespace %s has %zu series, not %zu", row->what, name[n], lines,
+                                         row->series[n]);
+                        none += row->pods[n] - row->series[n];
+                }
+                assert_int_equal(utilization_left_out(v), none);
+                assert_int_equal(lines_of(v, MEMORY, "pod_namespace"), 0); /* nothing is known of it */
+                snapshot_drop(v);
+        }
+}
+
+static void test_series_of_many_namespaces(void **state)
+{
+        (void)state;
+        enum { MANY = UTILIZATION_SERIES_PODS + 5 };
+        static struct snapshot_pod pod[MANY];
+        static char name[MANY][8];
         struct snapshot *v = snapshot_new();
+        for (size_t i = 0; i < MANY; i++) {
+                snprintf(name[i], sizeof name[i], "n%zu", i);
+                pod[i] = (struct snapshot_pod){.ns = name[i], .name = "p", .utilization = {1, -1}};
+        }
         v->pod = pod;
-        v->pods = sizeof pod / sizeof pod[0];
-        buf_init(&out, 8 << 20);
-        utilization_write(&out, &m, v, CPU);
-        for (const char *at = buf_text(&out).p; (at = strchr(at, '\n')); at++)
-                lines++;
-        assert_int_equal(lines, UTILIZATION_SERIES_PODS + 2);
-        assert_int_equal(utilization_left_out(v), MORE);
-        buf_reset(&out);
-        utilization_write(&out, &m, v, MEMORY); /* of which nothing is known */
-        assert_string_equal(buf_text(&out).p, "# HELP m Help.\n# TYPE m gauge\n");
-        buf_release(&out);
+        v->pods = MANY;
+        assert_int_equal(lines_of(v, CPU, "pod_namespace"), UTILIZATION_SERIES_PODS);
+        assert_int_equal(utilization_left_out(v), 5);
         snapshot_drop(v);
 }
 
@@ -362,6 +409,7 @@ int main(void)
                 cmocka_unit_test(test_series),
                 cmocka_unit_test(test_rules_of_the_adapter),
                 cmocka_unit_test(test_series_are_bounded),
+                cmocka_unit_test(test_series_of_many_namespaces),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }
