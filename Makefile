@@ -406,7 +406,7 @@ check-image: ## the image's digests, files and package list, and its program run
 	@$(MAKE) --no-print-directory all build/release/fake-apiserver MODE=release
 	@test/image build/release
 
-# The architectures of a release. This machine's is built here, each other one by `make cross`.
+# The architectures of a release. This machine's is built here, each other one by deploy/cross.
 ARCHITECTURES := amd64
 
 release: ## all files of a release into build/halflife-VERSION, from a commit (VERSION=1.2.3 as its file VERSION has; COMMIT=HEAD)
