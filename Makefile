@@ -410,13 +410,13 @@ check-program: ## the release program as its ELF says: how it is hardened, and w
 check-image: ## the image's digests, files and package list, and its program runs in it (needs root and dpkg, else it says so)
 	@.ci/packages jq
 	@$(MAKE) --no-print-directory all build/release/fake-apiserver MODE=release
-	@test/image build/release
+	@test/image build/release $(wildcard build/release-*-linux-gnu-gcc/halflife)
 
-# The architectures of a release. This machine's is built here, each other one by `make cross`.
-ARCHITECTURES := amd64
+# The architectures of a release. This machine's is built here, each other one by deploy/cross.
+ARCHITECTURES := amd64 arm64
 
-release: ## all files of a release into build/halflife-VERSION, from a commit (VERSION=1.2.3 as its file VERSION has; COMMIT=HEAD)
-	@.ci/packages git
+release: ## all files of a release into build/halflife-VERSION, from a commit (VERSION=1.2.3 as its file VERSION has; COMMIT=HEAD; needs root)
+	@.ci/packages git debootstrap
 	@deploy/release '$(VERSION)' '$(or $(COMMIT),HEAD)'
 
 # In the tree of that commit.
@@ -424,7 +424,7 @@ release-files:
 	+@deploy/release-files make '$(TO)' $(ARCHITECTURES)
 
 check-release: ## two releases of HEAD are the same bytes, and each file is what it should be (needs Go, for helm and krew)
-	@.ci/packages git jq
+	@.ci/packages debootstrap git jq
 	@test/release
 .PHONY: release release-files check-release
 

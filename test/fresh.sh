@@ -12,7 +12,7 @@ if [ "$(id -u)" != 0 ] || ! command -v debootstrap >/dev/null; then
         exit 2
 fi
 
-. test/debian-tree
+. deploy/debian-tree
 trees=$(mktemp -d)
 running=()
 clean_up() {

@@ -21,7 +21,7 @@ var All = stage.Suite{Scenarios: scenarios, Longest: longest}
 // waited for at the end.
 var longest = []string{"rotation", "outage", "fleet", "cronjob", "refusals", "flow", "limits", "render", "restart", "restarted", "upgrade",
 	"hpa-limit-basis", "api-server-gone", "learner-gone", "oom-200", "backfill", "in-place-restart", "permission", "install", "dimension-pod",
-	"dimension-namespace", "uninstall", "helm", "node-deferred", "node-kubelet-down", "node-oom-marked", "node-guard-deferred", "node-evict",
+	"dimension-namespace", "uninstall", "helm", "release", "node-deferred", "node-kubelet-down", "node-oom-marked", "node-guard-deferred", "node-evict",
 	"node-raise", "node-startup"}
 
 // Nodes of scenarios that need their own.
@@ -191,6 +191,7 @@ var scenarios = []stage.Scenario{
 	{Name: "metrics-versions", Needs: stage.Alone, Run: metricsVersions},
 	{Name: "outage", Needs: stage.Alone, Run: outage},
 	{Name: "permission", Needs: stage.Alone, Run: permission},
+	{Name: "release", Needs: stage.Alone, Run: release},
 	{Name: "restart", Needs: stage.Alone, Run: restart},
 	{Name: "rights", Needs: stage.Alone, Run: rights},
 	{Name: "restarted", Needs: stage.Alone, Run: restarted},
