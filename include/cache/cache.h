@@ -55,6 +55,7 @@ struct cache {
         struct workload *gone;          /* workloads that vanished but are still pointed to */
         struct map autoscalers;         /* key -> struct autoscaler */
         struct map nodes;               /* name -> struct node */
+        size_t nodes_kept;              /* how many of them have facts */
         struct map node_oom_events;     /* node -> struct node_oom_event */
         struct map other_autoscalers;   /* "ns/name" -> struct other_autoscaler */
         struct map profiles;            /* key -> struct profile */

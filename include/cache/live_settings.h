@@ -15,6 +15,7 @@ struct live_settings {
         bool apply_never;
         int budget_workloads;      /* workloads changing at once in the whole cluster; 0: no limit */
         int budget_cores_per_hour; /* cores taken from requests per hour; 0: no limit */
+        int hot_percent;           /* usage of a node's capacity above which a sample counts as hot */
         int fuse_guards;           /* changes taken back per hour; more blow the fuse; 0: no limit */
 };
 

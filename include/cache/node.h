@@ -8,24 +8,42 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/buf.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/list.h"
 #include "base/text.h"
 #include "core/amount.h"
+#include "core/node_ring.h"
 
 struct cache;
+struct node_view;
 struct pod;
 struct pod_container;
+
+/* What is kept of a node beside its pods. */
+struct node_facts {
+        int64_t capacity[RESOURCES];     /* millicores, bytes; 0: not known */
+        int64_t hot_since_ms[RESOURCES]; /* since when it is hot (node_facts_judge), wall ms; 0: it is not */
+        bool ready, unschedulable;
+        bool labels_cut; /* it has more labels than are kept: no selector selects it */
+        uint16_t labels_size;
+        char *texts; /* labels, "key\0value\0" for each; behind them its taints, "key=value:Effect,…" and NUL */
+        struct node_ring ring;
+};
+/* Facts are kept of so many nodes; further ones have only their pods. Labels and taints of a node have at most so many
+ * bytes. */
+enum { NODES_MOST = 10000, NODE_LABELS_MOST = 8 << 10, NODE_TAINTS_MOST = 1 << 10 };
 
 struct node {
         const char *name; /* interned */
         uint32_t epoch;
-        bool known;                /* the watch has the node; else only pods on it were seen */
-        bool away;                 /* NotReady or unreachable; or deleted while pods are still on it */
-        LIST_HEAD(, pod) pods;     /* the pods on the node */
-        int64_t turned_ms;         /* when `away` last changed, wall ms; 0: not known */
-        struct amount allocatable; /* memory, bytes; unset: not known */
+        bool known;                           /* the watch has the node; else only pods on it were seen */
+        bool away;                            /* NotReady or unreachable; or deleted while pods are still on it */
+        LIST_HEAD(, pod) pods;                /* the pods on the node */
+        int64_t turned_ms;                    /* when `away` last changed, wall ms; 0: not known */
+        struct amount allocatable[RESOURCES]; /* unset: not known */
+        struct node_facts *facts; /* NULL: only pods on it were seen, or there are more than NODES_MOST nodes */
 };
 
 /* latest: a later time comes from a wrong clock */
@@ -36,6 +54,8 @@ void node_oom_event_swept(struct cache *w, uint32_t epoch);
 void node_oom_events_release(struct cache *w);
 /* Was the pod's node short of memory at about that time? */
 bool node_oom_event_of(const struct cache *w, const struct pod *p, struct wall at);
+struct node *node_get(struct cache *w,
+                      struct text name); /* made when there is none; then it has neither pods nor facts */
 int node_upsert(struct cache *w, struct text json, uint32_t epoch, struct err *err);
 void node_remove(struct cache *w, struct text json);
 void node_swept(struct cache *w, uint32_t epoch);
@@ -47,5 +67,21 @@ void nodes_release(struct cache *w);                              /* after the p
  * before `at`, at most fresh_ms older. -1: some container has no such sample.
  */
 int64_t node_others_used(const struct node *n, const struct pod_container *but, struct wall at, int64_t fresh_ms);
+
+/* --- what is kept of a node (node_facts.c) --- */
+
+/* Take the node's facts from its object. Of a node with another capacity than before nothing is known: it is another
+ * machine. */
+void node_facts_read(struct cache *w, struct node *n, const struct node_view *v);
+void node_facts_free(struct cache *w, struct node *n);
+/* Judge after a poll whether the node is hot in a resource. Returns whether it has become so. */
+bool node_facts_judge(struct node_facts *f, enum resource r, int percent, struct wall now);
+const char *node_facts_taints(const struct node_facts *f); /* "": none */
+
+/* The rings of all nodes as text for the database, and back. print adds as many nodes as out has room for. parse is for
+ * the start, before nodes are listed; those that are not listed then are forgotten (node_swept). latest: the later of
+ * both clocks. ERR_INVALID: the text is damaged; what was read of it stays. */
+void node_facts_print(const struct cache *w, struct wall now, struct buf *out);
+int node_facts_parse(struct cache *w, struct text text, struct wall latest, struct err *err);
 
 #endif

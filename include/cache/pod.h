@@ -136,6 +136,9 @@ struct pod {
          * UINT16_MAX: that many or more. */
         uint16_t restarts;
         uint32_t ready_turned_s; /* when it became ready or unready, since 1970; 0: not reported */
+        /* CPU that its containers used together, and when: by the last measurement of it; 0: none so far. Memory is
+         * with each container. */
+        uint32_t cpu_milli, measured_s;
         /* Its annotation original-resources (interned); NULL: none. */
         const char *original;
         struct pod_told *told;     /* NULL: no custom metric needs it */
@@ -162,6 +165,13 @@ struct pod *pod_at(const struct cache *w, struct text ns, struct text name,
                    size_t *cursor);           /* cursor: the last place in cache.order; NULL: unknown pod */
 struct resizing *pod_resizing(struct pod *p); /* made when there is none */
 void pod_set_raised(struct pod *p, struct text annotation); /* take the time of the last raise from annotation raised */
+/* Take the sum of CPU over the pod's measured containers. */
+void pod_measured(struct pod *p, const struct pod_metrics_view *m);
+static inline bool pod_is_measured(const struct pod *p, struct wall now, int64_t fresh_ms)
+{
+        int64_t age_ms = now.ms - (int64_t)p->measured_s * SECOND_MS;
+        return p->measured_s && age_ms <= fresh_ms && age_ms >= -USAGE_FUTURE_MS;
+}
 /* a memory sample */
 void pod_sampled(struct pod_container *c, struct wall at, const struct pod_metrics_container_view *v);
 struct pod_told *pod_tell(struct pod *p);                                /* made where there is none */

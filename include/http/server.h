@@ -41,17 +41,18 @@
 #include "deploy/admission_review.h"
 #include "http/admission_paths.h"
 #include "snapshot/learned_copy.h"
+#include "snapshot/node_table.h"
 #include "snapshot/snapshot.h"
 
-/* The key of an access question to the API server: a digest of token, verb, namespace and name. */
+/* The key of an access question to the API server: a digest of token, resource, verb, namespace and name. */
 struct auth_key {
         uint8_t byte[32];
 };
-/* May the token's owner do verb on recommendations.halflife.dev? */
+/* May the token's owner do verb on the resource, such as "nodes" or "recommendations.halflife.dev"? */
 struct server_question {
         struct auth_key key;
         const char *token;
-        const char *verb, *ns, *name; /* ns "": all namespaces; name "": every Recommendation */
+        const char *resource, *verb, *ns, *name; /* ns "": all namespaces; name "": every object */
 };
 enum server_verdict {
         SERVER_ALLOWS,
@@ -97,6 +98,8 @@ struct server_calls {
         void (*withdraw)(void *arg, const struct auth_key *k);
         /* Copy what was learned; server_recalled takes the copies. NULL: this halflife does not learn. */
         void (*recall)(void *arg, const struct server_usage_request *w);
+        /* Make or share a table of the nodes; server_listed_nodes takes a reference. NULL where recall is. */
+        void (*list_nodes)(void *arg, uint64_t ticket);
         /* In place of recall on a replica: forward the request; server_relayed takes the answer. NULL: not a replica.
          */
         void (*relay)(void *arg, const struct server_proxy_request *e);
@@ -153,6 +156,7 @@ void server_set_admission_paths(struct server *s, const struct admission_paths *
 void server_reviewed(struct server *s, const struct auth_key *k, enum server_verdict v);
 void server_recalled(struct server *s, uint64_t ticket, struct learned_copy *copies, size_t count);
 void server_relayed(struct server *s, uint64_t ticket, const struct server_relayed *r); /* copied */
+void server_listed_nodes(struct server *s, uint64_t ticket, struct node_table *t);      /* takes over one reference */
 /* The server takes ownership of owner, one block with all that it points to (mem_free); NULL: not found. */
 void server_found_owner(struct server *s, uint64_t ticket, struct admission_owner *owner);
 /* Counts since the start. */

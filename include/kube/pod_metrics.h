@@ -1,6 +1,6 @@
 /*
- * Usage from metrics-server (metrics.k8s.io): one streamed list, parsed pod by pod as the bytes arrive. It is read in
- * version v1 where discovery names it, else in v1beta1; both have the same fields.
+ * Usage from metrics-server (metrics.k8s.io), of pods or of nodes: one streamed list, parsed item by item as the bytes
+ * arrive. It is read in version v1 where discovery names it, else in v1beta1; both have the same fields.
  */
 #ifndef HALFLIFE_KUBE_POD_METRICS_H
 #define HALFLIFE_KUBE_POD_METRICS_H
@@ -9,7 +9,7 @@
 #include "objects/decode.h"
 
 struct metrics_result {
-        int64_t pods;        /* number of pods read */
+        int64_t pods;        /* number of pods, or of nodes, read */
         int64_t refused;     /* number of unreadable items, which were skipped */
         bool whole;          /* the list is complete */
         struct wall date;    /* the response's Date header */
@@ -26,6 +26,10 @@ struct metrics_poll;
 struct metrics_poll *metrics_poll(struct client *c, const char *ns, int64_t deadline_ms,
                                   void (*each)(void *arg, const struct pod_metrics_view *m, struct wall date),
                                   void (*done)(void *arg, const struct metrics_result *r), void *arg);
+/* The same of nodes. */
+struct metrics_poll *metrics_poll_nodes(struct client *c, int64_t deadline_ms,
+                                        void (*each)(void *arg, const struct node_metrics_view *m, struct wall date),
+                                        void (*done)(void *arg, const struct metrics_result *r), void *arg);
 void metrics_cancel(struct metrics_poll *p);
 
 /* For commands: turn the loop until it is known which version a poll would read, "v1" or "v1beta1". */

@@ -54,6 +54,12 @@ void ingest_running(struct learner *learner); /* count a minute in which the pod
 /* Add the measurement of one pod to its histories. date: the Date header of the answer that contained it. */
 void ingest_fold(void *learner, const struct pod_metrics_view *m, struct wall date);
 
+/* --- usage of nodes (node_usage.c) --- */
+
+void node_usage_store(struct learner *learner); /* with a checkpoint: store the nodes' samples */
+/* At the start: take a note of the database, if it is such samples. */
+void node_usage_load(struct learner *learner, struct text name, struct text value);
+
 /* --- kills (oom_kills.c) --- */
 
 void oom_begin(struct learner *learner);    /* once everything was listed: from now on oom_seen_now counts kills */
@@ -76,6 +82,7 @@ int import_sources(const struct history *h, uint64_t ret[static TRANSFER_SOURCES
 struct learner_counts { /* since the start */
         uint64_t samples[SAMPLE_VERDICTS], unknown_pods, unread_items, odd_containers, polls_failed, kills,
                 kills_not_believed;
+        uint64_t nodes[NODE_VERDICTS], unknown_nodes; /* measurements of nodes */
 };
 const struct learner_counts *learner_counts(const struct learner *learner);
 const struct backfill *learner_backfills(const struct learner *learner); /* NULL: there is no back-fill */

@@ -41,6 +41,7 @@ enum {
         VIEW_LABELS = 256,
         VIEW_METRICS = 32,
         VIEW_OWNERS = 256,
+        VIEW_TAINTS = 16,
         UID_BYTES = 16
 };
 
@@ -283,13 +284,20 @@ struct event_view {
 };
 int decode_event(struct text json, struct arena *a, struct event_view *ret, struct err *err);
 
-/* A Node: the memory that it has for pods, and whether its kubelet still reports. */
+/* A Node: its size, what it has for pods, and whether its kubelet still reports. */
+struct taint_view {
+        struct text key, value, effect; /* value "": none */
+};
 struct node_view {
         struct object_view meta;
-        struct amount allocatable; /* memory, bytes */
-        bool tells;                /* the Node has a condition Ready */
-        bool ready;                /* that condition is True */
-        struct wall turned;        /* last change of that condition; ms 0: not given */
+        struct amount capacity[RESOURCES], allocatable[RESOURCES];
+        bool tells;         /* the Node has a condition Ready */
+        bool ready;         /* that condition is True */
+        struct wall turned; /* last change of that condition; ms 0: not given */
+        bool unschedulable; /* cordoned */
+        struct taint_view taint[VIEW_TAINTS];
+        int taints;
+        bool taints_cut; /* it has more */
 };
 int decode_node(struct text json, struct arena *a, struct node_view *ret, struct err *err);
 
@@ -299,6 +307,15 @@ bool decode_eviction_is_for_memory(struct text message);
  * message names no container. */
 bool decode_eviction(struct text message, struct text *ret_container, int64_t *ret_used);
 int decode_pod_metrics(struct text json, struct arena *a, struct pod_metrics_view *ret, struct err *err);
+
+/* NodeMetrics; of a value that is missing or cannot be read, has is false. */
+struct node_metrics_view {
+        struct text name;
+        struct wall at;
+        bool has[RESOURCES];
+        int64_t cpu_nano, memory_bytes;
+};
+int decode_node_metrics(struct text json, struct arena *a, struct node_metrics_view *ret, struct err *err);
 
 /* One event of a watch. */
 enum watch_type { WATCH_ADDED, WATCH_MODIFIED, WATCH_DELETED, WATCH_BOOKMARK, WATCH_ERROR };

@@ -15,6 +15,12 @@
  *     sum by (namespace, pod, container) (increase(container_cpu_cfs_throttled_periods_total{…}[1h]))
  *             / sum by (namespace, pod, container) (increase(container_cpu_cfs_periods_total{…}[1h])) >= 0.125
  *
+ * A fetch of nodes sends these, by cAdvisor's names those of the root cgroup, and reads the label node, or without it
+ * instance, up to the port:
+ *
+ *     max by (node, instance) (sum without (cpu) (rate(node_cpu_usage_seconds_total{…}[window])))
+ *     max by (node, instance) (max_over_time(node_memory_working_set_bytes{…}[step]))
+ *
  * The sum joins the series of single cores. Whatever else tells series of one cgroup apart, such as a label replica or
  * job, tells the same usage again, and the largest counts. A fetch joins the cgroups of a container to one series
  * (prometheus/cgroup_choice.h). The window is the step or rate_window_ms, whichever is longer. A memory
@@ -70,12 +76,12 @@ struct prometheus;
 int prometheus_new(struct loop *l, const struct prometheus_options *o, struct prometheus **ret, struct err *err);
 void prometheus_free(struct prometheus *p); /* after its fetches have ended or were cancelled */
 
-enum prometheus_of { PROMETHEUS_USAGE, PROMETHEUS_THROTTLING };
+enum prometheus_of { PROMETHEUS_USAGE, PROMETHEUS_THROTTLING, PROMETHEUS_NODES };
 
 /* The span to fetch: points at from, from + step, … up to and including to. */
 struct prometheus_slice {
         enum prometheus_of of;
-        const char *ns; /* NULL: all namespaces */
+        const char *ns; /* NULL: all namespaces; of PROMETHEUS_NODES it is not used */
         struct wall from, to;
         int64_t step_ms;     /* whole seconds, at least one */
         int64_t deadline_ms; /* for each query */
@@ -83,7 +89,7 @@ struct prometheus_slice {
 };
 
 struct prometheus_series {
-        struct text ns, pod, container;
+        struct text ns, pod, container; /* of PROMETHEUS_NODES: pod is the node's name, the others are empty */
 };
 struct prometheus_point {
         struct wall at;

@@ -1,6 +1,6 @@
 /*
- * Reports for people: Events on workloads, and log lines about errors. The log reports each cause once, however many
- * objects it concerns; metrics and conditions report every object.
+ * Reports for people: Events on workloads and nodes, and log lines about errors. The log reports each cause once,
+ * however many objects it concerns; metrics and conditions report every object.
  */
 #ifndef HALFLIFE_REPORT_REPORT_H
 #define HALFLIFE_REPORT_REPORT_H
@@ -22,12 +22,14 @@ void report_cycle_begins(struct report *report);
 void report_cycle_ends(struct report *report);
 uint64_t report_cycle(const struct report *report); /* number of the cycle under way */
 
-/* --- Events (events.c) --- */
+/* --- Events (events.c, hot_nodes.c) --- */
 
 void report_event(struct report *report, const struct target *t, bool warning, const char *reason, const char *note);
 void report_deployed(struct report *report, const struct target *t); /* a deployed template has requests by halflife */
 /* new pods have requests by halflife; nothing if there are none */
 void report_admitted(struct report *report, struct target *t);
+/* After a poll: an Event on each node that has become hot. percent: the setting. Returns how many nodes are hot. */
+int64_t report_hot_nodes(struct report *report, const struct cache *w, int percent);
 uint64_t report_events_dropped(const struct report *report);
 
 /* --- refused writes (write_errors.c) --- */

@@ -22,6 +22,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "snapshot/learned_copy.h"
+#include "snapshot/node_table.h"
 #include "snapshot/snapshot.h"
 
 enum problem {
@@ -48,6 +49,7 @@ const char *problem_type(enum problem p);
 enum route_name {
         ROUTE_WORKLOAD,
         ROUTE_LIST,
+        ROUTE_NODES,
         ROUTE_HISTOGRAM,
         ROUTE_HISTORY,
         ROUTE_EXPLAIN,
@@ -68,8 +70,9 @@ struct request {
 struct route {
         enum route_name name;
         const struct endpoint *endpoint; /* its row in the table */
-        const char *verb;                /* "get" or "list" on recommendations.halflife.dev; NULL: open to everybody */
-        char ns[64];                     /* "": all namespaces */
+        const char *verb;                /* "get" or "list" on recommendations.halflife.dev, of ROUTE_NODES on nodes;
+                                            NULL: open to everybody */
+        char ns[64];                     /* "": all namespaces; of ROUTE_NODES the one whose workloads may be named */
         const char *group;               /* of the kind; "": the core group. A constant, in the arena or in the view */
         const char *kind, *workload;     /* stored as group is; NULL: the path names none */
         const char *recommendation;      /* the Recommendation's name for the access review, in the arena; NULL: none */
@@ -110,12 +113,20 @@ int route_match(const struct request *r, const struct snapshot *v, struct arena 
 
 /*
  * Answer from the view and, for endpoints with wants_learned, from the copies. learned NULL means that the halflife
- * that learns cannot be asked (503); copies 0 means that nothing was learned. The route must not be ROUTE_RENDER
- * (asserted): route_render answers it, on a thread of its own. While the API server or its metrics cannot be asked, the
- * headers Warning and Age state how old the answer's data is.
+ * that learns cannot be asked (503); copies 0 means that nothing was learned. The route must be neither ROUTE_RENDER
+ * nor ROUTE_NODES (asserted): route_render and route_nodes answer them. While the API server or its metrics cannot be
+ * asked, the headers Warning and Age state how old the answer's data is.
  */
 void route_answer(const struct route *route, const struct request *r, const struct snapshot *v,
                   const struct learned_copy *learned, size_t copies, struct arena *a, struct answer *ret);
+
+/*
+ * Answer GET nodes from the table of nodes. names: the caller may list the Recommendations of route->ns, so that the
+ * workloads of that namespace are named. nodes NULL: the halflife that learns cannot be asked (503). v only tells how
+ * old the data is.
+ */
+void route_nodes(const struct route *route, const struct request *r, const struct snapshot *v,
+                 const struct node_table *nodes, bool names, struct arena *a, struct answer *ret);
 
 /*
  * Answer POST …/render by deploy/render.h: the manifests in the media type of the request or, with ?dryRun, the report

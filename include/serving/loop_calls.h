@@ -1,11 +1,13 @@
 /*
- * Questions from the server's threads to the loop: a caller's permissions, what was learned, the owner above a pod's
- * controller. A thread posts a call to a mailbox; the loop answers at once, or when the API server or upstream has.
+ * Questions from the server's threads to the loop: a caller's permissions, what was learned, the nodes, the owner
+ * above a pod's controller. A thread posts a call to a mailbox; the loop answers at once, or when the API server or
+ * upstream has.
  */
 #ifndef HALFLIFE_SERVING_LOOP_CALLS_H
 #define HALFLIFE_SERVING_LOOP_CALLS_H
 
 #include "cache/cache.h"
+#include "cache/live_settings.h"
 #include "http/server.h"
 #include "kube/client.h"
 #include "serving/owner_lookup.h"
@@ -16,6 +18,7 @@ struct loop_calls_options { /* borrowed until loop_calls_free */
         struct loop *loop;
         struct client *client;
         const struct cache *cache;
+        const struct live_settings *live;
         struct upstream *upstream;  /* replica only: the halflife that learns; NULL: not configured */
         const char *token_audience; /* the audience of callers' tokens; NULL: the API server's own */
         bool replica;               /* requests about learned data are forwarded to upstream */

@@ -29,6 +29,8 @@ void snapshot_show_target(struct snapshot_writer *w, const struct plan *p);
 void snapshot_show_gone(struct snapshot_writer *w, const struct target *t);
 /* Add a row for each Recommendation, where there are no plans. Returns the snapshot with the rows. */
 const struct snapshot *snapshot_show_published(struct snapshot_writer *w, struct arena *scratch);
+/* How old a pod's sample may be to count as its usage of now. */
+int64_t snapshot_fresh_ms(const struct live_settings *live);
 struct snapshot *snapshot_end(struct snapshot_writer *w); /* the caller owns it; empty before the first begin */
 
 #endif

@@ -1,12 +1,11 @@
 /*
- * Nodes: the memory each has for pods, and whether its kubelet is away. Without permission to watch nodes, neither is
- * known.
+ * Nodes: what each has for pods, and whether its kubelet is away. Without permission to watch nodes, neither is known.
  */
 #include "cache/cache.h"
 
 static bool node_is_kept(const struct node *n)
 {
-        return n->known || !LIST_EMPTY(&n->pods);
+        return n->known || n->facts || !LIST_EMPTY(&n->pods);
 }
 
 static void node_forget(struct cache *w, struct node *n)
@@ -18,7 +17,7 @@ static void node_forget(struct cache *w, struct node *n)
         mem_free(n);
 }
 
-static struct node *node_get(struct cache *w, struct text name)
+struct node *node_get(struct cache *w, struct text name)
 {
         struct node *n = map_get(&w->nodes, name);
         if (n)
@@ -50,7 +49,8 @@ static void node_unknown(struct cache *w, struct node *n)
         n->away = n->known && !LIST_EMPTY(&n->pods);
         n->known = false;
         n->turned_ms = 0;
-        n->allocatable = (struct amount){0};
+        n->allocatable[CPU] = n->allocatable[MEMORY] = (struct amount){0};
+        node_facts_free(w, n);
         node_forget(w, n);
 }
 
@@ -64,7 +64,9 @@ int node_upsert(struct cache *w, struct text json, uint32_t epoch, struct err *e
                 n->epoch = epoch;
                 n->away = v.tells && !v.ready;
                 n->turned_ms = v.turned.ms;
-                n->allocatable = v.allocatable;
+                n->allocatable[CPU] = v.allocatable[CPU];
+                n->allocatable[MEMORY] = v.allocatable[MEMORY];
+                node_facts_read(w, n, &v);
         }
         arena_reset(&w->scratch);
         return rc;
@@ -81,11 +83,12 @@ void node_remove(struct cache *w, struct text json)
         arena_reset(&w->scratch);
 }
 
+/* What the database knew of nodes that are not listed goes as well. */
 void node_swept(struct cache *w, uint32_t epoch)
 {
         struct node *n;
         for (size_t at = 0; (n = map_each(&w->nodes, &at));)
-                if (n->known && n->epoch != epoch)
+                if (n->known ? n->epoch != epoch : n->facts != NULL)
                         node_unknown(w, n);
 }
 

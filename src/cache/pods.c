@@ -118,6 +118,17 @@ static const struct container_status_view *status_of(const struct pod_view *v, s
         return NULL;
 }
 
+void pod_measured(struct pod *p, const struct pod_metrics_view *m)
+{
+        enum { NANO = 1000000 };
+        int64_t nano = 0;
+        for (int i = 0; i < m->containers; i++)
+                if (m->container[i].has[CPU] && m->container[i].cpu_nano > 0)
+                        nano = add_saturated(nano, m->container[i].cpu_nano);
+        p->cpu_milli = nano / NANO < UINT32_MAX ? (uint32_t)(nano / NANO) : UINT32_MAX;
+        p->measured_s = seconds_of(m->at.ms);
+}
+
 void pod_sampled(struct pod_container *c, struct wall at, const struct pod_metrics_container_view *v)
 {
         if (!v->has[MEMORY] || v->memory_bytes <= 0)

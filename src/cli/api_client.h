@@ -13,7 +13,7 @@ struct api_client_options {
         const char *server, *server_ca, *token_file, *ns, *database;
 };
 /* clang-format off */
-#define REMOTE_OPTIONS(type, m)                                                                                        \
+#define REMOTE_ADDRESS_OPTIONS(type, m)                                                                                \
         {.name = "server", .value = "URL", OPTION_IN(type, m.server),                                                  \
          .help = "address of the halflife to ask (its --serve-listen), such as https://halflife.halflife.svc; "        \
                  "default: through the API server's proxy to services"},                                               \
@@ -22,7 +22,9 @@ struct api_client_options {
         {.name = "token-file", .value = "FILE", OPTION_IN(type, m.token_file),                                         \
          .help = "token file for halflife; default: $HALFLIFE_TOKEN, else for --server the kubeconfig's token"},       \
         {.name = "halflife-namespace", .value = "NAME", .shape = OPTION_NAMESPACE, OPTION_IN(type, m.ns),              \
-         .help = "namespace of the Service halflife (default halflife)"},                                              \
+         .help = "namespace of the Service halflife (default halflife)"}
+#define REMOTE_OPTIONS(type, m)                                                                                        \
+        REMOTE_ADDRESS_OPTIONS(type, m),                                                                               \
         {.name = "database", .value = "FILE", OPTION_IN(type, m.database),                                             \
          .help = "read this database file and ask no server; the file is not changed"}
 /* clang-format on */

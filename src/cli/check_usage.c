@@ -3,8 +3,10 @@
 #include <stdio.h>
 
 #include "base/mem.h"
+#include "cli/version.h"
 #include "core/usage.h"
 #include "kube/pod_metrics.h"
+#include "prometheus/prometheus.h"
 
 struct usage_seen {
         const struct checking *checking;
@@ -60,6 +62,113 @@ static void check_usage_say(struct checking *c, const struct usage_seen *u)
                 check_tell(c, GOOD, line, NULL);
         }
 }
+
+/* --- nodes --- */
+
+struct node_usage_seen {
+        const struct checking *checking;
+        int64_t nodes, odd_nodes, future_nodes;
+        char odd[256], future[256]; /* the first of each */
+        bool done, absent;
+        struct err err;
+};
+
+static void check_node_see(struct node_usage_seen *u, struct text name, struct wall at, bool sound, struct wall date)
+{
+        struct wall now = loop_now(u->checking->session.loop).wall;
+        u->nodes++;
+        if (!sound && u->odd_nodes++ == 0)
+                snprintf(u->odd, sizeof u->odd, "%.*s", TEXT_ARG(name));
+        if (at.ms - (date.ms > now.ms ? date.ms : now.ms) > USAGE_FUTURE_MS && u->future_nodes++ == 0)
+                snprintf(u->future, sizeof u->future, "%.*s", TEXT_ARG(name));
+}
+
+static void check_node_each(void *arg, const struct node_metrics_view *m, struct wall date)
+{
+        bool sound = m->has[CPU] && m->has[MEMORY] && m->cpu_nano >= 0 && m->memory_bytes > 0;
+        check_node_see(arg, m->name, m->at, sound, date);
+}
+
+static void check_node_done(void *arg, const struct metrics_result *r)
+{
+        struct node_usage_seen *u = arg;
+        u->err = r->err;
+        u->absent = r->absent;
+        u->done = true;
+}
+
+static void check_node_fetched(void *arg, const struct prometheus_answer *a)
+{
+        struct node_usage_seen *u = arg;
+        for (size_t i = 0; a->err.code == 0 && i < a->points; i++)
+                check_node_see(u, a->series[a->point[i].series].pod, a->point[i].at,
+                               a->point[i].has[CPU] && a->point[i].has[MEMORY], a->date);
+        u->err = a->err;
+        u->done = true;
+}
+
+static void check_node_say(struct checking *c, const struct node_usage_seen *u)
+{
+        char line[ERR_TEXT_MAX + 128];
+        if (u->absent) /* the line about the API says so */
+                return;
+        if (u->err.code && u->nodes == 0) {
+                check_tell(c, DOUBTFUL, u->err.text, "without it halflife nodes has no usage; nothing else needs it");
+                return;
+        }
+        if (u->odd_nodes > 0) {
+                snprintf(line, sizeof line, "usage of %lld nodes lacks a value or is negative, first %s",
+                         (long long)u->odd_nodes, u->odd);
+                check_tell(c, DOUBTFUL, line, "such samples are refused: do these nodes' kubelets report?");
+        }
+        if (u->future_nodes > 0) {
+                snprintf(line, sizeof line, "usage of %lld nodes is dated more than 5 min ahead, first %s",
+                         (long long)u->future_nodes, u->future);
+                check_tell(c, DOUBTFUL, line, "such samples are refused: correct the nodes' clocks");
+        }
+        if (u->odd_nodes + u->future_nodes == 0) {
+                snprintf(line, sizeof line, "usage of %lld nodes", (long long)u->nodes);
+                check_tell(c, u->nodes ? GOOD : DOUBTFUL, line,
+                           u->nodes ? NULL : "without it halflife nodes has no usage; nothing else needs it");
+        }
+}
+
+static void check_node_prometheus(struct checking *c, struct node_usage_seen *u)
+{
+        struct prometheus_options o = c->settings.controller.prometheus;
+        struct prometheus *p;
+        struct wall now = {whole_second(loop_now(c->session.loop).wall.ms)};
+        const struct prometheus_slice slice = {.of = PROMETHEUS_NODES,
+                                               .from = now,
+                                               .to = now,
+                                               .step_ms = MINUTE_MS,
+                                               .deadline_ms = 10 * SECOND_MS,
+                                               .points_most = SIZE_MAX};
+        o.user_agent = version_user_agent();
+        if (!o.url || prometheus_new(c->session.loop, &o, &p, &u->err) < 0)
+                return; /* the line about Prometheus says so */
+        prometheus_fetch(p, &slice, check_node_fetched, u);
+        while (!u->done)
+                loop_turn(c->session.loop, -1);
+        prometheus_free(p);
+        check_node_say(c, u);
+}
+
+void check_node_usage(struct checking *c)
+{
+        enum { ASK_MS = 30 * SECOND_MS };
+        struct node_usage_seen u = {.checking = c};
+        if (c->settings.controller.usage_from == USAGE_FROM_PROMETHEUS) {
+                check_node_prometheus(c, &u);
+                return;
+        }
+        metrics_poll_nodes(c->session.client, ASK_MS, check_node_each, check_node_done, &u);
+        while (!u.done)
+                loop_turn(c->session.loop, -1);
+        check_node_say(c, &u);
+}
+
+/* --- pods --- */
 
 void check_usage(struct checking *c)
 {

@@ -8,5 +8,7 @@
 
 /* Read the usage of all pods once, where it is the source, and print what is wrong with it. */
 void check_usage(struct checking *c);
+/* The same of nodes, from whichever source it is read. */
+void check_node_usage(struct checking *c);
 
 #endif

@@ -401,6 +401,7 @@ static int check_run(void *state, struct err *err)
                 if (check_reach(c)) {
                         check_apis(c);
                         check_usage(c);
+                        check_node_usage(c);
                         check_permissions(c);
                         check_policy(c);
                         check_rotate(c);

@@ -135,6 +135,10 @@ const struct setting setting_table[] = {
          .help = "client certificate for Prometheus (PEM); halflife re-reads the file"},
         {.name = "prometheus-key", TEXT_IN(controller.prometheus.key_file, "FILE", ""), .only = FOR_RUN,
          .help = "private key of --prometheus-cert (PEM); halflife re-reads the file"},
+        {.name = "node-hot-percent", COUNT_IN(controller.live.hot_percent, "80", "1", "99"), .live = true,
+         .only = FOR_RUN,
+         .help = "usage of a node's capacity, in per cent, above which a sample counts as hot; a node with 12 of its 15 "
+                 "samples above it is hot"},
         {.name = "leader-elect", CHOICE_IN(leader_elect, "WHEN", "auto", "auto|true|false"), .only = FOR_RUN,
          .help = "whether halflife takes a Lease before its first write; auto: only in a pod"},
         {.name = "lease", TEXT_IN(controller.lease_name, "NAME", "halflife"), .only = FOR_RUN,

@@ -198,6 +198,7 @@ static int serve_start(struct controller *c, struct err *err)
         c->p.calls = loop_calls_new(&(struct loop_calls_options){.loop = c->p.loop,
                                                                  .client = c->p.client,
                                                                  .cache = &c->p.cache,
+                                                                 .live = &c->p.options.live,
                                                                  .upstream = c->p.upstream,
                                                                  .token_audience = co->token_audience,
                                                                  .replica = co->replica});
@@ -276,12 +277,14 @@ static void note_loaded(void *arg, struct text name, struct text value)
 {
         struct controller *c = arg;
         safety_load(c->p.safety, name, value);
+        node_usage_load(c->p.learner, name, value);
 }
 
 static void database_replaced(void *arg)
 {
         struct controller *c = arg;
         safety_store(c->p.safety);
+        node_usage_store(c->p.learner);
 }
 
 static void target_forgotten(void *arg, struct target *t)
@@ -466,6 +469,7 @@ void controller_stop(struct controller *c)
         else
                 replica_stop(c->p.replica);
         learner_stop(c->p.learner);
+        node_usage_store(c->p.learner);
         stop_when_quiet(c);
 }
 

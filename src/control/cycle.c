@@ -196,6 +196,8 @@ static void cycle_end(struct cycle *c)
         struct now now = loop_now(c->parts->loop);
         if (c->polled) {
                 c->parts->pass.cycles++;
+                c->parts->pass.hot_nodes =
+                        report_hot_nodes(c->parts->report, &c->parts->cache, c->parts->options.live.hot_percent);
                 report_cycle_ends(c->parts->report);
                 c->parts->pass.last_cycle_seconds = (double)(now.mono.ns - c->began.ns) / 1e9;
                 metric_observe(&c->parts->pass.cycle_seconds, c->parts->pass.last_cycle_seconds);
@@ -226,6 +228,7 @@ static void pack_slice(void *arg)
                 loop_timer_set(c->parts->loop, &c->slice_timer, 0, pack_slice, c);
                 return;
         }
+        node_usage_store(c->parts->learner);
         c->checkpointed = loop_now(c->parts->loop).mono;
         cycle_end(c);
 }

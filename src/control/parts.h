@@ -37,6 +37,7 @@ struct pass_state {
         int64_t by_state[STATES];                              /* recommendations */
         int64_t by_reason[REASONS];                            /* containers' resources whose change is held */
         struct condition_count by_condition[CONDITION_COUNTS]; /* up to the first without a type */
+        int64_t hot_nodes;                                     /* as of the last cycle */
         size_t gone_targets;         /* targets kept without their workload: as of the last cycle */
         int64_t saving[RESOURCES];   /* of all workloads, if every target value applied; millicores, bytes */
         int64_t in_force[RESOURCES]; /* of all workloads, by the requests that halflife has set; millicores, bytes */

@@ -1,227 +1,14 @@
 /*
- * The metrics that halflife exports, in one table from which docs/metrics.md is generated. No label has an unbounded
- * number of values, except the pods of the two utilization metrics, which end at 5000.
+ * The values of the metrics (metric_table.h), published after each pass.
  */
 #include <stdio.h>
 #include <string.h>
 
 #include "informers.h"
+#include "metric_table.h"
 #include "parts.h"
 #include "serving/pod_utilization.h"
 #include "telemetry.h"
-
-enum metric_id {
-        M_SAMPLES,
-        M_UNKNOWN,
-        M_UNREAD,
-        M_ODD_CONTAINERS,
-        M_UNREAD_OBJECTS,
-        M_CYCLES,
-        M_CYCLE_SECONDS,
-        M_POLLS_FAILED,
-        M_SOURCE_UP,
-        M_BACKFILL_BUSY,
-        M_BACKFILL_SLICES,
-        M_BACKFILL_FAILURES,
-        M_BACKFILL_POINTS,
-        M_BACKFILL_UNMATCHED,
-        M_BACKFILL_TARGETS,
-        M_REQUESTS,
-        M_TARGETS,
-        M_GONE_TARGETS,
-        M_GONE_DISPLACED,
-        M_HELD,
-        M_CONDITIONS,
-        M_SAVING_CPU,
-        M_SAVING_MEMORY,
-        M_SAVED_CPU,
-        M_SAVED_MEMORY,
-        M_KILLS,
-        M_KILLS_NOT_BELIEVED,
-        M_APPLIED,
-        M_RESIZES,
-        M_RESIZES_REFUSED,
-        M_RAISES,
-        M_RETUNED,
-        M_CONFLICTS,
-        M_REVERTS,
-        M_CHECKPOINT_SECONDS,
-        M_CHECKPOINT_BYTES,
-        M_CHECKPOINT_ERRORS,
-        M_DATABASE_UP,
-        M_FUSE_BLOWN,
-        M_PROFILE_FUSES,
-        M_PODS,
-        M_HISTORIES,
-        M_WRITE_QUEUE,
-        M_LEADER,
-        M_EVENTS_DROPPED,
-        M_WATCHES_FAILING,
-        M_KINDS_UNPLACED,
-        M_HTTP_ANSWERS,
-        M_HTTP_SHED,
-        M_HTTP_TIMEOUTS,
-        M_HTTP_ASTRAY,
-        M_AUTH_REVIEWS,
-        M_HTTP_CONNECTIONS,
-        M_ADMISSIONS,
-        M_OWNER_LOOKUPS,
-        M_CERTIFICATE,
-        M_POD_CPU,
-        M_POD_MEMORY,
-        M_PODS_LEFT_OUT,
-        M_CUSTOM_ANSWERS,
-        M_MEMORY,
-        METRICS
-};
-
-static const struct metric metrics[METRICS] = {
-        [M_SAMPLES] = {"halflife_samples_total", "Usage samples, by result: accepted, or why the sample was discarded.",
-                       METRIC_COUNTER},
-        [M_UNKNOWN] = {"halflife_samples_unknown_pod_total",
-                       "Usage measurements of pods that halflife does not know (yet).", METRIC_COUNTER},
-        [M_UNREAD] = {"halflife_samples_unreadable_total", "Usage measurements that could not be read.",
-                      METRIC_COUNTER},
-        [M_ODD_CONTAINERS] = {"halflife_usage_containers_left_out_total",
-                              "Containers left out of measurements: without a name, POD, unreadable.", METRIC_COUNTER},
-        [M_UNREAD_OBJECTS] = {"halflife_objects_unreadable_total",
-                              "Objects and watch events that could not be read; the last readable state is kept.",
-                              METRIC_COUNTER},
-        [M_CYCLES] = {"halflife_cycles_total", "Cycles finished.", METRIC_COUNTER},
-        [M_CYCLE_SECONDS] = {"halflife_cycle_seconds",
-                             "How long a cycle took, from the usage poll to the last decision.", METRIC_HISTOGRAM},
-        [M_POLLS_FAILED] = {"halflife_usage_polls_failed_total", "Cycles in which usage could not be read.",
-                            METRIC_COUNTER},
-        [M_SOURCE_UP] = {"halflife_usage_source_up",
-                         "1 while usage can be read, or no workload has a profile; 0: the last poll failed.",
-                         METRIC_GAUGE},
-        [M_BACKFILL_BUSY] = {"halflife_backfill_busy", "1 while a back-fill loads past usage from Prometheus.",
-                             METRIC_GAUGE},
-        [M_BACKFILL_SLICES] = {"halflife_backfill_slices_total",
-                               "Queries of a back-fill that Prometheus answered; each covers a slice of time.",
-                               METRIC_COUNTER},
-        [M_BACKFILL_FAILURES] = {"halflife_backfill_failures_total",
-                                 "Queries of a back-fill that failed; each is tried again.", METRIC_COUNTER},
-        [M_BACKFILL_POINTS] = {"halflife_backfill_points_total", "Data points that back-fills added to histories.",
-                               METRIC_COUNTER},
-        [M_BACKFILL_UNMATCHED] = {"halflife_backfill_unmatched_series_total",
-                                  "Series that a back-fill ignored, because no workload with a profile owns their pod.",
-                                  METRIC_COUNTER},
-        [M_BACKFILL_TARGETS] = {"halflife_backfill_targets_total",
-                                "Workloads whose back-filled history was joined with the live history.",
-                                METRIC_COUNTER},
-        [M_REQUESTS] = {"halflife_api_requests_total",
-                        "Requests to the API server, by verb and class of status code (none: no answer).",
-                        METRIC_COUNTER},
-        [M_TARGETS] = {"halflife_recommendations", "Recommendations, by state.", METRIC_GAUGE},
-        [M_GONE_TARGETS] = {"halflife_gone_targets", "Targets kept after their workload was deleted.", METRIC_GAUGE},
-        [M_GONE_DISPLACED] = {"halflife_gone_targets_displaced_total",
-                              "Targets forgotten early, because their namespace kept too many without a workload.",
-                              METRIC_COUNTER},
-        [M_HELD] = {"halflife_held", "Containers' resources whose change is held back, by reason.", METRIC_GAUGE},
-        [M_CONDITIONS] = {"halflife_conditions",
-                          "Recommendations with a condition other than Ready and Applied, by its type and reason.",
-                          METRIC_GAUGE},
-        [M_SAVING_CPU] = {"halflife_saving_cpu_cores",
-                          "CPU that workloads would save if every target value applied in place of the original "
-                          "request, in cores.",
-                          METRIC_GAUGE},
-        [M_SAVING_MEMORY] = {"halflife_saving_memory_bytes",
-                             "Memory that workloads would save if every target value applied in place of the original "
-                             "request, in bytes.",
-                             METRIC_GAUGE},
-        [M_SAVED_CPU] = {"halflife_saved_cpu_cores",
-                         "CPU saved now: original requests minus the requests that halflife has set, in cores.",
-                         METRIC_GAUGE},
-        [M_SAVED_MEMORY] = {"halflife_saved_memory_bytes",
-                            "Memory saved now: original requests minus the requests that halflife has set, in bytes.",
-                            METRIC_GAUGE},
-        [M_KILLS] = {"halflife_oom_kills_total", "Out-of-memory kills that halflife learned from.", METRIC_COUNTER},
-        [M_KILLS_NOT_BELIEVED] =
-                {"halflife_oom_kills_not_believed_total",
-                 "Containers reported as OOMKilled that in truth ended for another reason; not counted as kills.",
-                 METRIC_COUNTER},
-        [M_APPLIED] = {"halflife_changes_applied_total",
-                       "Changes applied: pod templates patched, and workloads whose running pods got new requests.",
-                       METRIC_COUNTER},
-        [M_RETUNED] = {"halflife_autoscalers_retuned_total",
-                       "Autoscalers whose target was patched to match changed requests.", METRIC_COUNTER},
-        [M_RESIZES] = {"halflife_pods_resized_total", "Running pods resized.", METRIC_COUNTER},
-        [M_RESIZES_REFUSED] = {"halflife_resizes_refused_total", "Resizes that the API server refused.",
-                               METRIC_COUNTER},
-        [M_RAISES] = {"halflife_raises_total",
-                      "Running pods whose requests were raised, because they used more than they requested.",
-                      METRIC_COUNTER},
-        [M_CONFLICTS] = {"halflife_conflicts_total",
-                         "Workloads that halflife stopped changing, because somebody put a request back.",
-                         METRIC_COUNTER},
-        [M_REVERTS] = {"halflife_reverts_total", "Changes taken back because they did harm, by cause.", METRIC_COUNTER},
-        [M_CHECKPOINT_SECONDS] = {"halflife_checkpoint_seconds", "How long it took to write a checkpoint.",
-                                  METRIC_HISTOGRAM},
-        [M_CHECKPOINT_BYTES] = {"halflife_database_bytes", "Size of the database file.", METRIC_GAUGE},
-        [M_CHECKPOINT_ERRORS] = {"halflife_checkpoint_errors_total", "Checkpoints that could not be written.",
-                                 METRIC_COUNTER},
-        [M_DATABASE_UP] = {"halflife_database_up", "1 while checkpoints are written; 0: histories are only in memory.",
-                           METRIC_GAUGE},
-        [M_FUSE_BLOWN] = {"halflife_fuse_blown",
-                          "1 while halflife lowers nothing in the whole cluster, because too many changes were taken "
-                          "back within an hour.",
-                          METRIC_GAUGE},
-        [M_PROFILE_FUSES] = {"halflife_profile_fuses_blown",
-                             "Blown fuses of profiles, one for each profile and namespace whose workloads it holds.",
-                             METRIC_GAUGE},
-        [M_PODS] = {"halflife_pods", "Pods that halflife knows.", METRIC_GAUGE},
-        [M_HISTORIES] = {"halflife_histories", "Histories in memory, one for each container of a target.",
-                         METRIC_GAUGE},
-        [M_WRITE_QUEUE] = {"halflife_write_queue_depth", "Targets that wait for a write to the API server.",
-                           METRIC_GAUGE},
-        [M_LEADER] = {"halflife_leader", "1 while this instance holds the Lease, or runs without leader election.",
-                      METRIC_GAUGE},
-        [M_EVENTS_DROPPED] = {"halflife_events_dropped_total", "Events that could not be written.", METRIC_COUNTER},
-        [M_WATCHES_FAILING] = {"halflife_watches_failing", "Watches that fail at present.", METRIC_GAUGE},
-        [M_KINDS_UNPLACED] =
-                {"halflife_kinds_unplaced",
-                 "Kinds that profiles name and the API server has, but that are not watched, because other "
-                 "named kinds have all watches.",
-                 METRIC_GAUGE},
-        [M_HTTP_ANSWERS] = {"halflife_http_requests_total",
-                            "Requests answered on --serve-listen, by class of status code.", METRIC_COUNTER},
-        [M_HTTP_SHED] = {"halflife_http_shed_total",
-                         "Requests refused with 503, and connections closed for new ones, because of overload.",
-                         METRIC_COUNTER},
-        [M_HTTP_TIMEOUTS] = {"halflife_http_timeouts_total", "Requests that did not arrive completely in time.",
-                             METRIC_COUNTER},
-        [M_HTTP_ASTRAY] = {"halflife_http_unknown_paths_total",
-                           "POST requests on --serve-listen for a path that does not exist, such as a wrong path of "
-                           "admission.",
-                           METRIC_COUNTER},
-        [M_AUTH_REVIEWS] = {"halflife_auth_reviews_total",
-                            "Checks of a caller's token and permission, asked of the API server.", METRIC_COUNTER},
-        [M_HTTP_CONNECTIONS] = {"halflife_http_connections", "Open connections on --serve-listen.", METRIC_GAUGE},
-        [M_ADMISSIONS] = {"halflife_admissions_total", "Objects reviewed by the admission webhook, by result.",
-                          METRIC_COUNTER},
-        [M_OWNER_LOOKUPS] = {"halflife_owner_lookups_total",
-                             "Look-ups of the owner of a new pod, by result; crowded: too many at once.",
-                             METRIC_COUNTER},
-        [M_CERTIFICATE] =
-                {"halflife_certificate_expiration_timestamp_seconds",
-                 "When the certificate of --webhook-certificate expires, in seconds since 1970; 0: no certificate yet.",
-                 METRIC_GAUGE},
-        [M_POD_CPU] =
-                {"halflife_pod_cpu_utilization",
-                 "CPU use of a pod, divided by its limit or original request; only where apply.hpa is LimitBasis.",
-                 METRIC_GAUGE},
-        [M_POD_MEMORY] =
-                {"halflife_pod_memory_utilization",
-                 "Memory use of a pod, divided by its limit or original request; only where apply.hpa is LimitBasis.",
-                 METRIC_GAUGE},
-        [M_PODS_LEFT_OUT] = {"halflife_pod_utilizations_left_out",
-                             "Pods without a halflife_pod_*_utilization series: namespaces share 5000 of them.",
-                             METRIC_GAUGE},
-        [M_CUSTOM_ANSWERS] = {"halflife_custom_metrics_requests_total",
-                              "Requests answered on --custom-metrics-listen, by class of status code.", METRIC_COUNTER},
-        [M_MEMORY] = {"process_resident_memory_bytes", "Resident memory of the process.", METRIC_GAUGE},
-};
 
 enum { CODE_NONE, CODE_2XX, CODE_3XX, CODE_4XX, CODE_409, CODE_429, CODE_5XX, CODES };
 enum { VERBS = 8, FIRST_WRITE = 3 };
@@ -317,6 +104,18 @@ static void telemetry_learning(struct buf *out, const struct parts *p)
                                            (double)p->pass.by_reason[r]);
 }
 
+static void telemetry_nodes(struct buf *out, const struct parts *p)
+{
+        const struct learner_counts *n = learner_counts(p->learner);
+        telemetry_one(out, M_NODES, (double)p->cache.nodes_kept);
+        telemetry_one(out, M_HOT_NODES, (double)p->pass.hot_nodes);
+        metric_family(out, &metrics[M_NODE_SAMPLES]);
+        for (int v = 0; v < NODE_VERDICTS; v++)
+                telemetry_labelled(out, M_NODE_SAMPLES, "result", node_verdict_name((enum node_verdict)v),
+                                   (double)n->nodes[v]);
+        telemetry_one(out, M_NODE_SAMPLES_UNKNOWN, (double)n->unknown_nodes);
+}
+
 static void telemetry_conditions(struct buf *out, const struct parts *p)
 {
         const struct condition_count *all = p->pass.by_condition;
@@ -393,6 +192,7 @@ static void write_learner(struct buf *out, const struct parts *p)
         const struct checkpointer_state stored = checkpointer_state(p->checkpointer);
         telemetry_learning(out, p);
         telemetry_conditions(out, p);
+        telemetry_nodes(out, p);
         telemetry_seconds(out, M_CYCLE_SECONDS, &p->pass.cycle_seconds);
         telemetry_seconds(out, M_CHECKPOINT_SECONDS, stored.seconds);
         telemetry_one(out, M_UNKNOWN, (double)learner_counts(p->learner)->unknown_pods);

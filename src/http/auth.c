@@ -37,11 +37,11 @@ struct auth {
         struct recent_count asked_lately; /* questions about callers who were not allowed lately, by address */
 };
 
-struct auth_key auth_key_of(struct text token, const char *verb, const char *ns, const char *name)
+struct auth_key auth_key_of(struct text token, const char *resource, const char *verb, const char *ns, const char *name)
 {
         struct sha256 s;
         struct auth_key k;
-        const struct text part[] = {token, text_of(verb), text_of(ns), text_of(name)};
+        const struct text part[] = {token, text_of(resource), text_of(verb), text_of(ns), text_of(name)};
         sha256_init(&s);
         for (size_t i = 0; i < sizeof part / sizeof part[0]; i++) {
                 uint64_t len =

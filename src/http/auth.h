@@ -1,6 +1,6 @@
 /*
- * Authorization of callers: a cache of the API server's verdicts on (token, verb, namespace, name). The key is a digest
- * of the four; a token itself is never kept. For one thread; time is an argument.
+ * Authorization of callers: a cache of the API server's verdicts on (token, resource, verb, namespace, name). The key
+ * is a digest of the five; a token itself is never kept. For one thread; time is an argument.
  *
  * A verdict is valid for 10 s. After that the API server is asked again, once, and requests with the same key wait for
  * the answer. While the API server cannot be asked, a caller who was allowed within the last 15 minutes still is; other
@@ -29,7 +29,8 @@ enum {
         AUTH_BURST_RESERVE = 25, /* part of AUTH_BURST kept for callers who were allowed lately */
 };
 
-struct auth_key auth_key_of(struct text token, const char *verb, const char *ns, const char *name);
+struct auth_key auth_key_of(struct text token, const char *resource, const char *verb, const char *ns,
+                            const char *name);
 
 enum auth_say {
         AUTH_SAYS_ALLOWED,

@@ -117,12 +117,15 @@ static enum auth_say look_up(struct http_request *v, bool *ret_ask)
         return auth_look(d->auth, &v->key, address, d->now.mono, &v->waiter, ret_ask);
 }
 
-/* Ask first about every Recommendation of the namespace: one verdict then serves all requests of a pipeline. */
+/* Ask first about every Recommendation of the namespace: one verdict then serves all requests of a pipeline. Of nodes
+ * the first question is whether the caller may list them, the second whether their workloads may be named. */
 static void ask_who(struct http_request *v)
 {
         struct rest_listener *d = v->listener;
         const struct route *r = &v->job->route;
         const char *name = v->by_name ? r->recommendation : "";
+        bool of_nodes = r->name == ROUTE_NODES && !v->for_names;
+        const char *resource = of_nodes ? "nodes" : "recommendations.halflife.dev", *ns = of_nodes ? "" : r->ns;
         struct text token;
         bool ask;
         if (d->ending) {
@@ -135,10 +138,10 @@ static void ask_who(struct http_request *v)
                                     "'Authorization: Bearer TOKEN'");
                 return;
         }
-        v->key = auth_key_of(token, r->verb, r->ns, name);
+        v->key = auth_key_of(token, resource, r->verb, ns, name);
         enum auth_say say = look_up(v, &ask);
         if (ask) {
-                const struct server_question q = {v->key, token.p, r->verb, r->ns, name};
+                const struct server_question q = {v->key, token.p, resource, r->verb, ns, name};
                 atomic_fetch_add(&d->reviews, 1);
                 d->o.calls.review(d->o.calls.arg, &q);
         }
@@ -148,13 +151,47 @@ static void ask_who(struct http_request *v)
                 take_verdict(v, say);
 }
 
+/* A replica forwards the request, and the halflife that learns asks for names itself. */
+static bool wants_names(const struct http_request *v)
+{
+        return v->job->route.name == ROUTE_NODES && !v->for_names && v->listener->o.calls.list_nodes;
+}
+
+static void take_permission(struct http_request *v, bool lately)
+{
+        v->job->lately |= lately;
+        v->job->names = v->for_names;
+        if (wants_names(v)) {
+                v->for_names = true;
+                ask_who(v);
+        } else {
+                http_request_allow(v);
+        }
+}
+
+static void take_refusal(struct http_request *v)
+{
+        if (v->for_names) {
+                http_request_allow(v); /* to all but the names */
+        } else if (!v->by_name && v->job->route.recommendation) {
+                v->by_name = true;
+                ask_who(v);
+        } else if (v->job->route.name == ROUTE_NODES) {
+                http_request_refuse(v, PROBLEM_FORBIDDEN, "this needs permission to list nodes");
+        } else {
+                http_request_refuse(
+                        v, PROBLEM_FORBIDDEN,
+                        "this needs permission to get or list recommendations.halflife.dev in the namespace; the "
+                        "answer is the same whether the object exists or not");
+        }
+}
+
 static void take_verdict(struct http_request *v, enum auth_say say)
 {
         switch (say) {
         case AUTH_SAYS_ALLOWED:
         case AUTH_SAYS_ALLOWED_LATELY:
-                v->job->lately = say == AUTH_SAYS_ALLOWED_LATELY;
-                http_request_allow(v);
+                take_permission(v, say == AUTH_SAYS_ALLOWED_LATELY);
                 break;
         case AUTH_SAYS_WHO:
                 http_request_refuse(v, PROBLEM_UNAUTHENTICATED,
@@ -162,15 +199,7 @@ static void take_verdict(struct http_request *v, enum auth_say say)
                                     "meant for another audience?");
                 break;
         case AUTH_SAYS_FORBIDDEN:
-                if (!v->by_name && v->job->route.recommendation) {
-                        v->by_name = true;
-                        ask_who(v);
-                        break;
-                }
-                http_request_refuse(
-                        v, PROBLEM_FORBIDDEN,
-                        "this needs permission to get or list recommendations.halflife.dev in the namespace; the "
-                        "answer is the same whether the object exists or not");
+                take_refusal(v);
                 break;
         case AUTH_SAYS_LATER:
                 http_request_overloaded(v, "the API server cannot be asked about this token now: try again");
@@ -433,6 +462,23 @@ void http_request_recalled(struct http_request *v, struct learned_copy *copies, 
         http_request_resume(v);
 }
 
+/* Only the loop has the nodes' usage. */
+static void ask_nodes(struct http_request *v)
+{
+        struct rest_listener *d = v->listener;
+        v->job->ticket = ++d->tickets;
+        http_request_suspend(v, STEP_AWAY);
+        d->o.calls.list_nodes(d->o.calls.arg, v->job->ticket);
+}
+
+/* Thousands of nodes make a long answer. */
+void http_request_listed_nodes(struct http_request *v, struct node_table *t)
+{
+        v->job->nodes = t;
+        wait_for_turn(v, &v->listener->lists);
+        go_on(v);
+}
+
 /* Forward the request to the halflife that learns, with the caller's token; that halflife authorizes the caller itself.
  */
 static void http_request_ask_learner(struct http_request *v)
@@ -498,6 +544,8 @@ static void http_request_work(struct http_request *v)
                 not_ready(v);
         else if (r->name == ROUTE_RENDER)
                 wait_for_turn(v, &v->listener->renders);
+        else if (r->name == ROUTE_NODES && d->o.calls.list_nodes)
+                ask_nodes(v);
         else if (r->wants_worker)
                 wait_for_turn(v, &v->listener->lists);
         else if (r->wants_learned && d->o.calls.recall)
@@ -610,7 +658,7 @@ void *http_request_begin(void *listener, const char *uri, struct MHD_Connection 
         v->listener->tickets++;
         v->step = STEP_HEADERS;
         v->headers_only = true;
-        v->admission = v->by_name = false;
+        v->admission = v->by_name = v->for_names = false;
         connections_busy(v);
         return v;
 }

@@ -20,6 +20,7 @@ struct message {
         enum {
                 MESSAGE_REVIEWED,
                 MESSAGE_RECALLED,
+                MESSAGE_LISTED_NODES,
                 MESSAGE_RELAYED,
                 MESSAGE_FOUND_OWNER,
                 MESSAGE_OWN_USER,
@@ -31,6 +32,7 @@ struct message {
         uint64_t ticket;
         struct learned_copy *copies;
         size_t count;
+        struct node_table *nodes;
         struct server_relayed relayed;
         char *type, *body; /* the texts that relayed points to */
         struct admission_owner *owner;
@@ -42,6 +44,7 @@ struct message {
 static void message_free(struct message *l)
 {
         mem_free(l->copies);
+        node_table_drop(l->nodes);
         mem_free(l->type);
         mem_free(l->body);
         mem_free(l->owner);
@@ -84,6 +87,11 @@ void rest_listener_recalled(struct rest_listener *d, uint64_t ticket, struct lea
 {
         listener_post(d,
                       &(struct message){.what = MESSAGE_RECALLED, .ticket = ticket, .copies = copies, .count = count});
+}
+
+void rest_listener_listed_nodes(struct rest_listener *d, uint64_t ticket, struct node_table *t)
+{
+        listener_post(d, &(struct message){.what = MESSAGE_LISTED_NODES, .ticket = ticket, .nodes = t});
 }
 
 void rest_listener_relayed(struct rest_listener *d, uint64_t ticket, const struct server_relayed *r)
@@ -144,6 +152,11 @@ static void message_handle(struct rest_listener *d, struct message *l)
                 v = http_request_of(d, l->ticket);
                 if (v)
                         http_request_recalled(v, STEAL(&l->copies), l->count);
+                break;
+        case MESSAGE_LISTED_NODES:
+                v = http_request_of(d, l->ticket);
+                if (v)
+                        http_request_listed_nodes(v, STEAL(&l->nodes));
                 break;
         case MESSAGE_RELAYED:
                 v = http_request_of(d, l->ticket);

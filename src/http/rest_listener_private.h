@@ -84,7 +84,8 @@ struct http_request {
         bool admission;
         bool headers_only; /* MHD has not asked for the body yet */
         bool suspended;
-        bool by_name; /* the caller may not read every Recommendation, so the question is about this one by name */
+        bool by_name;   /* the caller may not read every Recommendation, so the question is about this one by name */
+        bool for_names; /* the caller may list nodes; the question is whether an answer may name their workloads */
         struct auth_key key;
         struct auth_waiter waiter;
         enum auth_say say;
@@ -155,6 +156,7 @@ enum MHD_Result http_request_handle(void *listener, struct MHD_Connection *c, co
 void http_request_end(void *listener, struct MHD_Connection *c, void **state, enum MHD_RequestTerminationCode why);
 void http_requests_judged(struct auth_waiter *w, enum auth_say say); /* all of the list, after AUTH_SAYS_WAIT */
 void http_request_recalled(struct http_request *v, struct learned_copy *copies, size_t count);
+void http_request_listed_nodes(struct http_request *v, struct node_table *t);      /* takes over one reference */
 void http_request_relayed(struct http_request *v, const struct server_relayed *r); /* copies */
 void http_request_worked(struct http_request *v);
 bool http_request_wants_owner(const struct http_request *v); /* the request waits for an owner */

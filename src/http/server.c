@@ -218,6 +218,11 @@ void server_recalled(struct server *s, uint64_t ticket, struct learned_copy *cop
         rest_listener_recalled(s->rest, ticket, copies, count);
 }
 
+void server_listed_nodes(struct server *s, uint64_t ticket, struct node_table *t)
+{
+        rest_listener_listed_nodes(s->rest, ticket, t);
+}
+
 void server_relayed(struct server *s, uint64_t ticket, const struct server_relayed *r)
 {
         rest_listener_relayed(s->rest, ticket, r);

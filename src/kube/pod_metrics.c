@@ -6,13 +6,14 @@
 #include "kube/known_resource.h"
 #include "net/stream.h"
 
-static const struct known_resource *const resource = &known_resources[KNOWN_POD_METRICS];
-
 /* The versions that decode_pod_metrics reads, the best first. */
 static const char *const versions[] = {"v1", "v1beta1", NULL};
 
 struct metrics_poll {
         struct client *client;
+        const struct known_resource *resource;
+        /* decode an item and deliver it */
+        int (*take)(struct metrics_poll *p, struct text item);
         char *ns; /* NULL: all */
         struct mono until;
         bool found;                 /* discovery names it */
@@ -23,7 +24,8 @@ struct metrics_poll {
         struct stream stream;
         struct arena arena; /* reset for each item */
         struct metrics_result result;
-        void (*each)(void *arg, const struct pod_metrics_view *m, struct wall date);
+        void (*each_pod)(void *arg, const struct pod_metrics_view *m, struct wall date);
+        void (*each_node)(void *arg, const struct node_metrics_view *m, struct wall date);
         void (*done)(void *arg, const struct metrics_result *r);
         void *arg;
 };
@@ -36,7 +38,7 @@ static const char *version_found(const struct api_resource *r)
         for (const char *const *v = versions; r && *v; v++)
                 if (strcmp(*v, r->version) == 0)
                         return *v;
-        return resource->version;
+        return known_resources[KNOWN_POD_METRICS].version;
 }
 
 static int64_t poll_left_ms(const struct metrics_poll *p)
@@ -47,17 +49,32 @@ static int64_t poll_left_ms(const struct metrics_poll *p)
 
 /* --- the list --- */
 
+static int poll_take_pod(struct metrics_poll *p, struct text item)
+{
+        struct pod_metrics_view view;
+        int rc = decode_pod_metrics(item, &p->arena, &view, NULL);
+        if (rc == 0)
+                p->each_pod(p->arg, &view, p->result.date);
+        return rc;
+}
+
+static int poll_take_node(struct metrics_poll *p, struct text item)
+{
+        struct node_metrics_view view;
+        int rc = decode_node_metrics(item, &p->arena, &view, NULL);
+        if (rc == 0)
+                p->each_node(p->arg, &view, p->result.date);
+        return rc;
+}
+
 static int poll_item(void *arg, struct text item)
 {
         struct metrics_poll *p = arg;
-        struct pod_metrics_view view;
         arena_reset(&p->arena);
-        if (decode_pod_metrics(item, &p->arena, &view, NULL) < 0) {
+        if (p->take(p, item) < 0)
                 p->result.refused++;
-                return 0;
-        }
-        p->result.pods++;
-        p->each(p->arg, &view, p->result.date);
+        else
+                p->result.pods++;
         return 0;
 }
 
@@ -87,7 +104,7 @@ static bool poll_repeats(struct metrics_poll *p, const struct client_answer *a)
         bool gone = a->err.code == ERR_NOTFOUND;
         if (!p->found || (!gone && a->status < 500))
                 return false;
-        client_undiscover(p->client, resource->group);
+        client_undiscover(p->client, p->resource->group);
         if (!gone || p->repeated)
                 return false;
         p->repeated = true;
@@ -110,14 +127,15 @@ static void poll_done(void *arg, const struct client_answer *a, bool whole)
                 err_set(&r->err, ERR_RETRY, "the answer is incomplete");
         r->whole = r->err.code == 0 && stream_end(&p->stream, &r->err) == 0;
         if (r->err.code)
-                err_wrap(&r->err, "read usage from metrics.k8s.io");
+                err_wrap(&r->err, "read usage%s from metrics.k8s.io", p->each_node ? " of nodes" : "");
         p->done(p->arg, r);
         poll_release(p);
 }
 
 static void poll_list(struct metrics_poll *p)
 {
-        AUTO(mem_free) char *path = path_of(resource->group, p->result.version, p->ns, resource->plural, NULL, NULL);
+        AUTO(mem_free)
+        char *path = path_of(p->resource->group, p->result.version, p->ns, p->resource->plural, NULL, NULL);
         const struct client_stream_request r = {.path = path,
                                                 .deadline_ms = poll_left_ms(p),
                                                 .head = poll_head,
@@ -142,7 +160,7 @@ static void poll_discovered(void *arg, const struct api_resource *r, const struc
 static void poll_unanswered(void *arg)
 {
         struct metrics_poll *p = arg;
-        client_discover_cancel(p->client, resource->group, p);
+        client_discover_cancel(p->client, p->resource->group, p);
         p->result.version = version_found(NULL);
         p->found = p->known = false;
         poll_list(p);
@@ -151,30 +169,51 @@ static void poll_unanswered(void *arg)
 static void poll_discover(struct metrics_poll *p)
 {
         loop_timer_set(client_loop(p->client), &p->patience, poll_left_ms(p) / 2, poll_unanswered, p);
-        client_discover_version(p->client, resource->group, resource->kind, versions, poll_discovered, p);
+        client_discover_version(p->client, p->resource->group, p->resource->kind, versions, poll_discovered, p);
+}
+
+/* of: what is to be read, and who takes it */
+static struct metrics_poll *poll_start(struct client *c, int64_t deadline_ms, const struct metrics_poll *of)
+{
+        struct metrics_poll *p = MEM_NEW(struct metrics_poll);
+        *p = *of;
+        p->client = c;
+        p->until.ns = loop_now(client_loop(c)).mono.ns + deadline_ms * 1000000;
+        stream_init(&p->stream, STREAM_LIST, STREAM_ITEM_MAX, STREAM_LIST_MAX, poll_item, p);
+        poll_discover(p);
+        return p;
 }
 
 struct metrics_poll *metrics_poll(struct client *c, const char *ns, int64_t deadline_ms,
                                   void (*each)(void *arg, const struct pod_metrics_view *m, struct wall date),
                                   void (*done)(void *arg, const struct metrics_result *r), void *arg)
 {
-        struct metrics_poll *p = MEM_NEW(struct metrics_poll);
-        p->client = c;
-        p->ns = ns ? mem_string(ns) : NULL;
-        p->until.ns = loop_now(client_loop(c)).mono.ns + deadline_ms * 1000000;
-        p->each = each;
-        p->done = done;
-        p->arg = arg;
-        stream_init(&p->stream, STREAM_LIST, STREAM_ITEM_MAX, STREAM_LIST_MAX, poll_item, p);
-        poll_discover(p);
-        return p;
+        return poll_start(c, deadline_ms,
+                          &(struct metrics_poll){.resource = &known_resources[KNOWN_POD_METRICS],
+                                                 .take = poll_take_pod,
+                                                 .ns = ns ? mem_string(ns) : NULL,
+                                                 .each_pod = each,
+                                                 .done = done,
+                                                 .arg = arg});
+}
+
+struct metrics_poll *metrics_poll_nodes(struct client *c, int64_t deadline_ms,
+                                        void (*each)(void *arg, const struct node_metrics_view *m, struct wall date),
+                                        void (*done)(void *arg, const struct metrics_result *r), void *arg)
+{
+        return poll_start(c, deadline_ms,
+                          &(struct metrics_poll){.resource = &known_resources[KNOWN_NODE_METRICS],
+                                                 .take = poll_take_node,
+                                                 .each_node = each,
+                                                 .done = done,
+                                                 .arg = arg});
 }
 
 void metrics_cancel(struct metrics_poll *p)
 {
         if (p->call)
                 client_cancel(p->client, p->call);
-        client_discover_cancel(p->client, resource->group, p);
+        client_discover_cancel(p->client, p->resource->group, p);
         loop_timer_stop(client_loop(p->client), &p->patience);
         poll_release(p);
 }
@@ -191,7 +230,8 @@ static void version_wait_found(void *arg, const struct api_resource *r, const st
 const char *metrics_version_wait(struct client *c)
 {
         const char *version = NULL;
-        client_discover_version(c, resource->group, resource->kind, versions, version_wait_found, &version);
+        client_discover_version(c, known_resources[KNOWN_POD_METRICS].group, known_resources[KNOWN_POD_METRICS].kind,
+                                versions, version_wait_found, &version);
         while (!version)
                 loop_turn(client_loop(c), -1);
         return version;

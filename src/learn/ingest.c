@@ -159,6 +159,7 @@ void ingest_fold(void *arg, const struct pod_metrics_view *m, struct wall date)
                 learner->count.unknown_pods++;
                 return;
         }
+        pod_measured(p, m);
         if (p->more)
                 dimension_fold(learner, p, m);
         if (m->lacks)
@@ -302,6 +303,7 @@ void ingest_start(struct learner *learner)
         learner->date = (struct wall){0};
         learner->poll_until.ns = loop_now(learner->loop).mono.ns + poll_ms(learner) * 1000000;
         if (any) {
+                node_usage_start(learner, poll_ms(learner));
                 poll_next(learner);
                 return;
         }

@@ -44,6 +44,12 @@ struct learner {
         size_t command_at;     /* the place in cache.published of the next one to look at */
         uint64_t command_pass; /* number of the pass */
         bool commands_await;   /* commands were not run, because as many answers as may be were being written */
+        struct node_usage_state {
+                bool polling;             /* a poll is under way */
+                bool away;                /* the last poll failed, and the log has reported it */
+                bool full_told;           /* the log has reported that there are too many nodes */
+                bool told[NODE_VERDICTS]; /* the log has reported such a measurement */
+        } nodes;
         struct learner_counts count;
 };
 
@@ -61,6 +67,10 @@ enum sample_verdict ingest_put(struct learner *learner, struct history *h, struc
 void ingest_judge_start(const struct usage *u, const struct resource_policy policy[static RESOURCES], int64_t began_ms,
                         struct sample *s);
 void ingest_lend(struct usage *u, const struct usage_room *room); /* give a histogram the room for buckets it needs */
+
+/* node_usage.c: start the poll of a cycle, unless the one before is still under way. */
+void node_usage_start(struct learner *learner, int64_t deadline_ms);
+void node_usage_fold(void *learner, const struct node_metrics_view *m, struct wall date);
 
 /* pod_namespace_usage.c: the same for pods and namespaces that are targets themselves */
 void dimension_fold(struct learner *learner, struct pod *p, const struct pod_metrics_view *m); /* p->more is set */

@@ -66,7 +66,7 @@ static struct kill_facts oom_facts_of(const struct learner *learner, const struc
         };
         add_known(&f, &known);
         if (kill_judge(&f) == KILL_UNKNOWN && p->node) {
-                known.allocatable = p->node->allocatable;
+                known.allocatable = p->node->allocatable[MEMORY];
                 known.others = node_others_used(p->node, pc, at, oom_fresh_ms(learner));
                 add_known(&f, &known);
         }

@@ -23,9 +23,10 @@ struct prometheus_source {
         struct loop *loop;
         const struct cache *cache;
         const struct live_settings *live;
-        struct prometheus_fetch *fetch; /* NULL: no poll is under way */
-        const char *ns;                 /* NULL: all namespaces */
+        struct prometheus_fetch *fetch, *node_fetch; /* NULL: no poll is under way */
+        const char *ns;                              /* NULL: all namespaces */
         struct usage_sink to;
+        struct node_usage_sink nodes_to;
         struct map doubted; /* key -> struct doubted */
         bool told;          /* the log has reported that doubt lasts */
 };
@@ -77,18 +78,22 @@ static void prometheus_source_tell(struct prometheus_source *s, const struct pro
 
 /* --- measurements --- */
 
+/* Absurd values are discarded later, when the sample is judged; here they only must not overflow. */
+static int64_t whole_amount(double value)
+{
+        return value < 9e18 ? (int64_t)value : INT64_MAX;
+}
+
 static void to_container(const struct prometheus_point *p, struct text name, bool doubtful,
                          struct pod_metrics_container_view *ret)
 {
         *ret = (struct pod_metrics_container_view){.name = name, .doubtful = doubtful};
         if (doubtful)
                 return;
-        /* Absurd values are discarded later, when the sample is judged; here they only must not overflow. */
-        double nano = p->value[CPU] * 1e9, bytes = p->value[MEMORY];
         ret->has[CPU] = p->has[CPU];
         ret->has[MEMORY] = p->has[MEMORY];
-        ret->cpu_nano = nano < 9e18 ? (int64_t)nano : INT64_MAX;
-        ret->memory_bytes = bytes < 9e18 ? (int64_t)bytes : INT64_MAX;
+        ret->cpu_nano = whole_amount(p->value[CPU] * 1e9);
+        ret->memory_bytes = whole_amount(p->value[MEMORY]);
 }
 
 static bool same_pod(const struct prometheus_series *a, const struct prometheus_series *b)
@@ -154,21 +159,61 @@ static void prometheus_source_done(void *arg, const struct prometheus_answer *a)
         s->to.done(s->to.arg, &result);
 }
 
+/* The moment of now, with a step of the interval. */
+static struct prometheus_slice prometheus_source_slice(const struct prometheus_source *s, enum prometheus_of of,
+                                                       int64_t deadline_ms)
+{
+        int64_t seconds = (s->live->interval_ms + SECOND_MS - 1) / SECOND_MS;
+        struct wall now = {whole_second(loop_now(s->loop).wall.ms)};
+        return (struct prometheus_slice){.of = of,
+                                         .from = now,
+                                         .to = now,
+                                         .step_ms = seconds * SECOND_MS,
+                                         .deadline_ms = deadline_ms,
+                                         .points_most = SIZE_MAX};
+}
+
 static void prometheus_source_poll(struct usage_source *source, const char *ns, int64_t deadline_ms,
                                    struct usage_sink to)
 {
         struct prometheus_source *s = (struct prometheus_source *)source;
-        int64_t seconds = (s->live->interval_ms + SECOND_MS - 1) / SECOND_MS;
-        struct wall now = {whole_second(loop_now(s->loop).wall.ms)};
-        const struct prometheus_slice slice = {.ns = ns,
-                                               .from = now,
-                                               .to = now,
-                                               .step_ms = seconds * SECOND_MS,
-                                               .deadline_ms = deadline_ms,
-                                               .points_most = SIZE_MAX};
+        struct prometheus_slice slice = prometheus_source_slice(s, PROMETHEUS_USAGE, deadline_ms);
+        slice.ns = ns;
         s->ns = ns;
         s->to = to;
         s->fetch = prometheus_fetch(s->prometheus, &slice, prometheus_source_done, s);
+}
+
+/* --- nodes --- */
+
+static void prometheus_source_nodes_done(void *arg, const struct prometheus_answer *a)
+{
+        struct prometheus_source *s = arg;
+        struct metrics_result result = {.refused = (int64_t)a->refused, .date = a->date, .err = a->err};
+        s->node_fetch = NULL;
+        for (size_t i = 0; a->err.code == 0 && i < a->points; i++, result.pods++) {
+                const struct prometheus_point *p = &a->point[i];
+                const struct node_metrics_view m = {.name = a->series[p->series].pod,
+                                                    .at = p->at,
+                                                    .has = {p->has[CPU], p->has[MEMORY]},
+                                                    .cpu_nano = whole_amount(p->value[CPU] * 1e9),
+                                                    .memory_bytes = whole_amount(p->value[MEMORY])};
+                s->nodes_to.each(s->nodes_to.arg, &m, a->date);
+        }
+        if (a->err.code == 0 && a->points == 0)
+                err_set(&result.err, ERR_NOTFOUND,
+                        "Prometheus has no usage of any node in the last minutes: are --prometheus-names and "
+                        "--prometheus-matchers right, and are the kubelets' totals scraped?");
+        result.whole = result.err.code == 0;
+        s->nodes_to.done(s->nodes_to.arg, &result);
+}
+
+static void prometheus_source_poll_nodes(struct usage_source *source, int64_t deadline_ms, struct node_usage_sink to)
+{
+        struct prometheus_source *s = (struct prometheus_source *)source;
+        struct prometheus_slice slice = prometheus_source_slice(s, PROMETHEUS_NODES, deadline_ms);
+        s->nodes_to = to;
+        s->node_fetch = prometheus_fetch(s->prometheus, &slice, prometheus_source_nodes_done, s);
 }
 
 static void prometheus_source_stop(struct usage_source *source)
@@ -176,7 +221,9 @@ static void prometheus_source_stop(struct usage_source *source)
         struct prometheus_source *s = (struct prometheus_source *)source;
         if (s->fetch)
                 prometheus_cancel(s->fetch);
-        s->fetch = NULL;
+        if (s->node_fetch)
+                prometheus_cancel(s->node_fetch);
+        s->fetch = s->node_fetch = NULL;
 }
 
 static void prometheus_source_free(struct usage_source *source)
@@ -194,6 +241,7 @@ struct usage_source *prometheus_source_new(struct prometheus *p, struct loop *l,
         struct prometheus_source *s = MEM_NEW(struct prometheus_source);
         *s = (struct prometheus_source){.source = {.if_absent = "",
                                                    .poll = prometheus_source_poll,
+                                                   .poll_nodes = prometheus_source_poll_nodes,
                                                    .stop = prometheus_source_stop,
                                                    .free = prometheus_source_free},
                                         .prometheus = p,

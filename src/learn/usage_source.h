@@ -1,7 +1,7 @@
 /*
- * A usage source is polled once or more in each cycle and delivers measurements of pods as the metrics API has them. To
- * add a source, write a file with these three functions and choose it in learner_source
- * (docs/internals/add-a-usage-source.md).
+ * A usage source is polled once or more in each cycle and delivers measurements of pods as the metrics API has them,
+ * and once in each cycle those of nodes. To add a source, write a file with these four functions and choose it in
+ * learner_source (docs/internals/add-a-usage-source.md).
  */
 #ifndef HALFLIFE_LEARN_USAGE_SOURCE_H
 #define HALFLIFE_LEARN_USAGE_SOURCE_H
@@ -20,12 +20,21 @@ struct usage_sink {
         void *arg;
 };
 
+/* The same for nodes, in any order. */
+struct node_usage_sink {
+        void (*each)(void *arg, const struct node_metrics_view *m, struct wall date);
+        void (*done)(void *arg, const struct metrics_result *r);
+        void *arg;
+};
+
 struct usage_source {
         const char *if_absent; /* hint appended to the error if the source is not installed (metrics_result.absent) */
         /* Start a poll; only one may be under way. ns NULL: all namespaces; ns must stay valid until done. The poll
          * ends deadline_ms after its start at the latest, and measurements received until then count. */
         void (*poll)(struct usage_source *s, const char *ns, int64_t deadline_ms, struct usage_sink to);
-        void (*stop)(struct usage_source *s); /* end the poll under way, if any, without further callbacks */
+        /* The same for nodes; one such poll may be under way beside one of pods. */
+        void (*poll_nodes)(struct usage_source *s, int64_t deadline_ms, struct node_usage_sink to);
+        void (*stop)(struct usage_source *s); /* end the polls under way, if any, without further callbacks */
         void (*free)(struct usage_source *s); /* after the client is freed */
 };
 

@@ -83,3 +83,31 @@ int decode_pod_metrics(struct text json, struct arena *a, struct pod_metrics_vie
         ret->name = who.name;
         return decoder_end(&d, "metrics of pod", &who, err);
 }
+
+int decode_node_metrics(struct text json, struct arena *a, struct node_metrics_view *ret, struct err *err)
+{
+        struct object_view who = {.ns = {"", 0}, .name = {"", 0}};
+        struct pod_metrics_container_view usage = {.name = {"", 0}};
+        struct decoder d;
+        struct text key;
+        bool readable = true;
+        ret->at = (struct wall){0};
+        decoder_init(&d, json, a);
+        DECODER_EACH (&d, key)
+                if (text_is(key, "metadata"))
+                        read_identity(&d, &who);
+                else if (text_is(key, "timestamp"))
+                        ret->at = decoder_time(&d, "timestamp");
+                else if (text_is(key, "usage"))
+                        read_usage(&d, &usage, &readable);
+                else
+                        json_skip(&d.j);
+        if (ret->at.ms == 0)
+                decoder_refuse(&d, ERR_INVALID, "timestamp is missing");
+        ret->name = who.name;
+        ret->has[CPU] = usage.has[CPU];
+        ret->has[MEMORY] = usage.has[MEMORY];
+        ret->cpu_nano = usage.cpu_nano;
+        ret->memory_bytes = usage.memory_bytes;
+        return decoder_end(&d, "metrics of node", &who, err);
+}

@@ -1,10 +1,29 @@
 #include "decoder.h"
 
-static void node_read_allocatable(struct decoder *d, void *to)
+static void node_read_taint(struct decoder *d, struct taint_view *ret)
 {
-        struct amount allocatable[RESOURCES] = {0};
-        decoder_amounts(d, "allocatable", allocatable);
-        *(struct amount *)to = allocatable[MEMORY];
+        static const struct decoder_field table[] = {
+                {"key", decoder_field_text, offsetof(struct taint_view, key)},
+                {"value", decoder_field_text, offsetof(struct taint_view, value)},
+                {"effect", decoder_field_text, offsetof(struct taint_view, effect)},
+                {0},
+        };
+        *ret = (struct taint_view){{"", 0}, {"", 0}, {"", 0}};
+        decoder_fields(d, table, ret);
+}
+
+static void node_read_taints(struct decoder *d, void *to)
+{
+        struct node_view *node = to;
+        if (!json_enter(&d->j, '['))
+                return;
+        while (decoder_item_cut(d, "taints", node->taints, VIEW_TAINTS, &node->taints_cut))
+                node_read_taint(d, &node->taint[node->taints++]);
+}
+
+static void node_read_flag(struct decoder *d, void *to)
+{
+        *(bool *)to = json_bool(&d->j);
 }
 
 struct node_condition {
@@ -35,7 +54,10 @@ static void node_read_conditions(struct decoder *d, void *to)
 
 static const struct decoder_field node_table[] = {
         {"metadata", decoder_meta, offsetof(struct node_view, meta)},
-        {"status.allocatable", node_read_allocatable, offsetof(struct node_view, allocatable)},
+        {"spec.unschedulable", node_read_flag, offsetof(struct node_view, unschedulable)},
+        {"spec.taints", node_read_taints, 0},
+        {"status.capacity", decoder_field_amounts, offsetof(struct node_view, capacity)},
+        {"status.allocatable", decoder_field_amounts, offsetof(struct node_view, allocatable)},
         {"status.conditions", node_read_conditions, 0},
         {0},
 };

@@ -31,22 +31,62 @@ static struct wall series_time_of(double seconds)
 
 /* --- a series --- */
 
-static void series_read_labels(struct json *j, struct arena *a, struct prometheus_series *ret, struct text *ret_cgroup)
+struct series_labels {
+        struct prometheus_series of;
+        struct text id, node, instance;
+};
+
+static void series_read_labels(struct json *j, struct arena *a, struct series_labels *ret)
 {
+        static const struct {
+                const char *name;
+                size_t at;
+        } label[] = {
+                {"namespace", offsetof(struct series_labels, of.ns)},
+                {"pod", offsetof(struct series_labels, of.pod)},
+                {"container", offsetof(struct series_labels, of.container)},
+                {"id", offsetof(struct series_labels, id)},
+                {"node", offsetof(struct series_labels, node)},
+                {"instance", offsetof(struct series_labels, instance)},
+        };
+        enum { LABELS = sizeof label / sizeof label[0] };
         struct text key;
         if (!json_enter(j, '{'))
                 return;
-        while (json_key(j, &key))
-                if (text_is(key, "namespace"))
-                        ret->ns = json_text(j, a);
-                else if (text_is(key, "pod"))
-                        ret->pod = json_text(j, a);
-                else if (text_is(key, "container"))
-                        ret->container = json_text(j, a);
-                else if (text_is(key, "id"))
-                        *ret_cgroup = json_text(j, a);
+        while (json_key(j, &key)) {
+                int i = 0;
+                while (i < LABELS && !text_is(key, label[i].name))
+                        i++;
+                if (i < LABELS)
+                        *(struct text *)((char *)ret + label[i].at) = json_text(j, a);
                 else
                         json_skip(j);
+        }
+}
+
+/* A node is told by the label node, which kube-prometheus adds, else by the address that was scraped. */
+static struct text series_node(const struct series_labels *l)
+{
+        const char *port = l->instance.len ? memrchr(l->instance.p, ':', l->instance.len) : NULL;
+        return l->node.len ? l->node
+               : port      ? (struct text){l->instance.p, (size_t)(port - l->instance.p)}
+                           : l->instance;
+}
+
+/* Names are joined by '/' into keys, and no name in Kubernetes has one. */
+static bool series_is_name(struct text t)
+{
+        return t.len > 0 && !memchr(t.p, '/', t.len) && !memchr(t.p, '\0', t.len);
+}
+
+/* Whose series it is, as its reader wants it. Returns whether it has all labels for that. */
+static bool series_name(const struct series_labels *l, bool nodes, struct prometheus_series *ret,
+                        struct text *ret_cgroup)
+{
+        *ret = nodes ? (struct prometheus_series){{"", 0}, series_node(l), {"", 0}} : l->of;
+        *ret_cgroup = nodes ? l->instance : l->id;
+        return series_is_name(ret->pod) && !memchr(ret_cgroup->p, '\0', ret_cgroup->len) &&
+               (nodes || (series_is_name(ret->ns) && series_is_name(ret->container)));
 }
 
 /* Read [seconds, "value"]. The JSON reader records a syntax error, which json_done reports. */
@@ -83,31 +123,25 @@ static int read_points(struct text values, struct arena *a, const struct series_
         return json_done(&j, err);
 }
 
-/* Names are joined by '/' into keys, and no name in Kubernetes has one. */
-static bool series_is_name(struct text t)
-{
-        return t.len > 0 && !memchr(t.p, '/', t.len) && !memchr(t.p, '\0', t.len);
-}
-
 int series_decode(struct text json, struct arena *a, const struct series_reader *r, uint64_t *refused, struct err *err)
 {
-        struct prometheus_series s = {{"", 0}, {"", 0}, {"", 0}};
-        struct text key, values = {"", 0}, cgroup = {"", 0};
+        struct series_labels labels = {{{"", 0}, {"", 0}, {"", 0}}, {"", 0}, {"", 0}, {"", 0}};
+        struct prometheus_series s;
+        struct text key, values = {"", 0}, cgroup;
         struct json j;
 
         json_init(&j, json.p, json.len);
         bool entered = json_enter(&j, '{');
         while (entered && json_key(&j, &key))
                 if (text_is(key, "metric"))
-                        series_read_labels(&j, a, &s, &cgroup);
+                        series_read_labels(&j, a, &labels);
                 else if (text_is(key, "values"))
                         values = json_raw(&j); /* kept for later, since the labels may follow */
                 else
                         json_skip(&j);
         if (json_done(&j, err) < 0)
                 return err->code;
-        if (!series_is_name(s.ns) || !series_is_name(s.pod) || !series_is_name(s.container) ||
-            memchr(cgroup.p, '\0', cgroup.len)) {
+        if (!series_name(&labels, r->nodes, &s, &cgroup)) {
                 ++*refused;
                 return 0;
         }

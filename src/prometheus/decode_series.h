@@ -14,6 +14,7 @@ struct series_reader {
         bool (*series)(void *arg, const struct prometheus_series *s, struct text cgroup);
         int (*point)(void *arg, struct wall at, double value); /* < 0 ends the reading with that code */
         void *arg;
+        bool nodes; /* read the series of nodes: cgroup is then the label instance */
 };
 /* Returns 0, ERR_INVALID if json does not have that form, or what point returned. *refused grows by one for each value
  * that is negative or not finite, and for a series that lacks a label or has one that is no name. */

@@ -139,7 +139,7 @@ static int on_item(void *arg, struct text item)
 {
         struct query *q = arg;
         struct prometheus_fetch *f = q->fetch;
-        struct series_reader r = {on_series, on_point, q};
+        struct series_reader r = {on_series, on_point, q, f->slice.of == PROMETHEUS_NODES};
         arena_reset(&f->item);
         return series_decode(item, &f->item, &r, &f->answer.refused, &f->answer.err);
 }
@@ -175,11 +175,14 @@ static void fetch_free(struct prometheus_fetch *f)
 
 static void fetch_end(struct prometheus_fetch *f)
 {
+        static const char *const what[] = {[PROMETHEUS_USAGE] = "usage",
+                                           [PROMETHEUS_THROTTLING] = "throttling",
+                                           [PROMETHEUS_NODES] = "usage of nodes"};
         struct prometheus_answer *a = &f->answer;
         if (a->err.code == 0)
                 series_rows_join(&f->rows, a);
         else
-                err_wrap(&a->err, "%s from Prometheus", f->slice.of == PROMETHEUS_THROTTLING ? "throttling" : "usage");
+                err_wrap(&a->err, "%s from Prometheus", what[f->slice.of]);
         f->done(f->arg, a);
         fetch_free(f);
 }
@@ -293,6 +296,8 @@ static void prometheus_ask(struct prometheus_fetch *f, enum resource r)
         buf_init(&form, 4 * QUERY_MOST);
         if (f->slice.of == PROMETHEUS_THROTTLING)
                 query_promql_throttling(&promql, &p->options, &f->slice);
+        else if (f->slice.of == PROMETHEUS_NODES)
+                query_promql_nodes(&promql, &p->options, r, &f->slice);
         else
                 query_promql(&promql, &p->options, r, &f->slice);
         query_form(&form, promql.data, &f->slice);

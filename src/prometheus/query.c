@@ -66,16 +66,36 @@ static void add_selector(struct buf *out, const struct prometheus_options *o, en
         (void)buf_add_text(out, "}");
 }
 
+static long long query_window_s(const struct prometheus_options *o, enum resource r, const struct prometheus_slice *s)
+{
+        bool longer = s->step_ms > o->rate_window_ms;
+        return (r == CPU && !longer ? o->rate_window_ms : s->step_ms) / SECOND_MS;
+}
+
 void query_promql(struct buf *out, const struct prometheus_options *o, enum resource r,
                   const struct prometheus_slice *s)
 {
-        bool longer = s->step_ms > o->rate_window_ms;
-        int64_t window_s = (r == CPU && !longer ? o->rate_window_ms : s->step_ms) / SECOND_MS;
         (void)buf_add_text(out, "max by (namespace, pod, container, id) (");
         (void)buf_add_text(out, r == CPU ? "sum without (cpu) (rate(container_cpu_usage_seconds_total"
                                          : "max_over_time(container_memory_working_set_bytes");
         add_selector(out, o, o->names, s->ns);
-        (void)buf_printf(out, "[%llds])%s", (long long)window_s, r == CPU ? "))" : ")");
+        (void)buf_printf(out, "[%llds])%s", query_window_s(o, r, s), r == CPU ? "))" : ")");
+}
+
+void query_promql_nodes(struct buf *out, const struct prometheus_options *o, enum resource r,
+                        const struct prometheus_slice *s)
+{
+        static const char *const counter[][RESOURCES] = {
+                [PROMETHEUS_CADVISOR] =
+                        {"container_cpu_usage_seconds_total{id=\"/\",metrics_path=~\"(.*/cadvisor)?\"",
+                         "container_memory_working_set_bytes{id=\"/\",metrics_path=~\"(.*/cadvisor)?\""},
+                [PROMETHEUS_KUBELET] = {"node_cpu_usage_seconds_total{metrics_path=~\"(.*/resource)?\"",
+                                        "node_memory_working_set_bytes{metrics_path=~\"(.*/resource)?\""},
+        };
+        bool more = o->matchers && *o->matchers;
+        (void)buf_printf(out, "max by (node, instance) (%s(%s%s%s}[%llds])%s",
+                         r == CPU ? "sum without (cpu) (rate" : "max_over_time", counter[o->names][r], more ? "," : "",
+                         more ? o->matchers : "", query_window_s(o, r, s), r == CPU ? "))" : ")");
 }
 
 static void query_add_increase(struct buf *out, const struct prometheus_options *o, const char *counter, const char *ns)

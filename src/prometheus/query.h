@@ -13,6 +13,9 @@ int query_check_matchers(const char *matchers, struct err *err);
 /* Append the PromQL for one resource. */
 void query_promql(struct buf *out, const struct prometheus_options *o, enum resource r,
                   const struct prometheus_slice *s);
+/* Append the PromQL for one resource of nodes. */
+void query_promql_nodes(struct buf *out, const struct prometheus_options *o, enum resource r,
+                        const struct prometheus_slice *s);
 /* Append the PromQL for the share of throttled periods. */
 void query_promql_throttling(struct buf *out, const struct prometheus_options *o, const struct prometheus_slice *s);
 /* Append the form for /api/v1/query_range, percent-encoded. */

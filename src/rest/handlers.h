@@ -54,6 +54,9 @@ void answer_not_known(struct ask *k);
  * index in k->target->container, or ERR_INVALID with the answer made. */
 int container_asked(struct ask *k);
 
+/* Read ?limit, 1 to most; standard where it is not given. Returns 0, or ERR_INVALID with the answer made. */
+int limit_asked(struct ask *k, long standard, long most, long *ret);
+
 /* Read ?resource. Returns 0, or ERR_INVALID with the answer made. */
 int resource_asked(struct ask *k, enum resource *ret);
 

@@ -19,9 +19,9 @@ static const struct {
                              false},
         [PARAM_ORIGINAL] = {"original", ROUTE_BIT(ROUTE_WORKLOAD), 256, false},
         [PARAM_LABELS] = {"labels", ROUTE_BIT(ROUTE_WORKLOAD), 8192, false},
-        [PARAM_LABEL_SELECTOR] = {"labelSelector", ROUTE_BIT(ROUTE_LIST), 8192, true},
+        [PARAM_LABEL_SELECTOR] = {"labelSelector", ROUTE_BIT(ROUTE_LIST) | ROUTE_BIT(ROUTE_NODES), 8192, true},
         [PARAM_STATE] = {"state", ROUTE_BIT(ROUTE_LIST), 64, false},
-        [PARAM_LIMIT] = {"limit", ROUTE_BIT(ROUTE_LIST), 8, false},
+        [PARAM_LIMIT] = {"limit", ROUTE_BIT(ROUTE_LIST) | ROUTE_BIT(ROUTE_NODES), 8, false},
         [PARAM_CONTINUE] = {"continue", ROUTE_BIT(ROUTE_LIST), 512, true},
         [PARAM_FIELDS] = {"fields", ROUTE_BIT(ROUTE_LIST), 1024, false},
         [PARAM_RESOURCE] = {"resource", ROUTE_BIT(ROUTE_HISTOGRAM) | ROUTE_BIT(ROUTE_EXPLAIN), 16, false},
@@ -29,6 +29,7 @@ static const struct {
         [PARAM_HALF_LIFE] = {"halfLife", ROUTE_BIT(ROUTE_EXPLAIN), 32, false},
         [PARAM_MULTIPLIER] = {"multiplier", ROUTE_BIT(ROUTE_EXPLAIN), 16, false},
         [PARAM_DRY_RUN] = {"dryRun", ROUTE_BIT(ROUTE_RENDER), 8, true},
+        [PARAM_NAMESPACE] = {"namespace", ROUTE_BIT(ROUTE_NODES), 63, false},
 };
 
 /* --- percent-encoding --- */

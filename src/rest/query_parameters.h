@@ -21,6 +21,7 @@ enum param {
         PARAM_HALF_LIFE,
         PARAM_MULTIPLIER,
         PARAM_DRY_RUN,
+        PARAM_NAMESPACE,
         PARAMS
 };
 

@@ -24,11 +24,12 @@ static const struct endpoint {
         const char *path;   /* a segment in braces matches any text */
         const char *verb;
         unsigned wants;
-        void (*answer)(struct ask *k); /* NULL: route_render answers */
+        void (*answer)(struct ask *k); /* NULL: route_render or route_nodes answers */
 } endpoints[] = {
         {ROUTE_OPENAPI, "GET", "openapi.yaml", NULL, WANTS_WORKER, answer_openapi},
         {ROUTE_LIST, "GET", "api/v1/workloads", "list", WANTS_WORKER, answer_list},
         {ROUTE_LIST, "GET", "api/v1/namespaces/{ns}/workloads", "list", WANTS_WORKER, answer_list},
+        {ROUTE_NODES, "GET", "api/v1/nodes", "list", WANTS_LEARNED, NULL},
         {ROUTE_WORKLOAD, "GET", WORKLOAD, "get", 0, answer_workload},
         {ROUTE_HISTOGRAM, "GET", WORKLOAD "/histogram", "get", WANTS_LEARNED, answer_histogram},
         {ROUTE_HISTORY, "GET", WORKLOAD "/history", "get", WANTS_LEARNED, answer_history},
@@ -189,6 +190,8 @@ static int route_enter(const struct endpoint *e, const struct text variable[stat
         int rc = read_variables(variable, v, a, ret, ret_answer);
         if (rc == 0)
                 rc = query_read(r->query, e->name, a, q, ret_answer);
+        if (rc == 0 && query_has(q, PARAM_NAMESPACE))
+                rc = route_read_ns(q->value[PARAM_NAMESPACE], a, ret, ret_answer);
         return rc == 0 ? read_dry_run(q, ret, ret_answer) : rc;
 }
 

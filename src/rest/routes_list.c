@@ -98,19 +98,19 @@ static int read_continue(struct ask *k, struct page *ret)
 
 /* --- the other parameters --- */
 
-static int read_limit(struct ask *k, struct page *ret)
+int limit_asked(struct ask *k, long standard, long most, long *ret)
 {
         struct text t = k->query->value[PARAM_LIMIT];
         long limit = 0;
-        ret->limit = LIMIT_DEFAULT;
+        *ret = standard;
         if (!t.p)
                 return 0;
         for (size_t i = 0; i < t.len; i++)
                 limit = t.p[i] >= '0' && t.p[i] <= '9' && limit >= 0 ? limit * 10 + (t.p[i] - '0') : -1;
-        if (limit < 1 || limit > LIMIT_MOST)
-                return answer_bad_parameter(k->ret, "limit", "limit '%s' is not a whole number from 1 to %d", t.p,
-                                            LIMIT_MOST);
-        ret->limit = limit;
+        if (limit < 1 || limit > most)
+                return answer_bad_parameter(k->ret, "limit", "limit '%s' is not a whole number from 1 to %ld", t.p,
+                                            most);
+        *ret = limit;
         return 0;
 }
 
@@ -138,7 +138,7 @@ static int list_read_page(struct ask *k, struct page *ret)
                 return answer_bad_parameter(k->ret, "fields", "%s", err.text);
         int rc = list_read_state(k, ret);
         if (rc == 0)
-                rc = read_limit(k, ret);
+                rc = limit_asked(k, LIMIT_DEFAULT, LIMIT_MOST, &ret->limit);
         return rc == 0 ? read_continue(k, ret) : rc;
 }
 

@@ -10,6 +10,8 @@
 #include "kube/review.h"
 #include "learn/learner.h"
 #include "objects/target_key.h"
+#include "serving/node_rows.h"
+#include "serving/snapshot_from_plans.h"
 
 _Static_assert((int)LEARNED_SOURCES == (int)TRANSFER_SOURCES, "every source is copied");
 enum { SELF_AGAIN_MS = 30 * SECOND_MS };
@@ -18,10 +20,10 @@ struct loop_call {
         struct mailbox_item item;   /* in the mailbox */
         LIST_ENTRY(loop_call) link; /* in under_way */
         struct loop_calls *all;
-        enum { ASKS_REVIEW, WITHDRAWS_REVIEW, ASKS_LEARNED, ASKS_UPSTREAM, ASKS_OWNER } what;
+        enum { ASKS_REVIEW, WITHDRAWS_REVIEW, ASKS_LEARNED, ASKS_NODES, ASKS_UPSTREAM, ASKS_OWNER } what;
         struct auth_key key;
         uint64_t ticket;
-        char *token, *verb, *address, *ns, *group, *kind, *name;
+        char *token, *resource, *verb, *address, *ns, *group, *kind, *name;
         struct review *review;
         struct upstream_call *asked;
 };
@@ -32,7 +34,9 @@ struct loop_calls {
         LIST_HEAD(, loop_call)
         under_way; /* calls that wait for the API server or upstream; only the loop's thread uses the list */
         struct owner_lookup *owners;
-        bool away;           /* the log reports that callers cannot be checked */
+        bool away;                /* the log reports that callers cannot be checked */
+        struct node_table *nodes; /* made last, for those who ask soon after; NULL: none so far */
+        struct mono nodes_made;
         struct review *self; /* the request for halflife's own user name, if under way */
         struct loop_timer self_again;
 
@@ -42,7 +46,7 @@ struct loop_calls {
 
 static void loop_call_free(struct loop_call *q)
 {
-        char *const text[] = {q->token, q->verb, q->address, q->ns, q->group, q->kind, q->name};
+        char *const text[] = {q->token, q->resource, q->verb, q->address, q->ns, q->group, q->kind, q->name};
         if (q->token)
                 explicit_bzero(q->token, strlen(q->token));
         for (size_t i = 0; i < sizeof text / sizeof text[0]; i++)
@@ -65,6 +69,7 @@ static void on_review(void *arg, const struct server_question *q)
         drop_in(arg, &(struct loop_call){.what = ASKS_REVIEW,
                                          .key = q->key,
                                          .token = mem_string(q->token),
+                                         .resource = mem_string(q->resource),
                                          .verb = mem_string(q->verb),
                                          .ns = mem_string(q->ns),
                                          .name = mem_string(q->name)});
@@ -83,6 +88,11 @@ static void on_recall(void *arg, const struct server_usage_request *w)
                                          .group = mem_string(w->group),
                                          .kind = mem_string(w->kind),
                                          .name = mem_string(w->name)});
+}
+
+static void on_list_nodes(void *arg, uint64_t ticket)
+{
+        drop_in(arg, &(struct loop_call){.what = ASKS_NODES, .ticket = ticket});
 }
 
 static void on_relay(void *arg, const struct server_proxy_request *e)
@@ -166,12 +176,15 @@ static void loop_call_reviewed(void *arg, enum review_verdict v, const struct er
 static void ask_review(struct loop_call *q)
 {
         const struct loop_calls_options *o = &q->all->o;
+        char *dot = strchr(q->resource, '.');
+        if (dot)
+                *dot = '\0';
         const struct review_question question = {
                 .token = q->token,
                 .audience = o->token_audience,
                 .verb = q->verb,
-                .group = "halflife.dev",
-                .resource = "recommendations",
+                .group = dot ? dot + 1 : "",
+                .resource = q->resource,
                 .ns = q->ns,
                 .name = q->name,
         };
@@ -238,6 +251,24 @@ static void answer_learned(struct loop_call *q)
         loop_call_free(q);
 }
 
+/* --- nodes --- */
+
+/* A table is made at most once in so many seconds, however many ask. */
+static void answer_nodes(struct loop_call *q)
+{
+        enum { SHARED_MS = 5 * SECOND_MS };
+        struct loop_calls *all = q->all;
+        struct now now = loop_now(all->o.loop);
+        if (!all->nodes || now.mono.ns - all->nodes_made.ns >= INT64_C(1000000) * SHARED_MS) {
+                node_table_drop(all->nodes);
+                all->nodes = node_rows_make(all->o.cache, all->o.live->hot_percent, now.wall,
+                                            snapshot_fresh_ms(all->o.live));
+                all->nodes_made = now.mono;
+        }
+        server_listed_nodes(all->server, q->ticket, node_table_hold(all->nodes));
+        loop_call_free(q);
+}
+
 static void upstream_told(void *arg, const struct server_relayed *r)
 {
         struct loop_call *q = arg;
@@ -285,6 +316,7 @@ static void open_box(void *arg)
         static void (*const answer[])(struct loop_call *) = {[ASKS_REVIEW] = ask_review,
                                                              [WITHDRAWS_REVIEW] = withdraw_review,
                                                              [ASKS_LEARNED] = answer_learned,
+                                                             [ASKS_NODES] = answer_nodes,
                                                              [ASKS_UPSTREAM] = loop_call_ask_upstream,
                                                              [ASKS_OWNER] = loop_call_find_owner};
         struct loop_calls *all = arg;
@@ -343,6 +375,7 @@ struct server_calls loop_calls_table(struct loop_calls *all)
                 .review = on_review,
                 .withdraw = on_withdraw,
                 .recall = all->o.replica ? NULL : on_recall,
+                .list_nodes = all->o.replica ? NULL : on_list_nodes,
                 .relay = all->o.replica ? on_relay : NULL,
                 .find_owner = on_find_owner,
                 .admitted = on_admitted,
@@ -370,6 +403,7 @@ void loop_calls_free(struct loop_calls *all)
         if (all->self)
                 review_cancel(all->self);
         owner_lookup_free(all->owners);
+        node_table_drop(all->nodes);
         for (struct loop_call *q; (q = LIST_FIRST(&all->under_way));) {
                 if (q->review)
                         review_cancel(q->review);

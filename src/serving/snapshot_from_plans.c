@@ -65,11 +65,11 @@ void snapshot_begin(struct snapshot_writer *w, bool read)
                 snapshot_add_profiles(w->cache, w->next);
 }
 
-/* How old a sample may be. An autoscaler handles a pod without a value, but would take an old value for the present. */
-static int64_t snapshot_fresh_ms(const struct snapshot_writer *w)
+/* An autoscaler handles a pod without a value, but would take an old value for the present. */
+int64_t snapshot_fresh_ms(const struct live_settings *live)
 {
         enum { INTERVALS = 3, LEAST_MS = 2 * MINUTE_MS };
-        int64_t ms = INTERVALS * w->live->interval_ms;
+        int64_t ms = INTERVALS * live->interval_ms;
         return ms > LEAST_MS ? ms : LEAST_MS;
 }
 
@@ -80,7 +80,7 @@ struct snapshot *snapshot_end(struct snapshot_writer *w)
                 return snapshot_new();
         snapshot_add_namespaces(w->cache, v);
         snapshot_add_hpas(w->cache, v);
-        snapshot_add_utilization(w->cache, (struct wall){clock_skew_earlier(w->skew)}, snapshot_fresh_ms(w), v);
+        snapshot_add_utilization(w->cache, (struct wall){clock_skew_earlier(w->skew)}, snapshot_fresh_ms(w->live), v);
         snapshot_add_other_autoscalers(w->cache, v);
         v->at = loop_now(w->loop).wall;
         v->apply_never = w->live->apply_never;

@@ -27,6 +27,8 @@ static void add_resource(json_t *list, const struct kind *k, const char *sub, co
 
 static void add_metrics(json_t *list)
 {
+        json_array_append_new(list, json_pack("{s:s, s:s, s:b, s:s, s:[s,s]}", "name", "nodes", "singularName", "",
+                                              "namespaced", false, "kind", "NodeMetrics", "verbs", "get", "list"));
         json_array_append_new(list, json_pack("{s:s, s:s, s:b, s:s, s:[s,s]}", "name", "pods", "singularName", "",
                                               "namespaced", true, "kind", "PodMetrics", "verbs", "get", "list"));
 }
@@ -162,6 +164,13 @@ static json_t *element_get(json_t *list, const char *name_path, json_t *made)
         return made;
 }
 
+static json_t *aggregated_metrics(const char *resource, const char *kind, const char *scope, const char *version)
+{
+        return json_pack("{s:s, s:{s:s, s:s, s:s}, s:s, s:s, s:[s, s]}", "resource", resource, "responseKind", "group",
+                         metrics_group, "version", version, "kind", kind, "scope", scope, "singularResource", "",
+                         "verbs", "get", "list");
+}
+
 /* As of a server that answered once: of one that is away the resources are known still. */
 static void add_metrics_aggregated(const struct fake *f, json_t *list)
 {
@@ -169,11 +178,10 @@ static void add_metrics_aggregated(const struct fake *f, json_t *list)
         json_t *versions = json_array();
         for (size_t i = 0; metrics_version_at(f, i, &v); i++)
                 json_array_append_new(versions,
-                                      json_pack("{s:s, s:s, s:[{s:s, s:{s:s, s:s, s:s}, s:s, s:s, s:[s, s]}]}",
-                                                "version", v.name, "freshness", v.away ? "Stale" : "Current",
-                                                "resources", "resource", "pods", "responseKind", "group", metrics_group,
-                                                "version", v.name, "kind", "PodMetrics", "scope", "Namespaced",
-                                                "singularResource", "", "verbs", "get", "list"));
+                                      json_pack("{s:s, s:s, s:[o, o]}", "version", v.name, "freshness",
+                                                v.away ? "Stale" : "Current", "resources",
+                                                aggregated_metrics("nodes", "NodeMetrics", "Cluster", v.name),
+                                                aggregated_metrics("pods", "PodMetrics", "Namespaced", v.name)));
         if (json_array_size(versions) > 0)
                 json_array_append_new(
                         list, json_pack("{s:{s:s}, s:O}", "metadata", "name", metrics_group, "versions", versions));

@@ -1,5 +1,5 @@
 /* metrics.k8s.io as metrics-server serves it, in the versions that it is told: from the last scrape, sorted by
- * namespace and name, no version, no watch. */
+ * namespace and name, no version, no watch. Nodes use what their annotations say. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -299,6 +299,42 @@ static void serve_one(struct fake *f, const struct target *t, const struct kind 
                              t->name);
 }
 
+/* --- nodes --- */
+
+static json_t *node_metrics(const struct fake *f, const json_t *node)
+{
+        int64_t at_ms = scrape_time(f) + annotated(node, "fake/usage-ahead-ms", QUANTITY_WHOLE, 0);
+        char stamp[WALL_TEXT_MAX];
+        const json_t *notes = json_at(node, "metadata.annotations");
+        const char *cpu = json_string_value(json_object_get(notes, "kwok.x-k8s.io/usage-cpu")),
+                   *memory = json_string_value(json_object_get(notes, "kwok.x-k8s.io/usage-memory"));
+        return json_pack("{s:{s:s}, s:s, s:s, s:{s:s, s:s}}", "metadata", "name", object_name(node), "timestamp",
+                         wall_print((struct wall){at_ms}, stamp), "window", "20s", "usage", "cpu", cpu ? cpu : "1",
+                         "memory", memory ? memory : "1Gi");
+}
+
+/* A node with the annotation fake/silent is left out. */
+static void serve_nodes(struct fake *f, const struct request *rq, const struct metrics_version *v, struct reply *rp)
+{
+        static struct kind kind = {.group = (char *)(uintptr_t) "metrics.k8s.io",
+                                   .plural = (char *)(uintptr_t) "nodes",
+                                   .name = (char *)(uintptr_t) "NodeMetrics"};
+        struct target t = {.kind = &kind, .ns = "", .name = "", .sub = ""};
+        if (!rq->inside && !access_allowed(f, rq, &t, rp))
+                return;
+        const struct kind *nodes = fake_kind_find(f, "", "v1", "nodes");
+        json_t *items = json_array();
+        for (size_t i = 0; i < nodes->count; i++) {
+                const json_t *node = nodes->object[i].version->object;
+                if (!json_object_get(json_at(node, "metadata.annotations"), "fake/silent"))
+                        json_array_append_new(items, node_metrics(f, node));
+        }
+        AUTO(mem_free) char *version = mem_printf("%s/%s", group, v->name);
+        reply_json(rp, 200,
+                   json_pack("{s:s, s:s, s:{}, s:o}", "kind", "NodeMetricsList", "apiVersion", version, "metadata",
+                             "items", items));
+}
+
 bool metrics_serve(struct fake *f, const struct request *rq, struct reply *rp)
 {
         static struct kind podmetrics = {.group = (char *)(uintptr_t) "metrics.k8s.io",
@@ -317,6 +353,10 @@ bool metrics_serve(struct fake *f, const struct request *rq, struct reply *rp)
                 return true;
         }
         const char *rest = rq->path + strlen(base) + len;
+        if (strcmp(rest, "nodes") == 0) {
+                serve_nodes(f, rq, &v, rp);
+                return true;
+        }
         bool all = strcmp(rest, "pods") == 0;
         if (!all && sscanf(rest, "namespaces/%253[^/]/pods/%253[^/]", ns, name) < 1)
                 return false;

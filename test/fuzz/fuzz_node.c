@@ -17,7 +17,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                 MUST(decode_node(in, &a, &second, NULL) == 0);
                 MUST(first.ready == second.ready && first.turned.ms == second.turned.ms);
                 MUST(first.tells || !first.ready);
-                MUST(!first.allocatable.set || first.allocatable.value >= 0);
+                for (int r = 0; r < RESOURCES; r++) {
+                        MUST(!first.allocatable[r].set || first.allocatable[r].value >= 0);
+                        MUST(!first.capacity[r].set || first.capacity[r].value >= 0);
+                }
+                MUST(first.taints == second.taints && first.taints <= VIEW_TAINTS);
         }
         arena_release(&a);
         return 0;

@@ -45,6 +45,7 @@ static int set_up(void **state)
         fake_set_metrics(f, &(struct fake_metrics){.step_ms = 1000});
         fake_person(f, "auditor", "auditor", NULL);
         fake_grant(f, &(struct fake_grant){"auditor", NULL, NULL, NULL});
+        fake_grant_resource(f, "auditor", "nodes");
         stage.halflife =
                 halflife_start(f, "documents.db", (const char *const[]){"--serve-listen", "127.0.0.1:0", NULL});
         AUTO(mem_free) char *door = halflife_rest_address(stage.halflife), *kubeconfig = tmp_path("kubeconfig");
@@ -82,7 +83,8 @@ static int tear_down(void **state)
  * is one cluster, so a line that names another context is left out. */
 static void run_command(void *ran, const char *path, char *line)
 {
-        bool asks = strncmp(line, "halflife explain ", 17) == 0 || strncmp(line, "halflife export ", 16) == 0;
+        bool asks = strncmp(line, "halflife explain ", 17) == 0 || strncmp(line, "halflife export ", 16) == 0 ||
+                    strncmp(line, "halflife nodes", 14) == 0;
         if (strncmp(line, "halflife ", 9) != 0 || strstr(line, "--context"))
                 return;
         AUTO(mem_free)

@@ -6,12 +6,14 @@ static void rig_note_loaded(void *arg, struct text name, struct text value)
 {
         struct rig *c = arg;
         safety_load(c->safety, name, value);
+        node_usage_load(c->learner, name, value);
 }
 
 static void rig_database_replaced(void *arg)
 {
         struct rig *c = arg;
         safety_store(c->safety);
+        node_usage_store(c->learner);
 }
 
 static void rig_changed(void *arg)

@@ -13,6 +13,11 @@
 static enum server_verdict verdict_on(const struct server_question *q)
 {
         const char *token = q->token;
+        bool of_nodes = strcmp(q->resource, "nodes") == 0;
+        if (strcmp(token, "nodes") == 0) /* may list nodes, and recommendations of namespace shop */
+                return of_nodes || strcmp(q->ns, "shop") == 0 ? SERVER_ALLOWS : SERVER_FORBIDS;
+        if (strcmp(token, "shop") == 0) /* may do all with recommendations */
+                return of_nodes ? SERVER_FORBIDS : SERVER_ALLOWS;
         if (strcmp(token, "narrow") == 0)
                 return strcmp(q->name, "deployment-web-0") == 0 ? SERVER_ALLOWS : SERVER_FORBIDS;
         return strcmp(token, "good") == 0 || strcmp(token, "other") == 0 ? SERVER_ALLOWS
@@ -55,6 +60,24 @@ static void on_recall(void *arg, const struct server_usage_request *w)
         pthread_mutex_unlock(&s->lock);
         if (answer)
                 server_recalled(s->server, w->ticket, NULL, 0);
+}
+
+/* One node, on which two workloads use more than they ask for. */
+static void on_list_nodes(void *arg, uint64_t ticket)
+{
+        static const struct node_row_workload web = {"shop", "Deployment", "web-0", {100, 100}, {900, 900}},
+                                              db = {"bank", "StatefulSet", "db", {100, 100}, {800, 800}};
+        struct stand *s = arg;
+        struct node_table *t = node_table_new(1);
+        t->at = (struct wall){1700000000000};
+        t->hot_percent = 80;
+        t->row[t->rows++] = (struct node_row){.name = "n-1",
+                                              .labels = "",
+                                              .taints = "",
+                                              .capacity = {1000, 1000},
+                                              .workloads = 2,
+                                              .workload = {web, db}};
+        server_listed_nodes(s->server, ticket, t);
 }
 
 static void on_find_owner(void *arg, const struct server_owner_lookup *k)
@@ -113,6 +136,7 @@ void stand_begin(struct stand *s, const struct rest_listener_options *o)
         all.rest.calls = (struct server_calls){.review = on_review,
                                                .withdraw = on_withdraw,
                                                .recall = o->calls.relay ? NULL : on_recall,
+                                               .list_nodes = o->calls.relay ? NULL : on_list_nodes,
                                                .relay = o->calls.relay,
                                                .find_owner = on_find_owner,
                                                .admitted = on_admitted,

@@ -21,7 +21,7 @@ static struct mono at_ms(int64_t ms)
 
 static struct auth_key key_of(const char *token)
 {
-        return auth_key_of(text_of(token), "get", "shop", "deployment-web");
+        return auth_key_of(text_of(token), "recommendations.halflife.dev", "get", "shop", "deployment-web");
 }
 
 /* --- stories --- */
@@ -399,16 +399,18 @@ static void test_who_leaves_is_not_called(void **state)
 static void test_keys(void **state)
 {
         (void)state;
-        static const char *const q[][4] = {
-                {"t", "get", "shop", "web"}, {"t", "get", "shopw", "eb"}, {"t", "get", "shop", ""},
-                {"t", "list", "shop", ""},   {"tget", "", "shop", ""},    {"", "tget", "shop", ""},
-                {"t", "get", "", "shop"},    {"u", "get", "shop", "web"},
+        static const char *const q[][5] = {
+                {"t", "r", "get", "shop", "web"},   {"t", "r", "get", "shopw", "eb"},
+                {"t", "r", "get", "shop", ""},      {"t", "r", "list", "shop", ""},
+                {"tget", "r", "", "shop", ""},      {"", "r", "tget", "shop", ""},
+                {"t", "r", "get", "", "shop"},      {"u", "r", "get", "shop", "web"},
+                {"t", "nodes", "list", "shop", ""}, {"t", "nodeslist", "", "shop", ""},
         };
         enum { N = sizeof q / sizeof q[0] };
         for (int i = 0; i < N; i++)
                 for (int j = 0; j < N; j++) {
-                        struct auth_key a = auth_key_of(text_of(q[i][0]), q[i][1], q[i][2], q[i][3]);
-                        struct auth_key b = auth_key_of(text_of(q[j][0]), q[j][1], q[j][2], q[j][3]);
+                        struct auth_key a = auth_key_of(text_of(q[i][0]), q[i][1], q[i][2], q[i][3], q[i][4]);
+                        struct auth_key b = auth_key_of(text_of(q[j][0]), q[j][1], q[j][2], q[j][3], q[j][4]);
                         if ((memcmp(&a, &b, sizeof a) == 0) != (i == j))
                                 fail_msg("questions %d and %d", i, j);
                 }

@@ -77,6 +77,38 @@ static void test_who_is_let_in(void **state)
         stand_end(&s);
 }
 
+/* Nodes are for who may list nodes; their workloads are named to who may list recommendations. */
+static void test_who_sees_nodes(void **state)
+{
+        (void)state;
+        static const struct {
+                const char *path, *token;
+                long want;
+                bool web, db;
+        } row[] = {
+                {"/api/v1/nodes", "good", 200, true, true},
+                {"/api/v1/nodes?namespace=shop", "good", 200, true, false},
+                {"/api/v1/nodes", "nodes", 200, false, false},
+                {"/api/v1/nodes?namespace=bank", "nodes", 200, false, false},
+                {"/api/v1/nodes?namespace=shop", "nodes", 200, true, false},
+                {"/api/v1/nodes", "shop", 403, false, false},
+                {"/api/v1/nodes", "poor", 403, false, false},
+                {"/api/v1/nodes", "stranger", 401, false, false},
+                {"/api/v1/nodes?limit=x", "good", 400, false, false},
+                {"/api/v1/nodes", "lost", 503, false, false}, /* from now on nobody can be asked */
+                {"/api/v1/nodes", "nodes", 200, false, false},
+        };
+        struct stand s;
+        stand_begin(&s, &(struct rest_listener_options){0});
+        for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+                AUTO(got_release) struct got g = ask_as(&s, row[i].path, row[i].token);
+                bool web = strstr(g.body, "web-0") != NULL, db = strstr(g.body, "\"db\"") != NULL;
+                if (g.status != row[i].want || web != row[i].web || db != row[i].db)
+                        fail_msg("%s as '%s': %ld\n%s", row[i].path, row[i].token, g.status, g.body);
+        }
+        stand_end(&s);
+}
+
 /* Without the right to ask, what is there and what is not are alike. */
 static void test_nothing_is_given_away(void **state)
 {
@@ -658,6 +690,7 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_who_is_let_in),
+                cmocka_unit_test(test_who_sees_nodes),
                 cmocka_unit_test(test_nothing_is_given_away),
                 cmocka_unit_test(test_one_question_for_a_namespace),
                 cmocka_unit_test(test_request_ids),

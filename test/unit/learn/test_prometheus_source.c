@@ -127,8 +127,85 @@ static void test_doubt(void **state)
         rig_end(&c);
 }
 
+/* --- nodes --- */
+
+static bool answer_nodes(struct conn *c, void *arg)
+{
+        bool cpu = conn_asks(c, "node_cpu_usage_seconds_total");
+        char body[512];
+        (void)arg;
+        snprintf(body, sizeof body,
+                 told.at_s ? "{\"data\":{\"result\":[{\"metric\":{\"node\":\"n-1\",\"instance\":\"10.0.0.1:10250\"},"
+                             "\"values\":[[%lld,\"%s\"]]},{\"metric\":{\"instance\":\"n-2:10250\"},\"values\":[[%lld,"
+                             "\"%s\"]]}]}}"
+                           : "{\"data\":{\"result\":[]}}",
+                 (long long)told.at_s, cpu ? "0.25" : "1e9", (long long)told.at_s, cpu ? "1.5" : "2e9");
+        return conn_answer(c, 200, NULL, body);
+}
+
+struct node_poll {
+        char text[256];
+        struct metrics_result result;
+        bool done;
+};
+
+static void on_node(void *arg, const struct node_metrics_view *m, struct wall date)
+{
+        struct node_poll *p = arg;
+        size_t at = strlen(p->text);
+        (void)date;
+        snprintf(p->text + at, sizeof p->text - at, " %.*s %lld:%lld %lld:%lld at %lld", TEXT_ARG(m->name),
+                 (long long)m->has[CPU], (long long)m->cpu_nano, (long long)m->has[MEMORY], (long long)m->memory_bytes,
+                 (long long)(m->at.ms / SECOND_MS));
+}
+
+static void on_nodes_done(void *arg, const struct metrics_result *r)
+{
+        struct node_poll *p = arg;
+        p->result = *r;
+        p->done = true;
+}
+
+static void test_nodes(void **state)
+{
+        struct rig c;
+        struct err err = {0};
+        struct prometheus *prometheus;
+        (void)state;
+        told.at_s = 0;
+        struct peer *peer = peer_start(answer_nodes, NULL, NULL);
+        const struct prometheus_options o = {.url = peer->url,
+                                             .names = PROMETHEUS_KUBELET,
+                                             .rate_window_ms = MINUTE_MS,
+                                             .user_agent = "test",
+                                             .queries = 2};
+        rig_begin(&c);
+        assert_int_equal(prometheus_new(c.loop, &o, &prometheus, &err), 0);
+        struct usage_source *source = prometheus_source_new(prometheus, c.loop, &c.cache, &c.live);
+        for (int i = 0; i < 2; i++) {
+                struct node_poll p = {.done = false};
+                source->poll_nodes(source, 5000, (struct node_usage_sink){on_node, on_nodes_done, &p});
+                while (!p.done)
+                        loop_turn(c.loop, 1000);
+                assert_string_equal(p.text, i == 0 ? ""
+                                                   : " n-1 1:250000000 1:1000000000 at 1700000000 n-2 1:1500000000 "
+                                                     "1:2000000000 at 1700000000");
+                assert_int_equal(p.result.pods, i == 0 ? 0 : 2);
+                assert_int_equal(p.result.err.code, i == 0 ? ERR_NOTFOUND : 0);
+                told.at_s = 1700000000;
+        }
+        struct node_poll p = {.done = false};
+        source->poll_nodes(source, 5000, (struct node_usage_sink){on_node, on_nodes_done, &p});
+        source->stop(source); /* ends it without a callback */
+        assert_false(p.done);
+        source->free(source);
+        prometheus_free(prometheus);
+        peer_stop(peer);
+        rig_end(&c);
+}
+
 int main(void)
 {
-        const struct CMUnitTest tests[] = {cmocka_unit_test(test_doubt)};
+        const struct CMUnitTest tests[] = {cmocka_unit_test(test_doubt), cmocka_unit_test(test_nodes)};
         return cmocka_run_group_tests_name("prometheus_source", tests, NULL, NULL);
 }

@@ -96,10 +96,52 @@ static void containers_past_the_bound_are_left_out(void **state)
         arena_release(&a);
 }
 
+#define NODE_METRICS(more) "{\"metadata\":{\"name\":\"n-1\",\"labels\":{\"a\":\"b\"}}," AT more "}"
+
+static const struct {
+        const char *in, *want;
+} node_row[] = {
+        {NODE_METRICS(",\"window\":\"20.1s\",\"usage\":{\"cpu\":\"1250m\",\"memory\":\"3Gi\"}"),
+         "n-1 at=2026-11-21T11:54:02Z 1250000000n 3221225472"},
+        {NODE_METRICS(",\"usage\":{\"cpu\":\"NaN\",\"memory\":\"1Gi\"}"), "n-1 at=2026-11-21T11:54:02Z 1073741824"},
+        {NODE_METRICS(",\"usage\":{\"cpu\":\"-1\",\"gpu\":\"1\"}"), "n-1 at=2026-11-21T11:54:02Z -1000000000n"},
+        {NODE_METRICS(""), "n-1 at=2026-11-21T11:54:02Z"},
+        {NODE_METRICS(",\"usage\":null"), "n-1 at=2026-11-21T11:54:02Z"},
+        {NODE_METRICS(",\"usage\":[]"), "!metrics of node 'n-1': "},
+        {"{" AT "}", "!metadata.name is missing"},
+        {"{\"metadata\":{\"name\":\"n-1\"},\"usage\":{}}", "!timestamp is missing"},
+};
+
+static void usage_of_nodes_is_read_as_the_table_says(void **state)
+{
+        (void)state;
+        struct arena a = {0};
+        struct node_metrics_view m;
+        struct buf got;
+        buf_init(&got, 1 << 16);
+        for (size_t i = 0; i < sizeof node_row / sizeof *node_row; i++) {
+                struct err err = {0};
+                buf_reset(&got);
+                int rc = decode_node_metrics(text_of(node_row[i].in), &a, &m, &err);
+                if (rc == 0) {
+                        say(&got, "%.*s", TEXT_ARG(m.name));
+                        say_time(&got, "at", m.at);
+                        if (m.has[CPU])
+                                say(&got, " %lldn", (long long)m.cpu_nano);
+                        if (m.has[MEMORY])
+                                say(&got, " %lld", (long long)m.memory_bytes);
+                }
+                expect(node_row[i].in, node_row[i].want, rc, &err, &got);
+        }
+        buf_release(&got);
+        arena_release(&a);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(usage_is_read_as_the_table_says),
+                cmocka_unit_test(usage_of_nodes_is_read_as_the_table_says),
                 cmocka_unit_test(containers_past_the_bound_are_left_out),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -182,7 +182,7 @@ static void series_are_read(void **state)
         for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
                 struct arena a = {0};
                 struct seen seen = {.stop_at = row[i].stop_at};
-                struct series_reader r = {see_series, see_point, &seen};
+                struct series_reader r = {see_series, see_point, &seen, false};
                 struct err err = {0};
                 uint64_t refused = 0;
                 int rc = series_decode(text_of(row[i].json), &a, &r, &refused, &err);
@@ -194,6 +194,70 @@ static void series_are_read(void **state)
                 assert_string_equal(seen.text, row[i].want);
                 assert_int_equal(refused, row[i].refused);
                 arena_release(&a);
+        }
+}
+
+/* A node is told by its label, else by the address that was scraped. */
+static void series_of_nodes_are_read(void **state)
+{
+        (void)state;
+        static const struct {
+                const char *labels, *want;
+        } row[] = {
+                {"\"node\":\"n-1\",\"instance\":\"10.0.0.1:10250\"", "/n-1/10.0.0.1:10250 1000=2"},
+                {"\"instance\":\"n-2:10250\"", "/n-2/n-2:10250 1000=2"},
+                {"\"instance\":\"n-3\"", "/n-3/n-3 1000=2"},
+                {"\"instance\":\"[fd00::1]:10250\"", "/[fd00::1]/[fd00::1]:10250 1000=2"},
+                {"\"node\":\"n-1\"", "/n-1/ 1000=2"},
+                {"\"namespace\":\"n\",\"pod\":\"p\",\"container\":\"c\",\"node\":\"n-1\"", "/n-1/ 1000=2"},
+                {"\"instance\":\":10250\"", ""},
+                {"\"namespace\":\"n\",\"pod\":\"p\",\"container\":\"c\"", ""},
+        };
+        for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+                struct arena a = {0};
+                struct seen seen = {.stop_at = 0};
+                struct series_reader r = {see_series, see_point, &seen, true};
+                struct err err = {0};
+                uint64_t refused = 0;
+                char json[512];
+                snprintf(json, sizeof json, "{\"metric\":{%s},\"values\":[[1,\"2\"]]}", row[i].labels);
+                assert_int_equal(series_decode(text_of(json), &a, &r, &refused, &err), 0);
+                if (strcmp(seen.text, row[i].want) != 0 || refused != !*row[i].want)
+                        fail_msg("%s: '%s' refused %llu", row[i].labels, seen.text, (unsigned long long)refused);
+                arena_release(&a);
+        }
+}
+
+static void nodes_are_asked_for_by_the_names_that_are_scraped(void **state)
+{
+        (void)state;
+        static const struct {
+                enum prometheus_names names;
+                enum resource r;
+                const char *matchers, *want;
+        } row[] = {
+                {PROMETHEUS_CADVISOR, CPU, NULL,
+                 "max by (node, instance) (sum without (cpu) (rate(container_cpu_usage_seconds_total{id=\"/\","
+                 "metrics_path=~\"(.*/cadvisor)?\"}[120s])))"},
+                {PROMETHEUS_CADVISOR, MEMORY, "",
+                 "max by (node, instance) (max_over_time(container_memory_working_set_bytes{id=\"/\","
+                 "metrics_path=~\"(.*/cadvisor)?\"}[60s]))"},
+                {PROMETHEUS_KUBELET, CPU, "cluster=\"a\"",
+                 "max by (node, instance) (sum without (cpu) (rate(node_cpu_usage_seconds_total{"
+                 "metrics_path=~\"(.*/resource)?\",cluster=\"a\"}[120s])))"},
+                {PROMETHEUS_KUBELET, MEMORY, "cluster=\"a\"",
+                 "max by (node, instance) (max_over_time(node_memory_working_set_bytes{"
+                 "metrics_path=~\"(.*/resource)?\",cluster=\"a\"}[60s]))"},
+        };
+        for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+                const struct prometheus_options o = {
+                        .names = row[i].names, .matchers = row[i].matchers, .rate_window_ms = 2 * MINUTE_MS};
+                const struct prometheus_slice s = {.of = PROMETHEUS_NODES, .step_ms = MINUTE_MS};
+                struct buf out = {0};
+                buf_init(&out, 1 << 16);
+                query_promql_nodes(&out, &o, row[i].r, &s);
+                assert_string_equal(out.data, row[i].want);
+                buf_release(&out);
         }
 }
 
@@ -215,6 +279,8 @@ int main(void)
                 cmocka_unit_test(a_form_is_escaped),
                 cmocka_unit_test(matchers_cannot_end_the_selector),
                 cmocka_unit_test(series_are_read),
+                cmocka_unit_test(series_of_nodes_are_read),
+                cmocka_unit_test(nodes_are_asked_for_by_the_names_that_are_scraped),
                 cmocka_unit_test(refusals_are_told_in_one_line),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);

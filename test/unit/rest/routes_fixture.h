@@ -25,6 +25,8 @@ struct fixture {
         struct learned_copy learned[FIXTURE_COPIES];
         size_t copies;
         bool no_learner;
+        struct node_table *nodes;
+        bool names; /* the caller may list recommendations */
         struct arena arena;
         struct wall at; /* of requests */
         struct route route;
@@ -142,6 +144,42 @@ static inline void fixture_learn(struct fixture *f)
         f->copies = FIXTURE_COPIES;
 }
 
+/* A node under pressure with two workloads above their requests, and a silent one. */
+static inline void fixture_nodes(struct fixture *f)
+{
+        static const struct node_row_workload web = {"shop", "Deployment", "web", {500, 64 * MI}, {1500, 32 * MI}},
+                                              db = {"bank", "StatefulSet", "db", {500, 64 * MI}, {600, 96 * MI}};
+        struct node_table *t = f->nodes = node_table_new(2);
+        t->at = (struct wall){1700000000000};
+        t->hot_percent = 80;
+        t->row[0] = (struct node_row){.name = "silent", .labels = "pool\0b", .labels_size = 7, .taints = ""};
+        t->row[1] = (struct node_row){.name = "n-1",
+                                      .labels = "pool\0a",
+                                      .labels_size = 7,
+                                      .ready = true,
+                                      .unschedulable = true,
+                                      .taints = "gpu=a:NoSchedule,b:NoExecute",
+                                      .capacity = {4000, 16384 * MI},
+                                      .allocatable = {3900, 15360 * MI},
+                                      .original = {5000, 4096 * MI},
+                                      .requested = {3000, 2048 * MI},
+                                      .pods_used = {2100, 128 * MI},
+                                      .pods = 3,
+                                      .measured = 2,
+                                      .load = {.samples = 15,
+                                               .at_ms = 1699999980000,
+                                               .used = {3600, 8192 * MI},
+                                               .latest = {900, 500},
+                                               .mean = {831, 500},
+                                               .most = {950, 505}},
+                                      .above = {12, 0},
+                                      .hot_since_ms = {1699999000000, 0},
+                                      .workloads = 2,
+                                      .workload = {web, db}};
+        t->rows = 2;
+        node_table_sort(t);
+}
+
 static inline void fixture_init(struct fixture *f)
 {
         memset(f, 0, sizeof *f);
@@ -178,24 +216,28 @@ static inline void fixture_init(struct fixture *f)
         old->state = STATE_STALE;
         old->conditions = 0;
         fixture_learn(f);
+        fixture_nodes(f);
         snapshot_finish(v);
 }
 
 static inline void fixture_release(struct fixture *f)
 {
+        node_table_drop(f->nodes);
         buf_release(&f->got.body);
         snapshot_drop(f->view);
         arena_release(&f->arena);
 }
 
-/* Ask, and answer but for render. */
+/* Ask, and answer, but not for render. */
 static inline void fixture_request(struct fixture *f, const struct request *r)
 {
         buf_release(&f->got.body);
         f->got = (struct answer){0};
         arena_reset(&f->arena);
         f->matched = route_match(r, f->view, &f->arena, &f->route, &f->got) == 0;
-        if (f->matched && f->route.name != ROUTE_RENDER)
+        if (f->matched && f->route.name == ROUTE_NODES)
+                route_nodes(&f->route, r, f->view, f->no_learner ? NULL : f->nodes, f->names, &f->arena, &f->got);
+        else if (f->matched && f->route.name != ROUTE_RENDER)
                 route_answer(&f->route, r, f->view, f->no_learner ? NULL : f->learned, f->copies, &f->arena, &f->got);
 }
 

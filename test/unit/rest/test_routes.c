@@ -62,6 +62,9 @@ static void test_doors(void **state)
                 {"GET", WL "/glass.example.com/other", ROUTE_WORKLOAD, "get", "shop", "example.com", "glass", "other",
                  "glass.example.com-other"},
                 {"GET", WL "/gadgets/other", ROUTE_WORKLOAD, "get", "shop", "", "gadget", "other", "gadget-other"},
+                {"GET", "/api/v1/nodes", ROUTE_NODES, "list", "", NULL, NULL, NULL, NULL},
+                {"GET", "/api/v1/nodes?namespace=shop&labelSelector=a", ROUTE_NODES, "list", "shop", NULL, NULL, NULL,
+                 NULL},
                 {"POST", "/api/v1/namespaces/shop/render?dryRun", ROUTE_RENDER, "get", "shop", NULL, NULL, NULL, NULL},
         };
         static char version[] = "example.org/v1beta1", kind[] = "GateWay";
@@ -103,6 +106,7 @@ static void test_wants(void **state)
                 {"GET", WL "/deploy/web/histogram?resource=cpu", false, true, false},
                 {"GET", WL "/deploy/web/history", false, true, false},
                 {"GET", WL "/deploy/web/explain", false, true, false},
+                {"GET", "/api/v1/nodes", false, true, false},
                 {"POST", "/api/v1/namespaces/shop/render", true, false, false},
         };
         struct fixture f;

@@ -31,6 +31,7 @@ static const char *const templates[ROUTES] = {
         [ROUTE_HISTOGRAM] = ONE "/histogram",
         [ROUTE_HISTORY] = ONE "/history",
         [ROUTE_EXPLAIN] = ONE "/explain",
+        [ROUTE_NODES] = "/api/v1/nodes",
         [ROUTE_RENDER] = "/api/v1/namespaces/{ns}/render",
         [ROUTE_OPENAPI] = "/openapi.yaml",
 };
@@ -624,6 +625,94 @@ static void test_age(void **state)
         fixture_release(&f);
 }
 
+/* --- nodes --- */
+
+/* A caller who may list no recommendations gets no names, and one of a namespace gets those of that namespace. */
+static void test_nodes_name_by_permission(void **state)
+{
+        static const struct {
+                const char *url;
+                bool names;
+                const char *want; /* of the first node; NULL: the member is not there */
+        } row[] = {
+                {"/api/v1/nodes", false, NULL},
+                {"/api/v1/nodes?namespace=shop", false, NULL},
+                {"/api/v1/nodes", true, " shop/Deployment/web bank/StatefulSet/db"},
+                {"/api/v1/nodes?namespace=shop", true, " shop/Deployment/web"},
+                {"/api/v1/nodes?namespace=other", true, ""},
+        };
+        struct fixture f;
+        (void)state;
+        fixture_init(&f);
+        for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+                char got[512] = "";
+                f.names = row[i].names;
+                AUTO(json_decref) json_t *json = ask(&f, row[i].url);
+                json_t *node = json_array_get(json_object_get(json, "items"), 0),
+                       *all = json_object_get(node, "workloads"), *one;
+                size_t k, len = 0;
+                json_array_foreach(all, k, one) len += (size_t)snprintf(
+                        got + len, sizeof got - len, " %s/%s/%s", json_string_value(json_object_get(one, "namespace")),
+                        json_string_value(json_object_get(one, "kind")),
+                        json_string_value(json_object_get(one, "name")));
+                if ((all == NULL) != (row[i].want == NULL) || (row[i].want && strcmp(got, row[i].want) != 0))
+                        fail_msg("%s, %s: '%s'", row[i].url, row[i].names ? "names" : "no names", got);
+        }
+        fixture_release(&f);
+}
+
+static void test_nodes(void **state)
+{
+        static const struct {
+                const char *url;
+                int items, left;
+        } row[] = {
+                {"/api/v1/nodes", 2, 0},
+                {"/api/v1/nodes?limit=1", 1, 1},
+                {"/api/v1/nodes?labelSelector=pool%3Da", 1, 0},
+                {"/api/v1/nodes?labelSelector=pool%3Da&limit=1", 1, 0},
+                {"/api/v1/nodes?labelSelector=pool%21%3Da", 1, 0},
+                {"/api/v1/nodes?labelSelector=zone", 0, 0},
+                {"/api/v1/nodes?limit=0", -1, 0},
+                {"/api/v1/nodes?limit=10001", -1, 0},
+                {"/api/v1/nodes?labelSelector=a%3D%3D%3Db", -1, 0},
+                {"/api/v1/nodes?namespace=No_Namespace", -1, 0},
+                {"/api/v1/nodes?state=Ready", -1, 0},
+        };
+        char text[64];
+        struct fixture f;
+        (void)state;
+        fixture_init(&f);
+        for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+                AUTO(json_decref) json_t *json = ask(&f, row[i].url);
+                int items = f.got.status == 200 ? (int)json_array_size(json_object_get(json, "items")) : -1;
+                if (items != row[i].items ||
+                    (items >= 0 && json_integer_value(json_object_get(json, "left")) != row[i].left))
+                        fail_msg("%s: %d items", row[i].url, items);
+        }
+        AUTO(json_decref) json_t *json = ask(&f, "/api/v1/nodes");
+        assert_non_null(fixture_header(&f, "ETag"));
+        assert_string_equal(at(json, "items.0.name", text), "n-1");
+        assert_string_equal(at(json, "items.0.taints.1", text), "b:NoExecute");
+        assert_string_equal(at(json, "items.0.cpu.allocatable", text), "3900m");
+        assert_string_equal(at(json, "items.0.cpu.hotSamples", text), "12");
+        assert_string_equal(at(json, "items.0.conditions.0.reason", text), "CPU");
+        assert_string_equal(at(json, "items.0.conditions.0.message", text),
+                            "12 of the last 15 samples of cpu are above 80 %");
+        assert_string_equal(at(json, "items.0.conditions.0.lastTransitionTime", text), "2023-11-14T21:56:40Z");
+        assert_string_equal(at(json, "items.1.conditions.0.reason", text), "");
+        assert_string_equal(at(json, "items.1.name", text), "silent");
+        assert_string_equal(at(json, "items.1.samples", text), "0");
+        assert_string_equal(at(json, "items.1.cpu.used", text), "");
+        assert_true(json_number_value(json_object_get(json_array_get(json_object_get(json, "items"), 0),
+                                                      "pressurePercent")) == 83.1);
+        f.no_learner = true;
+        AUTO(json_decref) json_t *away = ask(&f, "/api/v1/nodes");
+        assert_int_equal(f.got.status, 503);
+        assert_non_null(away);
+        fixture_release(&f);
+}
+
 static void see_problem(json_t *example, const char *name, bool has_example[PROBLEMS])
 {
         struct err err;
@@ -740,6 +829,8 @@ static int unload(void **state)
 int main(void)
 {
         static const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_nodes),
+                cmocka_unit_test(test_nodes_name_by_permission),
                 cmocka_unit_test(test_description_is_whole),
                 cmocka_unit_test(test_names_are_described),
                 cmocka_unit_test(test_former_names),

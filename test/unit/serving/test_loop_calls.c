@@ -39,10 +39,15 @@ static void test_a_withdrawn_question_holds_up_no_other(void **state)
                 loop_calls_new(&(struct loop_calls_options){.loop = a.loop, .client = a.client, .cache = &cache});
         struct server_calls calls = loop_calls_table(all);
         loop_calls_begin(all, s.server);
-        struct server_question first = {.token = "first", .verb = "list", .ns = "shop", .name = ""}, second = first;
+        struct server_question first = {.token = "first",
+                                        .resource = "recommendations.halflife.dev",
+                                        .verb = "list",
+                                        .ns = "shop",
+                                        .name = ""},
+                               second = first;
         second.token = "second";
-        first.key = auth_key_of(text_of(first.token), first.verb, first.ns, first.name);
-        second.key = auth_key_of(text_of(second.token), second.verb, second.ns, second.name);
+        first.key = auth_key_of(text_of(first.token), first.resource, first.verb, first.ns, first.name);
+        second.key = auth_key_of(text_of(second.token), second.resource, second.verb, second.ns, second.name);
         calls.review(calls.arg, &first);
         api_turn(&a, 100);
         calls.review(calls.arg, &second);

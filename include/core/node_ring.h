@@ -1,0 +1,74 @@
+/*
+ * What a node used within the last quarter of an hour: at most fifteen samples, a minute apart. Where usage is read
+ * more often, the newest sample moves on until it is a minute after the one before.
+ *
+ * A node may tell untruths. What cannot be is refused; usage above the node's capacity counts as its capacity.
+ */
+#ifndef HALFLIFE_CORE_NODE_RING_H
+#define HALFLIFE_CORE_NODE_RING_H
+
+#include "base/clock.h"
+#include "core/policy.h"
+
+enum { NODE_SAMPLES = 15, NODE_WINDOW_MS = 15 * MINUTE_MS, NODE_SILENT_MS = 5 * MINUTE_MS };
+
+enum node_verdict {
+        NODE_ACCEPTED,
+        NODE_BOUNDED,     /* taken; usage was above the capacity, and counts as the capacity */
+        NODE_DUPLICATE,   /* the same time as the newest sample; no error */
+        NODE_REORDERED,   /* older than the newest sample */
+        NODE_FUTURE,      /* more than 5 min after the later of halflife's clock and the server's Date */
+        NODE_INVALID,     /* a value is missing or negative, or memory is 0 */
+        NODE_NO_CAPACITY, /* the node's capacity is 0 or not known, so that no share of it is */
+        NODE_VERDICTS
+};
+const char *node_verdict_name(enum node_verdict v); /* "accepted", "bounded", … (a metric's label) */
+
+struct node_sample {
+        uint32_t at_s;     /* since 1970 */
+        int32_t cpu_milli; /* 0 … the capacity */
+        int64_t memory_bytes;
+};
+
+/* {0} to begin with. */
+struct node_ring {
+        uint8_t count, newest; /* newest: index of the newest sample, where count > 0 */
+        struct node_sample sample[NODE_SAMPLES];
+};
+
+/* A measurement; of what is missing the value is -1. */
+struct node_usage {
+        struct wall at;
+        int64_t value[RESOURCES]; /* millicores, bytes */
+};
+
+/* Take a measurement. capacity: of the node, millicores and bytes; 0: not known. latest: the later of both clocks. */
+enum node_verdict node_ring_add(struct node_ring *g, const struct node_usage *u,
+                                const int64_t capacity[static RESOURCES], struct wall latest);
+/* The sample that is i samples older than the newest; i < count. */
+const struct node_sample *node_ring_at(const struct node_ring *g, int i);
+/* How many of the newest samples count: those of the 15 min up to the newest. 0: that one is older than 5 min, or more
+ * than 5 min ahead of now. */
+int node_ring_counted(const struct node_ring *g, struct wall now);
+
+/* Shares of the capacity in thousandths, over the samples that count. */
+struct node_load {
+        int samples;             /* 0: the node is silent, and the rest is 0 */
+        int64_t at_ms;           /* time of the newest */
+        int64_t used[RESOURCES]; /* by the newest sample, millicores and bytes */
+        int latest[RESOURCES], mean[RESOURCES], most[RESOURCES];
+};
+void node_ring_load(const struct node_ring *g, const int64_t capacity[static RESOURCES], struct wall now,
+                    struct node_load *ret);
+/* How many of the samples that count are above percent of the capacity in a resource. */
+int node_ring_above(const struct node_ring *g, enum resource r, int64_t capacity, int percent, struct wall now);
+
+/* Is a node hot in a resource, of which so many samples are above the bound? It becomes so with 12 of the 15, and stays
+ * so until fewer than 8 are, so that a single sample does not turn it on and off. */
+enum { NODE_HOT_SAMPLES = 12, NODE_COOL_SAMPLES = 8 };
+bool node_ring_hot(int above, bool was_hot);
+
+/* The pressure on a node: the larger of CPU's and memory's mean share, in thousandths. */
+int node_load_pressure(const struct node_load *l);
+
+#endif

@@ -1,0 +1,51 @@
+/*
+ * The nodes at one moment, for the threads that answer requests: made on the loop when somebody asks, immutable from
+ * then on, and shared by those who ask within the next seconds. References are counted.
+ */
+#ifndef HALFLIFE_SNAPSHOT_NODE_TABLE_H
+#define HALFLIFE_SNAPSHOT_NODE_TABLE_H
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "core/node_ring.h"
+
+/* A workload whose pods on the node use more than they ask for. */
+struct node_row_workload {
+        const char *ns, *kind, *name;
+        int64_t requested[RESOURCES], used[RESOURCES]; /* of its pods on the node, millicores and bytes */
+};
+enum { NODE_ROW_WORKLOADS = 3 };
+
+struct node_row {
+        const char *name;
+        const char *labels; /* "key\0value\0" for each label */
+        uint32_t labels_size;
+        bool labels_cut; /* it has more: no selector selects it */
+        bool ready, unschedulable;
+        const char *taints;                                  /* "key=value:Effect,…"; "": none */
+        int64_t capacity[RESOURCES], allocatable[RESOURCES]; /* millicores, bytes; 0: not known */
+        int64_t original[RESOURCES], requested[RESOURCES];   /* by its pods' owners, and now */
+        int64_t pods_used[RESOURCES];                        /* by its pods that were measured lately */
+        int pods, measured;                                  /* pods on it, and those that were measured lately */
+        struct node_load load;
+        int above[RESOURCES];            /* samples above hot_percent */
+        int64_t hot_since_ms[RESOURCES]; /* 0: it is not hot */
+        int workloads;
+        struct node_row_workload workload[NODE_ROW_WORKLOADS]; /* furthest above their requests first */
+};
+
+struct node_table {
+        _Atomic int refs;
+        struct arena arena; /* everything that the rows point to */
+        struct wall at;
+        int hot_percent;
+        struct node_row *row; /* by pressure, the greatest first; then by name */
+        size_t rows;
+};
+
+struct node_table *node_table_new(size_t most); /* room for so many rows; the caller owns its one reference */
+void node_table_sort(struct node_table *t);     /* once all rows are there */
+struct node_table *node_table_hold(struct node_table *t);
+void node_table_drop(struct node_table *t); /* any thread; NULL: does nothing */
+
+#endif

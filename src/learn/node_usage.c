@@ -1,0 +1,112 @@
+/*
+ * Usage of nodes: read once a cycle beside that of pods, for which decisions wait, and for nodes nothing does.
+ */
+#include "learner_private.h"
+
+/* The first measurement of each kind that is not taken as it is gets a line in the log; all are counted. */
+static void node_usage_tell(struct learner *learner, const struct node *n, const struct node_metrics_view *m,
+                            enum node_verdict v)
+{
+        static const char *const why[NODE_VERDICTS] = {
+                [NODE_BOUNDED] = "a node's usage is above its capacity: it counts as the capacity",
+                [NODE_FUTURE] = "a node's usage is dated ahead of every clock, and refused: correct the node's clock",
+                [NODE_INVALID] =
+                        "a node's usage is negative or lacks a value, and is refused: does its kubelet report?",
+                [NODE_NO_CAPACITY] = "a node has no capacity, so its usage says nothing: does its kubelet report?",
+        };
+        char at[WALL_TEXT_MAX];
+        if (!why[v] || learner->nodes.told[v])
+                return;
+        learner->nodes.told[v] = true;
+        log_warn(why[v], KV("node", n->name), KV_INT("millicores", m->has[CPU] ? m->cpu_nano / 1000000 : -1),
+                 KV_INT("bytes", m->has[MEMORY] ? m->memory_bytes : -1), KV("time", wall_print(m->at, at)),
+                 KV("more", "only counted"));
+}
+
+static int64_t node_usage_milli(int64_t nano)
+{
+        enum { NANO = 1000000 };
+        return nano <= 0 ? nano : nano / NANO + (nano % NANO > 0);
+}
+
+void node_usage_fold(void *arg, const struct node_metrics_view *m, struct wall date)
+{
+        struct learner *learner = arg;
+        struct wall now = loop_now(learner->loop).wall, latest = date.ms > now.ms ? date : now;
+        const struct node *n = map_get(&learner->cache->nodes, m->name);
+        const struct node_usage u = {
+                m->at, {m->has[CPU] ? node_usage_milli(m->cpu_nano) : -1, m->has[MEMORY] ? m->memory_bytes : -1}};
+        if (!n || !n->facts) {
+                learner->count.unknown_nodes++;
+                return;
+        }
+        enum node_verdict v = node_ring_add(&n->facts->ring, &u, n->facts->capacity, latest);
+        learner->count.nodes[v]++;
+        node_usage_tell(learner, n, m, v);
+}
+
+static void node_usage_away(struct learner *learner, const struct metrics_result *r)
+{
+        if (learner->nodes.away || report_usage_source(learner->report)->away ||
+            report_outage_told(learner->report, &r->err)) /* the log has reported it */
+                return;
+        learner->nodes.away = true;
+        log_warn("usage of nodes cannot be read: halflife nodes lacks it until it can; nothing else is held",
+                 KV("error", r->err.text), KV("hint", r->absent ? learner->source->if_absent : ""));
+}
+
+static void node_usage_polled(void *arg, const struct metrics_result *r)
+{
+        struct learner *learner = arg;
+        learner->nodes.polling = false;
+        learner->count.unread_items += (uint64_t)r->refused;
+        if (r->err.code && r->pods == 0) {
+                node_usage_away(learner, r);
+                return;
+        }
+        if (learner->nodes.away)
+                log_info("usage of nodes can be read again", KV_INT("nodes", r->pods));
+        learner->nodes.away = false;
+}
+
+/* Too many nodes are told once; those without facts are as good as unknown. */
+static void node_usage_tell_full(struct learner *learner)
+{
+        if (learner->nodes.full_told || learner->cache->nodes_kept < NODES_MOST ||
+            learner->cache->nodes.count == learner->cache->nodes_kept)
+                return;
+        learner->nodes.full_told = true;
+        log_warn("there are more nodes than halflife keeps usage of: the further ones are left out",
+                 KV_INT("kept", NODES_MOST), KV_INT("nodes", learner->cache->nodes.count));
+}
+
+void node_usage_start(struct learner *learner, int64_t deadline_ms)
+{
+        node_usage_tell_full(learner);
+        if (learner->nodes.polling || learner->cache->nodes_kept == 0)
+                return;
+        learner->nodes.polling = true;
+        learner->source->poll_nodes(learner->source, deadline_ms,
+                                    (struct node_usage_sink){node_usage_fold, node_usage_polled, learner});
+}
+
+/* --- the database --- */
+
+static const char note_name[] = "nodes";
+
+void node_usage_store(struct learner *learner)
+{
+        struct buf text __attribute__((cleanup(buf_release_auto))) = {0};
+        if (learner->cache->nodes_kept == 0)
+                return;
+        buf_init(&text, STORE_NOTE_MAX);
+        node_facts_print(learner->cache, loop_now(learner->loop).wall, &text);
+        checkpointer_note(learner->checkpointer, note_name, buf_text(&text));
+}
+
+void node_usage_load(struct learner *learner, struct text name, struct text value)
+{
+        struct err err = {0};
+        if (text_is(name, note_name) && node_facts_parse(learner->cache, value, loop_now(learner->loop).wall, &err) < 0)
+                log_warn("the usage of nodes in the database is damaged: it is learned anew", KV("error", err.text));
+}

@@ -1,0 +1,46 @@
+/*
+ * Events on nodes that become hot. They name no workload: who may read the Events of nodes need not know workloads.
+ */
+#include "report_private.h"
+
+static void hot_nodes_tell(struct report *report, const struct node *n, enum resource r, int percent, struct wall now)
+{
+        struct node_load load;
+        char capacity[QUANTITY_TEXT_MAX];
+        node_ring_load(&n->facts->ring, n->facts->capacity, now, &load);
+        AUTO(mem_free)
+        char *note = mem_printf(
+                "%d of the last %d one-minute samples of %s are above %d %% of the node's %s (mean %d %%); "
+                "halflife nodes shows which workloads use more than they request",
+                node_ring_above(&n->facts->ring, r, n->facts->capacity[r], percent, now), load.samples,
+                resource_name(r), percent, amount_print(r, n->facts->capacity[r], capacity), load.mean[r] / 10);
+        /* kubectl describe node looks for Events by the node's name in place of its UID, as kubelets write them. */
+        const struct event e = {.api_version = "v1",
+                                .kind = "Node",
+                                .ns = "",
+                                .name = n->name,
+                                .uid = n->name,
+                                .warning = true,
+                                .reason = "HotNode",
+                                .action = "Observe",
+                                .note = note};
+        if (may_write(report->leadership))
+                event_emit(report->events, &e, loop_now(report->loop));
+}
+
+/* Before the first cycle has ended, no Event: the halflife before the restart reported what was hot already. */
+int64_t report_hot_nodes(struct report *report, const struct cache *w, int percent)
+{
+        struct wall now = loop_now(report->loop).wall;
+        const struct node *n;
+        int64_t hot = 0;
+        for (size_t at = 0; (n = map_each(&w->nodes, &at));) {
+                if (!n->facts)
+                        continue;
+                for (enum resource r = CPU; r < RESOURCES; r++)
+                        if (node_facts_judge(n->facts, r, percent, now) && report->cycle_ended)
+                                hot_nodes_tell(report, n, r, percent, now);
+                hot += n->facts->hot_since_ms[CPU] || n->facts->hot_since_ms[MEMORY];
+        }
+        return hot;
+}

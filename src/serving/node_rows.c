@@ -1,0 +1,232 @@
+#include "serving/node_rows.h"
+
+#include <string.h>
+
+#include "core/pod_request_sum.h"
+#include "objects/annotation_record.h"
+
+/* What owners asked for, by the annotation that records it. Pods of one workload share the annotation's text. */
+struct original {
+        const char *text; /* the key */
+        int count;
+        struct recorded row[];
+};
+
+struct node_rows {
+        struct wall now;
+        int64_t fresh_ms;
+        struct node_table *table;
+        struct arena scratch;
+        struct map originals;                      /* text -> struct original, in scratch */
+        struct recorded recorded[VIEW_CONTAINERS]; /* the rows of a record that is being read */
+        int records;
+        struct node_row_workload *workload; /* of the node under way */
+        int workloads, workload_cap;
+};
+
+/* --- originals --- */
+
+static int node_rows_record(void *arg, const struct recorded *r)
+{
+        struct node_rows *all = arg;
+        all->recorded[all->records++] = *r;
+        return 0;
+}
+
+static const struct original *node_rows_original(struct node_rows *all, const char *text)
+{
+        struct original *o = map_get(&all->originals, text_of(text));
+        struct err ignored;
+        if (o)
+                return o;
+        all->records = 0;
+        if (record_read(text_of(text), &all->scratch, node_rows_record, all, &ignored) < 0)
+                all->records = 0; /* somebody edited it: the requests count as they are */
+        o = arena_new(&all->scratch, sizeof *o + (size_t)all->records * sizeof o->row[0]);
+        o->text = text;
+        o->count = all->records;
+        for (int i = 0; i < o->count; i++) /* names point into the text, or into scratch */
+                o->row[i] = all->recorded[i];
+        map_put(&all->originals, text_of(o->text), o);
+        return o;
+}
+
+static struct amount node_rows_original_of(const struct original *o, const struct pod_container *c, enum resource r)
+{
+        for (int i = 0; o && i < o->count; i++)
+                if (text_is(o->row[i].container, c->name))
+                        return o->row[i].request[r].set ? o->row[i].request[r] : o->row[i].limit[r];
+        return pod_request(c, r);
+}
+
+/* --- a pod --- */
+
+struct pod_part {
+        int64_t original[RESOURCES], requested[RESOURCES], used[RESOURCES];
+        bool measured;
+};
+
+static int64_t node_rows_total(const struct pod_sum *s)
+{
+        struct amount a = pod_sum_total(s);
+        return a.set ? a.value : 0;
+}
+
+static void node_rows_pod(struct node_rows *all, const struct pod *p, struct pod_part *ret)
+{
+        const struct original *o = p->original && p->ours ? node_rows_original(all, p->original) : NULL;
+        *ret = (struct pod_part){.measured = pod_is_measured(p, all->now, all->fresh_ms)};
+        for (enum resource r = CPU; r < RESOURCES; r++) {
+                struct pod_sum original = {0}, requested = {0};
+                for (int i = 0; i < p->containers; i++) {
+                        const struct pod_container *c = &p->container[i];
+                        pod_sum_add(&requested, c->role, pod_request(c, r));
+                        if (o)
+                                pod_sum_add(&original, c->role, node_rows_original_of(o, c, r));
+                }
+                ret->requested[r] = node_rows_total(&requested);
+                ret->original[r] = o ? node_rows_total(&original) : ret->requested[r];
+        }
+        for (int i = 0; ret->measured && i < p->containers; i++)
+                if (p->container[i].role != ROLE_INIT)
+                        ret->used[MEMORY] = add_saturated(ret->used[MEMORY], p->container[i].last_memory);
+        ret->used[CPU] = ret->measured ? p->cpu_milli : 0;
+}
+
+/* --- workloads --- */
+
+/* The recommendation's target, else the topmost owner that is known, else the pod itself. */
+static struct node_row_workload node_rows_workload_of(const struct pod *p)
+{
+        const struct workload *top = p->owner;
+        if (p->target)
+                return (struct node_row_workload){.ns = p->ns, .kind = p->target->kind, .name = p->target->name};
+        while (top && top->owner)
+                top = top->owner;
+        return top ? (struct node_row_workload){.ns = p->ns, .kind = top->kind->kind, .name = top->name}
+                   : (struct node_row_workload){.ns = p->ns, .kind = "Pod", .name = p->name};
+}
+
+static struct node_row_workload *node_rows_workload(struct node_rows *all, const struct node_row_workload *of)
+{
+        for (int i = 0; i < all->workloads; i++) {
+                struct node_row_workload *w = &all->workload[i];
+                if (w->ns == of->ns && strcmp(w->name, of->name) == 0 && strcmp(w->kind, of->kind) == 0)
+                        return w;
+        }
+        if (all->workloads == all->workload_cap) {
+                all->workload_cap = all->workload_cap * 2 + 32;
+                all->workload = mem_resize(all->workload, (size_t)all->workload_cap, sizeof *all->workload);
+        }
+        all->workload[all->workloads] = *of;
+        return &all->workload[all->workloads++];
+}
+
+/* How far a workload is above its requests, in millionths of the node: by the resource in which it is more. */
+static int64_t node_rows_above(const struct node_row *row, const struct node_row_workload *w)
+{
+        int64_t most = 0;
+        for (enum resource r = CPU; r < RESOURCES; r++) {
+                int64_t above = w->used[r] - w->requested[r];
+                int64_t share =
+                        above > 0 && row->capacity[r] > 0 ? (int64_t)((__int128)above * 1000000 / row->capacity[r]) : 0;
+                most = share > most ? share : most;
+        }
+        return most;
+}
+
+/* Keep those furthest above, their names copied into the table. */
+static void node_rows_keep_workloads(struct node_rows *all, struct node_row *row)
+{
+        struct arena *a = &all->table->arena;
+        while (row->workloads < NODE_ROW_WORKLOADS) {
+                struct node_row_workload *best = NULL;
+                int64_t most = 0;
+                for (int i = 0; i < all->workloads; i++) {
+                        int64_t above = all->workload[i].name ? node_rows_above(row, &all->workload[i]) : 0;
+                        if (above > most) {
+                                most = above;
+                                best = &all->workload[i];
+                        }
+                }
+                if (!best)
+                        return;
+                struct node_row_workload *to = &row->workload[row->workloads++];
+                *to = *best;
+                to->ns = arena_text(a, text_of(best->ns));
+                to->kind = arena_text(a, text_of(best->kind));
+                to->name = arena_text(a, text_of(best->name));
+                best->name = NULL;
+        }
+}
+
+/* --- a node --- */
+
+static void node_rows_add_pod(struct node_rows *all, struct node_row *row, const struct pod *p)
+{
+        struct pod_part part;
+        node_rows_pod(all, p, &part);
+        row->pods++;
+        row->measured += part.measured;
+        for (enum resource r = CPU; r < RESOURCES; r++) {
+                row->original[r] = add_saturated(row->original[r], part.original[r]);
+                row->requested[r] = add_saturated(row->requested[r], part.requested[r]);
+                row->pods_used[r] = add_saturated(row->pods_used[r], part.used[r]);
+        }
+        if (!part.measured)
+                return;
+        const struct node_row_workload of = node_rows_workload_of(p);
+        struct node_row_workload *w = node_rows_workload(all, &of);
+        for (enum resource r = CPU; r < RESOURCES; r++) {
+                w->requested[r] = add_saturated(w->requested[r], part.requested[r]);
+                w->used[r] = add_saturated(w->used[r], part.used[r]);
+        }
+}
+
+static void node_rows_describe(struct node_rows *all, const struct node *n, struct node_row *row)
+{
+        const struct node_facts *f = n->facts;
+        struct arena *a = &all->table->arena;
+        row->name = arena_text(a, text_of(n->name));
+        row->labels = arena_text(a, (struct text){f->texts ? f->texts : "", f->labels_size});
+        row->labels_size = f->labels_size;
+        row->labels_cut = f->labels_cut;
+        row->taints = arena_text(a, text_of(node_facts_taints(f)));
+        row->ready = f->ready;
+        row->unschedulable = f->unschedulable;
+        node_ring_load(&f->ring, f->capacity, all->now, &row->load);
+        for (enum resource r = CPU; r < RESOURCES; r++) {
+                row->capacity[r] = f->capacity[r];
+                row->allocatable[r] = n->allocatable[r].set ? n->allocatable[r].value : 0;
+                row->hot_since_ms[r] = f->hot_since_ms[r];
+                row->above[r] = node_ring_above(&f->ring, r, f->capacity[r], all->table->hot_percent, all->now);
+        }
+}
+
+static void node_rows_add(struct node_rows *all, const struct node *n)
+{
+        struct node_row *row = &all->table->row[all->table->rows++];
+        const struct pod *p;
+        node_rows_describe(all, n, row);
+        all->workloads = 0;
+        LIST_FOREACH (p, &n->pods, on_node)
+                if (!p->gone && !p->finished)
+                        node_rows_add_pod(all, row, p);
+        node_rows_keep_workloads(all, row);
+}
+
+struct node_table *node_rows_make(const struct cache *w, int hot_percent, struct wall now, int64_t fresh_ms)
+{
+        struct node_rows all = {.now = now, .fresh_ms = fresh_ms, .table = node_table_new(w->nodes_kept)};
+        const struct node *n;
+        all.table->at = now;
+        all.table->hot_percent = hot_percent;
+        for (size_t at = 0; (n = map_each(&w->nodes, &at));)
+                if (n->facts)
+                        node_rows_add(&all, n);
+        node_table_sort(all.table);
+        map_release(&all.originals);
+        arena_release(&all.scratch);
+        mem_free(all.workload);
+        return all.table;
+}

@@ -1,0 +1,263 @@
+/*
+ * Nodes: their usage becomes samples, one that is hot is told once, halflife nodes shows them to who may see them, and
+ * all of it survives a restart. Nodes that lie are told once.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+/* after its needs */
+#include <cmocka.h>
+
+#include "../support/halflife.h"
+#include "../support/tmp.h"
+#include "base/clock.h"
+#include "base/mem.h"
+
+enum { LONG_MS = 40 * MINUTE_MS /* by the clock of test/pace */ };
+
+static const char hot[] = "halflife_nodes_hot", nodes[] = "/apis/metrics.k8s.io/v1beta1/nodes",
+                  events[] = "/apis/events.k8s.io/v1/namespaces/default/events";
+
+static struct stage {
+        struct fake *fake;
+        struct halflife *halflife;
+        char *address;
+} stage;
+
+static void put_node(const char *name, const char *capacity, const char *annotations)
+{
+        AUTO(mem_free)
+        char *node = mem_printf(
+                "{\"apiVersion\":\"v1\",\"kind\":\"Node\",\"metadata\":{\"name\":\"%s\",\"labels\":{\"pool\":"
+                "\"%s\"},\"annotations\":{%s}},\"status\":{\"capacity\":{%s},\"allocatable\":{%s},"
+                "\"conditions\":[{\"type\":\"Ready\",\"status\":\"True\"}]}}",
+                name, name, annotations, capacity, capacity);
+        fake_put(stage.fake, "kubelet", node);
+}
+
+#define FOUR      "\"cpu\":\"4\",\"memory\":\"16Gi\""
+#define USES(cpu) "\"kwok.x-k8s.io/usage-cpu\":\"" cpu "\",\"kwok.x-k8s.io/usage-memory\":\"2Gi\""
+
+static void put_deployment(void)
+{
+        fake_put(
+                stage.fake, "kubectl",
+                "{\"apiVersion\":\"apps/"
+                "v1\",\"kind\":\"Deployment\",\"metadata\":{\"name\":\"web\",\"namespace\":\"shop\"},"
+                "\"spec\":{\"replicas\":2,\"selector\":{\"matchLabels\":{\"app\":\"web\"}},\"template\":{\"metadata\":{"
+                "\"labels\":{\"app\":\"web\"},\"annotations\":{\"kwok.x-k8s.io/usage-cpu\":\"1600m\","
+                "\"kwok.x-k8s.io/"
+                "usage-memory\":\"200Mi\"}},\"spec\":{\"containers\":[{\"name\":\"app\",\"image\":\"app\","
+                "\"resources\":{\"requests\":{\"cpu\":\"1\",\"memory\":\"1Gi\"}}}]}}}}");
+}
+
+static void start(void)
+{
+        stage.halflife =
+                halflife_start(stage.fake, "nodes.db",
+                               (const char *const[]){"--serve-listen", "127.0.0.1:0", "--interval", "60s", NULL});
+        AUTO(mem_free) char *address = halflife_rest_address(stage.halflife);
+        stage.address = mem_printf("http://%s", address);
+}
+
+static void stop(void)
+{
+        assert_int_equal(halflife_stop(stage.halflife), 0);
+        halflife_free(stage.halflife);
+        mem_free(stage.address);
+        stage.halflife = NULL;
+        stage.address = NULL;
+}
+
+static void begin(void)
+{
+        struct fake *f = stage.fake = fake_new(&(struct fake_options){.seed = 7});
+        assert_true(f && fake_load(f, "crds"));
+        fake_set_metrics(f, &(struct fake_metrics){.step_ms = 1000});
+        fake_put(f, "kubectl", "{\"apiVersion\":\"v1\",\"kind\":\"Namespace\",\"metadata\":{\"name\":\"shop\"}}");
+        fake_put(f, "kubectl",
+                 "{\"apiVersion\":\"halflife.dev/v1alpha1\",\"kind\":\"Profile\",\"metadata\":{\"name\":\"team\","
+                 "\"namespace\":\"shop\"},\"spec\":{}}");
+        put_deployment();
+        fake_person(f, "admin", "admin", NULL); /* may list nodes and recommendations */
+        fake_grant_resource(f, "admin", "nodes");
+        fake_grant(f, &(struct fake_grant){"admin", NULL, NULL, NULL});
+        fake_person(f, "nodes", "nodes", NULL); /* nodes alone */
+        fake_grant_resource(f, "nodes", "nodes");
+        fake_person(f, "team", "team", NULL); /* nodes, and the recommendations of shop */
+        fake_grant_resource(f, "team", "nodes");
+        fake_grant(f, &(struct fake_grant){"team", "list", "shop", NULL});
+        fake_person(f, "none", "none", NULL);
+        AUTO(mem_free) char *kubeconfig = tmp_path("nodes-kubeconfig");
+        assert_true(fake_write_kubeconfig(f, kubeconfig));
+        setenv("HALFLIFE_KUBECONFIG", kubeconfig, 1);
+}
+
+static int end(void **state)
+{
+        (void)state;
+        halflife_free(stage.halflife);
+        fake_free(stage.fake);
+        mem_free(stage.address);
+        stage = (struct stage){0};
+        return 0;
+}
+
+/* How often a text stands in what the API server has at a path. */
+static int count(const char *path, const char *text)
+{
+        AUTO(mem_free) char *all = fake_get(stage.fake, path);
+        int n = 0;
+        for (const char *at = all; at && (at = strstr(at, text)); at++)
+                n++;
+        return n;
+}
+
+enum { SAYS = 8, ARGS = 8 };
+static const struct {
+        const char *token, *args[ARGS];
+        int code;
+        const char *says[SAYS]; /* "!x": must not */
+} row[] = {
+        {"admin",
+         {NULL},
+         0,
+         {"NAME ", "PRESSURE", "node-0 ", "90%", " cpu ", "50%", "shop/Deployment/web +1200m", "quiet"}},
+        {"admin", {"-o", "wide"}, 0, {"CPU-ORIGINAL", "Ready", "TAINTS", "3600m"}},
+        {"admin", {"-o", "json"}, 0, {"\"HotNode\"", "\"pressurePercent\": 90.0", "\"samples\": 1", "\"web\""}},
+        {"admin", {"-l", "pool=quiet"}, 0, {"quiet", "!node-0"}},
+        {"admin", {"-l", "pool in (a"}, 1, {"HTTP 400: ')' is missing"}},
+        {"admin", {"--limit", "1"}, 0, {"node-0", "!quiet", "1 more nodes have less pressure"}},
+        {"admin", {"-n", "other"}, 0, {"node-0", "!web"}},
+        {"nodes", {NULL}, 0, {"node-0", "90%", "!web"}},
+        {"nodes", {"-n", "shop"}, 0, {"node-0", "!web"}},
+        {"team", {NULL}, 0, {"node-0", "!web"}},
+        {"team", {"-n", "shop"}, 0, {"shop/Deployment/web"}},
+        {"none", {NULL}, 1, {"HTTP 403: this needs permission to list nodes"}},
+        {"stranger", {NULL}, 1, {"HTTP 401"}},
+        {"admin", {"node-0"}, 2, {"takes no argument"}},
+};
+
+static void see_rows(void)
+{
+        for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+                const char *args[ARGS + 4] = {"nodes", "--server", stage.address};
+                for (int k = 0; k < ARGS && row[i].args[k]; k++)
+                        args[3 + k] = row[i].args[k];
+                setenv("HALFLIFE_TOKEN", row[i].token, 1);
+                AUTO(mem_free) char *said = halflife_run(row[i].code, args);
+                for (int k = 0; k < SAYS && row[i].says[k]; k++) {
+                        bool not = *row[i].says[k] == '!';
+                        if ((strstr(said, row[i].says[k] + not ) != NULL) == not )
+                                fail_msg("row %zu (%s): %s'%s' in\n%s", i, row[i].token, not ? "" : "no ",
+                                         row[i].says[k] + not, said);
+                }
+        }
+        unsetenv("HALFLIFE_TOKEN");
+}
+
+static void test_a_hot_node(void **state)
+{
+        (void)state;
+        begin();
+        put_node("node-0", FOUR, USES("3600m"));
+        put_node("quiet", FOUR, USES("400m"));
+        start();
+        assert_true(halflife_await_metric(stage.halflife, stage.fake, hot, 1, LONG_MS));
+        assert_true(halflife_metric(stage.halflife, hot) == 1);
+        assert_true(halflife_metric(stage.halflife, "halflife_nodes") == 2);
+        assert_true(halflife_metric(stage.halflife, "halflife_node_samples_total{result=\"accepted\"}") >= 24);
+        assert_true(halflife_await_cycles(stage.halflife, stage.fake, 2, LONG_MS));
+        assert_int_equal(count(events, "\"HotNode\""), 1);
+        assert_int_equal(count(events, "samples of cpu are above 80 % of the node's 4 (mean 90 %)"), 1);
+        assert_int_equal(count(events, "web"), 0);
+        see_rows();
+        stop();
+        /* Another process knows at once, and tells nobody again. */
+        start();
+        assert_true(halflife_await_metric(stage.halflife, stage.fake, hot, 1, LONG_MS));
+        assert_true(halflife_metric(stage.halflife, "halflife_cycles_total") <= 2);
+        assert_true(halflife_await_cycles(stage.halflife, stage.fake, 1, LONG_MS));
+        assert_int_equal(count(events, "\"HotNode\""), 1);
+        /* It cools, and has nothing to say then. */
+        put_node("node-0", FOUR, USES("400m"));
+        assert_true(halflife_await_cycles(stage.halflife, stage.fake, 9, LONG_MS));
+        assert_true(halflife_metric(stage.halflife, hot) == 0);
+        stop();
+}
+
+static void test_nodes_that_lie(void **state)
+{
+        static const struct {
+                const char *name, *capacity, *uses, *line;
+        } liar[] = {
+                {"above", FOUR, USES("9"), "a node's usage is above its capacity: it counts as the capacity"},
+                {"negative", FOUR, USES("-1"), "a node's usage is negative or lacks a value"},
+                {"sizeless", "\"cpu\":\"0\",\"memory\":\"0\"", USES("1"), "a node has no capacity"},
+                {"ahead", FOUR, USES("1") ",\"fake/usage-ahead-ms\":\"600000\"", "a node's usage is dated ahead"},
+        };
+        enum { LIARS = sizeof liar / sizeof liar[0] };
+        (void)state;
+        begin();
+        for (int i = 0; i < LIARS; i++)
+                put_node(liar[i].name, liar[i].capacity, liar[i].uses);
+        put_node("broken", "\"cpu\":\"-4\"", USES("1")); /* refused as a whole, as any object that cannot be read */
+        put_node("node-0", FOUR, USES("400m"));
+        put_node("silent", FOUR, "\"fake/silent\":\"\"");
+        start();
+        assert_true(halflife_await_cycles(stage.halflife, stage.fake, 4, LONG_MS));
+        for (int i = 0; i < LIARS; i++)
+                assert_int_equal(halflife_said(stage.halflife, liar[i].line), 1);
+        assert_true(halflife_metric(stage.halflife, "halflife_node_samples_total{result=\"invalid\"}") >= 3);
+        assert_true(halflife_metric(stage.halflife, "halflife_node_samples_total{result=\"future\"}") >= 3);
+        assert_true(halflife_metric(stage.halflife, "halflife_node_samples_total{result=\"no_capacity\"}") >= 3);
+        assert_true(halflife_metric(stage.halflife, "halflife_node_samples_unknown_total") >= 3);
+        setenv("HALFLIFE_TOKEN", "admin", 1);
+        AUTO(mem_free) char *table = HALFLIFE_RUN(0, "nodes", "--server", stage.address);
+        const char *first = strstr(table, "above"), *last = strstr(table, "silent");
+        assert_true(first && last && strstr(first, "100%") && first < strstr(table, "node-0"));
+        assert_null(strstr(table, "broken"));
+        /* It comes back with another size, and one goes. */
+        put_node("node-0", "\"cpu\":\"2\",\"memory\":\"16Gi\"", USES("400m"));
+        fake_delete(stage.fake, "/api/v1/nodes/silent");
+        assert_true(halflife_await_cycles(stage.halflife, stage.fake, 2, LONG_MS));
+        AUTO(mem_free) char *after = HALFLIFE_RUN(0, "nodes", "--server", stage.address, "-l", "pool=node-0");
+        assert_non_null(strstr(after, "20%"));
+        AUTO(mem_free) char *all = HALFLIFE_RUN(0, "nodes", "--server", stage.address);
+        assert_null(strstr(all, "silent"));
+        stop();
+}
+
+/* Nothing else waits for the usage of nodes. */
+static void test_usage_that_is_denied(void **state)
+{
+        (void)state;
+        begin();
+        put_node("node-0", FOUR, USES("400m"));
+        fake_fault(stage.fake, &(struct fake_fault){.path = nodes, .times = FAKE_ALWAYS, .status = 403});
+        start();
+        assert_true(halflife_await_cycles(stage.halflife, stage.fake, 3, LONG_MS));
+        assert_int_equal(halflife_said(stage.halflife, "usage of nodes cannot be read"), 1);
+        assert_true(halflife_metric(stage.halflife, "halflife_usage_source_up") == 1);
+        assert_true(halflife_metric(stage.halflife, "halflife_samples_total{result=\"accepted\"}") > 0);
+        setenv("HALFLIFE_TOKEN", "admin", 1);
+        AUTO(mem_free) char *table = HALFLIFE_RUN(0, "nodes", "--server", stage.address);
+        assert_non_null(strstr(table, "node-0"));
+        fake_faults_clear(stage.fake);
+        assert_true(halflife_await_log(stage.halflife, "usage of nodes can be read again", 1, LONG_MS));
+        stop();
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test_teardown(test_a_hot_node, end),
+                cmocka_unit_test_teardown(test_nodes_that_lie, end),
+                cmocka_unit_test_teardown(test_usage_that_is_denied, end),
+        };
+        return cmocka_run_group_tests_name("nodes", tests, NULL, NULL);
+}
