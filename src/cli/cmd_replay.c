@@ -236,7 +236,7 @@ static const struct option_spec options[] = {
         {.name = "profile", .value = "FILE", .many = true, OPTION_IN(struct arguments, profiles),
          .help = "file of Profiles or ClusterProfiles to score, may be repeated; default: a profile with all defaults"},
         {.name = "deploy-every", .value = "TIME", OPTION_IN(struct arguments, every),
-         .help = "time between two changes of an entity's requests, from its first row on (default 24h)"},
+         .help = "time between two deploys of an entity, from its first row on (default 24h)"},
         {.name = "raise", .value = "TIME", OPTION_IN(struct arguments, after),
          .help = "score every profile a second time, raising a request once usage has stood above it for this time "
                  "(as apply.raise does, after 15m)"},
@@ -262,9 +262,11 @@ const struct command command_replay = {
                 "by time within each entity; plain or gzip) and scores profiles on them with the controller's own\n"
                 "arithmetic. Slack is the requested amount that was not used; an overrun is usage above the request.\n"
                 "The policy 'peak' requests the highest value seen so far. Changes nothing.\n\n"
-                "Rows before a profile's minHistory are learned and not scored. Only resources, minHistory and\n"
-                "minChangePercent of a profile count, memory even if the profile turns it off. Selectors, containers,\n"
-                "windows and cooldown do not count.\n",
+                "A profile of mode InPlace or Rollout is played as the controller does, at each row: up an hour after\n"
+                "the last change, down after the cooldown. OnDeploy, and Recommend as if it were, change at deploys.\n"
+                "A row is scored for all policies or for none: from minHistory on of the profile whose is longest.\n"
+                "Memory counts even if the profile turns it off, and a percentile may have tenths (97.5). Selectors,\n"
+                "containers, overcommit, windows, budget and canaries do not count.\n",
         COMMAND_OPTIONS(options),
         .size = sizeof(struct arguments),
         .check = replay_check,

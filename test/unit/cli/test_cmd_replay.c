@@ -173,7 +173,8 @@ static void check_policy(const json_t *policy, const char *name)
         assert_int_equal(json_object_size(policy), 3);
         for (int r = 0; r < 2; r++) {
                 const char *resource = r ? "memory" : "cpu";
-                assert_int_equal(json_object_size(json_object_get(policy, resource)), 5);
+                assert_int_equal(json_object_size(json_object_get(policy, resource)), 6);
+                assert_int_equal(number(policy, resource, "rows"), r ? 145 : 290);
                 number(policy, resource, "slack");
                 number(policy, resource, "overrun");
                 number(policy, resource, "changes_per_week");
@@ -191,7 +192,7 @@ static void test_json(void **state)
         assert_int_equal(o.code, EXIT_DONE);
         AUTO(json_decref) json_t *json = json_loads(o.out, JSON_REJECT_DUPLICATES, NULL);
         assert_non_null(json);
-        assert_int_equal(json_object_size(json), 3);
+        assert_int_equal(json_object_size(json), 4);
         assert_int_equal(number(json, NULL, "refused"), 2);
         const json_t *policies = json_object_get(json, "policies"), *entities = json_object_get(json, "entities");
         assert_int_equal(json_array_size(policies), 2);
@@ -388,20 +389,25 @@ static void test_compared(void **state)
         assert_int_equal(o.code, EXIT_DONE);
         assert_string_equal(
                 o.out,
-                "cpu     raise   default       P95, no decay   P99, no decay   VPA           peak\n"
-                "trace   -       19.4% 0.00%   19.4% 0.00%     19.4% 0.00%     23.1% 0.00%   0.0% 0.00%\n"
-                "cpu     -       -             -               -               -             -\n"
-                "short   -       -             -               -               -             -\n"
+                "cpu     rows   raise   default       P95 of all    P99 of all    VPA           peak\n"
+                "trace   290    -       19.4% 0.00%   19.4% 0.00%   19.4% 0.00%   20.6% 0.00%   0.0% 0.00%\n"
+                "cpu     0      -       -             -             -             -             -\n"
+                "short   0      -       -             -             -             -             -\n"
                 "\n"
-                "memory   raise   default       weekly peak   P95, no decay   P99, no decay   VPA           peak\n"
-                "trace    -       21.8% 0.00%   21.8% 0.00%   21.8% 0.00%     21.8% 0.00%     21.8% 0.00%   0.0% "
-                "0.00%\n"
-                "short    -       -             -             -               -               -             -\n");
+                "memory   rows   raise   default       weekly peak   P95 of all    P99 of all    VPA           peak\n"
+                "trace    145    -       21.8% 0.00%   21.8% 0.00%   21.8% 0.00%   21.8% 0.00%   61.9% 0.00%   "
+                "0.0% 0.00%\n"
+                "short    0      -       -             -             -             -             -             -\n"
+                "\n"
+                "slack: 1 - used / requested, each summed over all entities by amount and by time: large entities "
+                "weigh more\n"
+                "overrun: each row weighs the same, whatever its entity's size and the time since the row before\n"
+                "rows: those at which every policy has a request\n");
         outcome_release(&o);
         RUN(&o, "--compare", "--raise=1h", "--profile", one, trace);
         assert_int_equal(o.code, EXIT_DONE);
-        assert_non_null(strstr(o.out, "cpu     raise   mine "));
-        assert_non_null(strstr(o.out, "\ntrace   1h "));
+        assert_non_null(strstr(o.out, "cpu     rows   raise   mine "));
+        assert_non_null(strstr(o.out, "\ntrace   290    1h "));
         outcome_release(&o);
         RUN(&o, "--compare", "-o", "json", trace);
         AUTO(json_decref) json_t *json = json_loads(o.out, JSON_REJECT_DUPLICATES, NULL);
