@@ -29,6 +29,7 @@
 #include "core/recommend.h"
 #include "core/replay_score.h"
 #include "objects/decode_profile.h"
+#include "replay/node_load.h"
 #include "replay/trace.h"
 #include "replay/vpa.h"
 
@@ -64,6 +65,12 @@ struct replay_requests {
         struct replay_request of[REPLAY_WAYS][RESOURCES];
 };
 
+/* What an entity's owner asks for. */
+struct replay_owner {
+        double of[RESOURCES]; /* cores, bytes */
+        char name[];          /* the entity's, without NUL */
+};
+
 /* One policy's view of one entity. */
 struct replay_track {
         struct usage usage;
@@ -80,6 +87,7 @@ struct replay_entity {
         double highest[RESOURCES];
         bool scored[RESOURCES]; /* each policy has a request, so the rows count */
         struct replay_requests peak;
+        struct node_load load;       /* if the replay keeps loads */
         struct replay_track track[]; /* one for each policy */
 };
 
@@ -91,6 +99,9 @@ struct replay {
         int64_t deploy_every_ms;
         struct raise_policy raise; /* if not enabled, REPLAY_RAISED is not scored */
         int64_t rows, refused;
+        bool keeps_loads;         /* set before the first row, for replay/node_pack */
+        size_t slots, days;       /* kept, of all entities */
+        const struct map *owners; /* name of an entity to struct replay_owner, the caller's; NULL: nothing is known */
         struct map by_name;
         struct replay_entity **entity; /* in the order of their first rows */
         size_t entities, entities_cap;
@@ -107,16 +118,21 @@ int replay_add_policy(struct replay *r, const char *name, const struct profile_s
 /*
  * Learn and score one row. Returns 0. ERR_INVALID: the row is refused and counted, *ret_why says why; if only its
  * memory is refused, for being zero, its CPU is used all the same. ERR_TOOBIG: there are more than REPLAY_ENTITIES
- * entities.
+ * entities, or loads of more than NODE_SLOTS_MAX slots or NODE_DAYS_MAX days.
  */
 int replay_row(struct replay *r, const struct trace_row *row, const char **ret_why);
 
 /* What a policy, not VPA, recommends for an entity after its last row. */
 void replay_estimate(const struct replay *r, const struct replay_entity *e, int policy, struct recommendation *ret);
 
-/* Print the result to stdout. trace is the trace's name if there are several, else NULL. */
+/* What a policy asked for an entity at the first row of its nth day: cores, bytes. policy: r->policies is peak. */
+const double *replay_ask(const struct replay *r, const struct replay_entity *e, size_t nth, int policy,
+                         enum replay_way way);
+
+/* Print the result to stdout. trace is the trace's name if there are several, else NULL. nodes: what nodes say
+ * (cli/replay_nodes.h); NULL: they were not asked. */
 void replay_print_table(const struct replay *r, const char *trace, bool entities);
-void replay_print_json(const struct replay *r, const char *trace, bool entities);
+void replay_print_json(const struct replay *r, const char *trace, bool entities, const json_t *nodes);
 void replay_print_weights(void); /* how slack and overrun are weighted */
 
 #endif

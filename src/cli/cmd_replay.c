@@ -6,8 +6,10 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include "base/yaml.h"
 #include "commands.h"
 #include "replay_compare.h"
+#include "replay_nodes.h"
 #include "replay_policy.h"
 #include "terminal.h"
 
@@ -15,11 +17,13 @@ enum { TOLD_MOST = 20, PROGRESS_ROWS = 1 << 18, GZIP_BUFFER = 1 << 18 };
 
 struct arguments {
         const struct option_given *profiles;
-        const char *every, *after; /* as given */
+        const struct option_given *owners;
+        const char *every, *after, *size, *draws; /* as given */
         struct option_words files;
         int64_t deploy_every_ms;
         struct raise_policy raise;
         bool weekly_peak, compare, entities, json;
+        struct replay_nodes nodes; /* if size was given */
 };
 
 /* --- arguments --- */
@@ -55,7 +59,9 @@ static int replay_check(void *state, const struct command_line *line, struct err
                 return err_set(err, ERR_INVALID, "give a trace: files, or '-' for standard input");
         if (a->compare && a->entities)
                 return err_set(err, ERR_INVALID, "--compare and --entities exclude each other");
-        return 0;
+        if (!a->size && (a->draws || a->owners->count > 0))
+                return err_set(err, ERR_INVALID, "--draws and --owners need --nodes");
+        return a->size ? replay_nodes_read(&a->nodes, a->size, a->draws, err) : 0;
 }
 
 /* --- the trace --- */
@@ -108,8 +114,8 @@ static int take_next(struct replay *r, struct file *f, struct err *err)
         if (rc == ERR_INVALID)
                 replay_tell_refused(f, r->refused, why);
         if (rc == ERR_TOOBIG)
-                return err_set(err, rc, "line %lld: more than %d entities: split the trace", (long long)f->trace.line,
-                               REPLAY_ENTITIES);
+                return err_set(err, rc, "line %lld: more than %d entities%s: split the trace", (long long)f->trace.line,
+                               REPLAY_ENTITIES, r->keeps_loads ? ", or too many rows for --nodes" : "");
         return 1;
 }
 
@@ -186,14 +192,17 @@ static int add_policies(struct replay *r, const struct arguments *a, struct err 
         return rc;
 }
 
-static void replay_answer(const struct replay *r, const struct arguments *a, int nth, struct replay_compare *table)
+static void replay_answer(const struct replay *r, struct arguments *a, int nth, struct replay_compare *table)
 {
         AUTO(mem_free) char *name = trace_name(a->files.word[nth]);
         const char *shown = a->files.count > 1 ? name : NULL;
         if (a->json && shown)
                 fputs(nth > 0 ? "," : "{\"traces\":[", stdout);
+        if (a->size && !a->json)
+                replay_nodes_add(&a->nodes, r, name);
+        AUTO(json_decref) json_t *nodes = a->size && a->json ? replay_nodes_json(&a->nodes, r) : NULL;
         if (a->json)
-                replay_print_json(r, shown, a->entities);
+                replay_print_json(r, shown, a->entities, nodes);
         else if (a->compare)
                 replay_compare_add(table, r, name);
         else
@@ -202,10 +211,12 @@ static void replay_answer(const struct replay *r, const struct arguments *a, int
                 putchar('\n');
 }
 
-static int run_trace(const struct arguments *a, int nth, struct replay_compare *table, struct err *err)
+static int run_trace(struct arguments *a, int nth, struct replay_compare *table, struct err *err)
 {
         struct replay r;
         replay_init(&r, a->deploy_every_ms, &a->raise);
+        r.keeps_loads = a->size != NULL;
+        r.owners = &a->nodes.owners;
         int rc = add_policies(&r, a, err);
         if (rc == 0 && (rc = read_trace(&r, a->files.word[nth], err)) < 0)
                 err_wrap(err, "trace '%s'", a->files.word[nth]);
@@ -217,9 +228,9 @@ static int run_trace(const struct arguments *a, int nth, struct replay_compare *
 
 static int replay_run(void *state, struct err *err)
 {
-        const struct arguments *a = state;
+        struct arguments *a = state;
         struct replay_compare table = {0};
-        int rc = 0, done = 0;
+        int rc = replay_nodes_read_owners(&a->nodes, a->owners, err), done = 0;
         while (rc == 0 && done < a->files.count)
                 if ((rc = run_trace(a, done, &table, err)) == 0)
                         done++;
@@ -227,6 +238,9 @@ static int replay_run(void *state, struct err *err)
                 puts("]}");
         if (rc == 0 && a->compare && !a->json)
                 replay_compare_print(&table);
+        if (rc == 0 && a->size && !a->json)
+                replay_nodes_print(&a->nodes);
+        replay_nodes_release(&a->nodes);
         replay_compare_release(&table);
         return rc < 0 ? rc : EXIT_DONE;
 }
@@ -245,6 +259,14 @@ static const struct option_spec options[] = {
         {.name = "compare", OPTION_IN(struct arguments, compare),
          .help = "also score weeklyPeak, P95 and P99 without decay, and VPA's defaults; print a row for each trace "
                  "and a column for each policy"},
+        {.name = "nodes", .value = "CORES,MEMORY", OPTION_IN(struct arguments, size),
+         .help = "pack the entities as pods on nodes of this size (16,64Gi), each day by what every policy asks for, and "
+                 "print the nodes needed, how often they are short of CPU, and how often memory is used up"},
+        {.name = "draws", .value = "N", OPTION_IN(struct arguments, draws),
+         .help = "how many halves of the entities are packed, at random but the same each time (default 5)"},
+        {.name = "owners", .value = "FILE", .many = true, OPTION_IN(struct arguments, owners),
+         .help = "file of what the entities' owners ask for (entity,cpu_cores,memory_bytes), to pack by it as well; may "
+                 "be repeated"},
         {.name = "entities", OPTION_IN(struct arguments, entities),
          .help = "print each entity's percentiles and model after its last row, under the first profile"},
         {.name = "output", .letter = 'o', .value = "FORMAT", .choices = "table|json", OPTION_IN(struct arguments, json),
@@ -266,7 +288,11 @@ const struct command command_replay = {
                 "the last change, down after the cooldown. OnDeploy, and Recommend as if it were, change at deploys.\n"
                 "A row is scored for all policies or for none: from minHistory on of the profile whose is longest.\n"
                 "Memory counts even if the profile turns it off, and a percentile may have tenths (97.5). Selectors,\n"
-                "containers, overcommit, windows, budget and canaries do not count.\n",
+                "containers, overcommit, windows, budget and canaries do not count.\n\n"
+                "With --nodes, entities are pods on nodes: packed each day (UTC) by the requests at its first row, "
+                "first\n"
+                "fit decreasing, and their usage summed in slots of 5 minutes. Beside the policies stand the owners'\n"
+                "requests, if every entity has one, and 'clairvoyant': each pod's highest usage of the day to come.\n",
         COMMAND_OPTIONS(options),
         .size = sizeof(struct arguments),
         .check = replay_check,

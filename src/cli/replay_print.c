@@ -97,7 +97,7 @@ static void print_entities(const struct replay *r)
         fputs("\n]", stdout);
 }
 
-void replay_print_json(const struct replay *r, const char *trace, bool entities)
+void replay_print_json(const struct replay *r, const char *trace, bool entities, const json_t *nodes)
 {
         putchar('{');
         if (trace) {
@@ -113,6 +113,10 @@ void replay_print_json(const struct replay *r, const char *trace, bool entities)
         print_policy(r, "peak", &r->peak);
         printf("],\"refused\":%lld,\"weights\":{\"slack\":\"amount and time\",\"overrun\":\"rows\"}",
                (long long)r->refused);
+        if (nodes) {
+                fputs(",\"nodes\":", stdout);
+                json_dumpf(nodes, stdout, JSON_COMPACT);
+        }
         if (entities)
                 print_entities(r);
         fputs("}\n", stdout);

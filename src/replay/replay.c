@@ -21,6 +21,7 @@ void replay_init(struct replay *r, int64_t deploy_every_ms, const struct raise_p
 void replay_release(struct replay *r)
 {
         for (size_t i = 0; i < r->entities; i++) {
+                node_load_release(&r->entity[i]->load);
                 mem_free(r->entity[i]->name);
                 mem_free(r->entity[i]);
         }
@@ -360,6 +361,57 @@ static void score_resource(struct replay *r, struct replay_entity *e, enum resou
         score_requests(r, e, &e->peak, q, s, span_ms, 1, &r->peak);
 }
 
+/* --- loads --- */
+
+/* A day's asks: of each policy, then of peak, a row for each way. */
+static size_t ask_index(int policy, enum replay_way way)
+{
+        return (size_t)policy * REPLAY_WAYS + way;
+}
+
+static size_t replay_asks(const struct replay *r)
+{
+        return ask_index(r->policies + 1, REPLAY_AS_SET);
+}
+
+const double *replay_ask(const struct replay *r, const struct replay_entity *e, size_t nth, int policy,
+                         enum replay_way way)
+{
+        return e->load.ask + (nth * replay_asks(r) + ask_index(policy, way)) * RESOURCES;
+}
+
+static void keep_asks(const struct replay *r, const struct replay_entity *e, double *asks)
+{
+        for (int i = 0; i <= r->policies; i++)
+                for (int way = 0; way < replay_ways(r); way++)
+                        for (enum resource q = CPU; q < RESOURCES; q++) {
+                                const struct replay_requests *all = i < r->policies ? &e->track[i].requests : &e->peak;
+                                asks[ask_index(i, (enum replay_way)way) * RESOURCES + q] = all->of[way][q].amount;
+                        }
+}
+
+/* Whether each policy has a request for every resource that was ever seen of the entity. */
+static bool is_asked(const struct replay *r, const struct replay_entity *e)
+{
+        bool any = false;
+        for (enum resource q = CPU; q < RESOURCES; q++) {
+                if (e->samples[q] > 0 && !all_stand(r, e, q))
+                        return false;
+                any = any || e->samples[q] > 0;
+        }
+        return any;
+}
+
+/* Keep a row, and before a day's first the requests in force. */
+static void keep_load(struct replay *r, struct replay_entity *e, const struct sample *s)
+{
+        if (node_load_begins_day(&e->load, s->at)) {
+                keep_asks(r, e, node_load_begin_day(&e->load, s->at, replay_asks(r), is_asked(r, e)));
+                r->days++;
+        }
+        r->slots += node_load_add(&e->load, s->at, s->has, s->value);
+}
+
 static void replay_take_row(struct replay *r, struct replay_entity *e, const struct sample *s)
 {
         int64_t span_ms = e->rows > 0 ? s->at.ms - e->last_ms : 0;
@@ -405,7 +457,7 @@ int replay_row(struct replay *r, const struct trace_row *row, const char **ret_w
 {
         struct replay_entity *e = find_entity(r, row->entity);
         struct sample s = {.at = {row->at_s * SECOND_MS}, .cpu_weight = cpu_weight};
-        if (!e)
+        if (!e || r->slots == NODE_SLOTS_MAX || r->days == NODE_DAYS_MAX)
                 return ERR_TOOBIG;
         r->rows++;
         if (e->rows > 0 && s.at.ms <= e->last_ms)
@@ -421,6 +473,8 @@ int replay_row(struct replay *r, const struct trace_row *row, const char **ret_w
         s.has[MEMORY] = s.has[MEMORY] && verdict != SAMPLE_NO_MEMORY;
         if (verdict == SAMPLE_ACCEPTED || (verdict == SAMPLE_NO_MEMORY && s.has[CPU])) {
                 replay_learn_vpa(r, e, &s);
+                if (r->keeps_loads)
+                        keep_load(r, e, &s);
                 replay_take_row(r, e, &s);
                 cycle_entity(r, e, &s);
         }
