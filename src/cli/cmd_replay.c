@@ -22,7 +22,7 @@ struct arguments {
         struct option_words files;
         int64_t deploy_every_ms;
         struct raise_policy raise;
-        bool weekly_peak, compare, entities, json;
+        bool weekly_peak, compare, halves, entities, json;
         struct replay_nodes nodes; /* if size was given */
 };
 
@@ -61,6 +61,10 @@ static int replay_check(void *state, const struct command_line *line, struct err
                 return err_set(err, ERR_INVALID, "--compare and --entities exclude each other");
         if (!a->size && (a->draws || a->owners->count > 0))
                 return err_set(err, ERR_INVALID, "--draws and --owners need --nodes");
+        for (int i = 0; i < a->files.count; i++)
+                if (a->halves && strcmp(a->files.word[i], "-") == 0)
+                        return err_set(err, ERR_INVALID,
+                                       "--halves cannot read standard input: it reads a trace thrice");
         return a->size ? replay_nodes_read(&a->nodes, a->size, a->draws, err) : 0;
 }
 
@@ -80,14 +84,26 @@ static ssize_t replay_read_file(void *arg, void *buf, size_t size)
         return -1;
 }
 
+/* A trace is replayed whole, and with --halves once more for each half of its entities. */
+enum { WHOLE, PARTS_WITH_HALVES = 3 };
+
 struct file {
         const char *path;
         struct trace trace;
+        int part;       /* WHOLE, or which half: 1, 2 */
+        bool has_other; /* a row belongs to the other half */
 };
 
+/* The half that an entity belongs to, 1 or 2: by its name alone, so always the same. */
+static int half_of(struct text entity)
+{
+        return 1 + (int)(digest_bytes(0, entity.p, entity.len) >> 32 & 1);
+}
+
+/* Once for each trace, not again for its halves. */
 static void replay_tell_refused(const struct file *f, int64_t nth, const char *why)
 {
-        if (nth <= TOLD_MOST)
+        if (f->part == WHOLE && nth <= TOLD_MOST)
                 fprintf(stderr, "%s:%lld: %s\n", f->path, (long long)f->trace.line, why);
 }
 
@@ -110,6 +126,10 @@ static int take_next(struct replay *r, struct file *f, struct err *err)
                 replay_tell_refused(f, r->refused, err->text);
                 return 1;
         }
+        if (f->part != WHOLE && half_of(row.entity) != f->part) {
+                f->has_other = true;
+                return 1;
+        }
         rc = replay_row(r, &row, &why);
         if (rc == ERR_INVALID)
                 replay_tell_refused(f, r->refused, why);
@@ -128,9 +148,9 @@ static int read_rows(struct replay *r, struct file *f, struct err *err)
                         tell_progress(r, false);
         if (terminal && r->rows >= PROGRESS_ROWS)
                 tell_progress(r, true);
-        if (r->refused > TOLD_MOST)
+        if (f->part == WHOLE && r->refused > TOLD_MOST)
                 fprintf(stderr, "%s: %lld more rows refused\n", f->path, (long long)r->refused - TOLD_MOST);
-        if (rc == 0 && r->entities == 0)
+        if (rc == 0 && r->entities == 0 && !f->has_other)
                 return err_set(err, ERR_INVALID, "no row could be read: expected lines of " TRACE_HEADER);
         return rc;
 }
@@ -153,9 +173,9 @@ static gzFile open_trace(const char *path, struct err *err)
         return gz;
 }
 
-static int read_trace(struct replay *r, const char *path, struct err *err)
+static int read_trace(struct replay *r, const char *path, int part, struct err *err)
 {
-        struct file f = {.path = path};
+        struct file f = {.path = path, .part = part};
         gzFile gz = open_trace(path, err);
         if (!gz)
                 return ERR_IO;
@@ -168,8 +188,8 @@ static int read_trace(struct replay *r, const char *path, struct err *err)
 
 /* --- all of them --- */
 
-/* "web" from "traces/web.csv.gz" */
-static char *trace_name(const char *path)
+/* "web" from "traces/web.csv.gz"; "web/1" for a half of it */
+static char *trace_name(const char *path, int part)
 {
         static const char *const ends[] = {".gz", ".csv"};
         const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
@@ -179,7 +199,8 @@ static char *trace_name(const char *path)
                 if (len > end && memcmp(name + len - end, ends[i], end) == 0)
                         len -= end;
         }
-        return terminal_tame(mem_string_n(name, len));
+        AUTO(mem_free) char *whole = mem_string_n(name, len);
+        return terminal_tame(part == WHOLE ? STEAL(&whole) : mem_printf("%s/%d", whole, part));
 }
 
 static int add_policies(struct replay *r, const struct arguments *a, struct err *err)
@@ -192,10 +213,21 @@ static int add_policies(struct replay *r, const struct arguments *a, struct err 
         return rc;
 }
 
+static int replay_parts(const struct arguments *a)
+{
+        return a->halves ? PARTS_WITH_HALVES : 1;
+}
+
+/* The number of answers: one for each part of each trace. */
+static int replay_answers(const struct arguments *a)
+{
+        return a->files.count * replay_parts(a);
+}
+
 static void replay_answer(const struct replay *r, struct arguments *a, int nth, struct replay_compare *table)
 {
-        AUTO(mem_free) char *name = trace_name(a->files.word[nth]);
-        const char *shown = a->files.count > 1 ? name : NULL;
+        AUTO(mem_free) char *name = trace_name(a->files.word[nth / replay_parts(a)], nth % replay_parts(a));
+        const char *shown = replay_answers(a) > 1 ? name : NULL;
         if (a->json && shown)
                 fputs(nth > 0 ? "," : "{\"traces\":[", stdout);
         if (a->size && !a->json)
@@ -207,7 +239,7 @@ static void replay_answer(const struct replay *r, struct arguments *a, int nth, 
                 replay_compare_add(table, r, name);
         else
                 replay_print_table(r, shown, a->entities);
-        if (!a->json && !a->compare && nth < a->files.count - 1)
+        if (!a->json && !a->compare && nth < replay_answers(a) - 1)
                 putchar('\n');
 }
 
@@ -218,8 +250,9 @@ static int run_trace(struct arguments *a, int nth, struct replay_compare *table,
         r.keeps_loads = a->size != NULL;
         r.owners = &a->nodes.owners;
         int rc = add_policies(&r, a, err);
-        if (rc == 0 && (rc = read_trace(&r, a->files.word[nth], err)) < 0)
-                err_wrap(err, "trace '%s'", a->files.word[nth]);
+        const char *path = a->files.word[nth / replay_parts(a)];
+        if (rc == 0 && (rc = read_trace(&r, path, nth % replay_parts(a), err)) < 0)
+                err_wrap(err, "trace '%s'", path);
         if (rc == 0)
                 replay_answer(&r, a, nth, table);
         replay_release(&r);
@@ -231,10 +264,10 @@ static int replay_run(void *state, struct err *err)
         struct arguments *a = state;
         struct replay_compare table = {0};
         int rc = replay_nodes_read_owners(&a->nodes, a->owners, err), done = 0;
-        while (rc == 0 && done < a->files.count)
+        while (rc == 0 && done < replay_answers(a))
                 if ((rc = run_trace(a, done, &table, err)) == 0)
                         done++;
-        if (a->json && a->files.count > 1 && done > 0) /* also if another trace failed */
+        if (a->json && replay_answers(a) > 1 && done > 0) /* also if another trace failed */
                 puts("]}");
         if (rc == 0 && a->compare && !a->json)
                 replay_compare_print(&table);
@@ -259,6 +292,8 @@ static const struct option_spec options[] = {
         {.name = "compare", OPTION_IN(struct arguments, compare),
          .help = "also score weeklyPeak, P95 and P99 without decay, and VPA's defaults; print a row for each trace "
                  "and a column for each policy"},
+        {.name = "halves", OPTION_IN(struct arguments, halves),
+         .help = "replay each trace once more for each half of its entities, so that what holds by chance shows"},
         {.name = "nodes", .value = "CORES,MEMORY", OPTION_IN(struct arguments, size),
          .help = "pack the entities as pods on nodes of this size (16,64Gi), each day by what every policy asks for, and "
                  "print the nodes needed, how often they are short of CPU, and how often memory is used up"},

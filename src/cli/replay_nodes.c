@@ -54,7 +54,7 @@ static bool owner_value(struct text t, double *ret)
 }
 
 /* Take a line of a file of owners. An empty value is nothing asked for. */
-static const char *owner_take(struct replay_nodes *n, struct text line)
+static const char *owners_take(struct replay_nodes *n, struct text line)
 {
         struct text field[OWNER_FIELDS];
         int fields = 0;
@@ -95,7 +95,7 @@ static int read_owners(struct replay_nodes *n, const char *path, struct err *err
                 p += line.len + 1;
                 line.len -= line.len > 0 && line.p[line.len - 1] == '\r';
                 bool skipped = line.len == 0 || (number == 1 && text_is(line, OWNERS_HEADER));
-                const char *why = skipped ? NULL : owner_take(n, line);
+                const char *why = skipped ? NULL : owners_take(n, line);
                 if (why)
                         return err_set(err, ERR_INVALID, "line %d: %s", number, why);
         }
@@ -186,8 +186,8 @@ static char *range_text(const struct range *range, double unit, const char *behi
 
 static void begin_table(struct table *t)
 {
-        static const char *const title[] = {"NODES OF", "POLICY",        "PODS",
-                                            "NODES",    "CPU CONTENDED", "MEMORY EXHAUSTIONS/NODE-WEEK"};
+        static const char *const title[] = {"NODES OF",      "POLICY",          "PODS", "TOO LARGE", "NODES",
+                                            "CPU CONTENDED", "MEMORY FULL/WEEK"};
         table_init(t, sizeof title / sizeof title[0]);
         for (size_t i = 0; i < sizeof title / sizeof title[0]; i++)
                 table_add(t, mem_string(title[i]));
@@ -214,9 +214,9 @@ void replay_nodes_add(struct replay_nodes *n, const struct replay *r, const char
                 table_add(&n->table, asked.question.way == REPLAY_RAISED ? mem_printf("%s, raised", asked.name)
                                                                          : mem_string(asked.name));
                 table_add(&n->table, mem_printf("%zu", (pods.fit + 1) / 2));
+                table_add(&n->table, mem_printf("%zu", pods.large));
                 add_ranges(n, &s, has_memory(r));
         }
-        n->large += pods.large;
 }
 
 void replay_nodes_print(const struct replay_nodes *n)
@@ -227,8 +227,9 @@ void replay_nodes_print(const struct replay_nodes *n)
                n->size.of[CPU], n->size.of[MEMORY] / gibibyte, n->draws);
         puts("packed each day (UTC) by the requests at its first row, first fit decreasing; usage in slots of 5 "
              "minutes");
-        if (n->large > 0)
-                printf("%zu entities are left out: they use more than a node has\n", n->large);
+        puts("cpu contended: share of the nodes' time in which pods use more than their node has; memory full: times a "
+             "week and node");
+        puts("entities that use more than a node has are too large and left out");
 }
 
 /* --- JSON --- */

@@ -14,7 +14,6 @@ struct replay_nodes {
         int draws;
         struct map owners;  /* name of an entity to struct replay_owner */
         struct table table; /* {0}: before the first trace */
-        size_t large;       /* entities of all traces in the table that fit no node */
 };
 void replay_nodes_release(struct replay_nodes *n);
 

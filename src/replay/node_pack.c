@@ -105,8 +105,8 @@ static void ask_as_used(const struct node_pod *pod, double ask[static RESOURCES]
                                 ask[r] = (double)s->of[r];
 }
 
-static void ask_of(const struct replay *r, const struct node_question *q, const struct replay_entity *e, size_t day,
-                   struct node_pod *pod)
+static void pod_ask(const struct replay *r, const struct node_question *q, const struct replay_entity *e, size_t day,
+                    struct node_pod *pod)
 {
         const struct replay_owner *owner = q->asker == NODE_BY_OWNER ? owner_of(r, e) : NULL;
         if (owner)
@@ -137,7 +137,7 @@ static size_t pods_of_day(const struct replay *r, const struct node_question *q,
                 size_t end = at + 1 < l->days ? l->day[at + 1].first : l->slots;
                 ret[pods] = (struct node_pod){
                         .slot = l->slot + l->day[at].first, .end = l->slot + end, .lot = drawn[i].lot};
-                ask_of(r, q, drawn[i].entity, at, &ret[pods++]);
+                pod_ask(r, q, drawn[i].entity, at, &ret[pods++]);
         }
         return pods;
 }

@@ -391,7 +391,7 @@ static void keep_asks(const struct replay *r, const struct replay_entity *e, dou
 }
 
 /* Whether each policy has a request for every resource that was ever seen of the entity. */
-static bool is_asked(const struct replay *r, const struct replay_entity *e)
+static bool all_asked(const struct replay *r, const struct replay_entity *e)
 {
         bool any = false;
         for (enum resource q = CPU; q < RESOURCES; q++) {
@@ -406,7 +406,7 @@ static bool is_asked(const struct replay *r, const struct replay_entity *e)
 static void keep_load(struct replay *r, struct replay_entity *e, const struct sample *s)
 {
         if (node_load_begins_day(&e->load, s->at)) {
-                keep_asks(r, e, node_load_begin_day(&e->load, s->at, replay_asks(r), is_asked(r, e)));
+                keep_asks(r, e, node_load_begin_day(&e->load, s->at, replay_asks(r), all_asked(r, e)));
                 r->days++;
         }
         r->slots += node_load_add(&e->load, s->at, s->has, s->value);

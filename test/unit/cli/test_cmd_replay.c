@@ -103,6 +103,7 @@ static void test_misuse(void **state)
                 {{"replay", "--nodes=16,64Gi", "--draws=0", "-", NULL}, "draws '0' is not a whole number from 1"},
                 {{"replay", "--nodes=16,64Gi", "--draws=101", "-", NULL}, "draws '101' is not a whole number"},
                 {{"replay", "--nodes=16,64Gi", "--draws=2x", "-", NULL}, "draws '2x' is not a whole number"},
+                {{"replay", "--halves", "-", NULL}, "--halves cannot read standard input"},
                 {{"replay", "--draws=2", "-", NULL}, "--draws and --owners need --nodes"},
                 {{"replay", "--owners=x", "-", NULL}, "--draws and --owners need --nodes"},
                 {{"replay", "--frobnicate", "-", NULL}, "unknown option '--frobnicate'"},
@@ -426,6 +427,38 @@ static void test_compared(void **state)
         outcome_release(&o);
 }
 
+/* --- halves --- */
+
+/* Each half has entities of its own, all of them together; refused lines are told once. */
+static void test_halves(void **state)
+{
+        (void)state;
+        AUTO(mem_free) char *trace = trace_file(), *one = tmp_file("one.csv", "c,0,1,1\n");
+        struct outcome o;
+        RUN(&o, "--halves", "-o", "json", "--entities", trace, one);
+        assert_int_equal(o.code, EXIT_DONE);
+        AUTO(json_decref) json_t *json = json_loads(o.out, JSON_REJECT_DUPLICATES, NULL);
+        const json_t *traces = json_object_get(json, "traces");
+        static const char *const names[] = {"trace", "trace/1", "trace/2", "one", "one/1", "one/2"};
+        size_t entities[6];
+        assert_int_equal(json_array_size(traces), 6);
+        for (size_t i = 0; i < 6; i++) {
+                const json_t *t = json_array_get(traces, i);
+                assert_string_equal(json_string_value(json_object_get(t, "trace")), names[i]);
+                entities[i] = json_array_size(json_object_get(t, "entities"));
+        }
+        assert_int_equal(entities[0], 2);
+        assert_int_equal(entities[1] + entities[2], 2);
+        assert_int_equal(entities[4] + entities[5], 1);
+        const char *told = strstr(o.err, "trace.csv:2: it does not have four");
+        assert_non_null(told);
+        assert_null(strstr(told + 1, "trace.csv:2:"));
+        outcome_release(&o);
+        RUN(&o, "--halves", "--compare", trace);
+        assert_non_null(strstr(o.out, "\ntrace/1 "));
+        outcome_release(&o);
+}
+
 /* --- nodes --- */
 
 /* Two entities of four days in slots of five minutes: 0.5 core each, memory for which b begins to use more. */
@@ -487,7 +520,7 @@ static void test_nodes(void **state)
         assert_int_equal(number(policy_named(json, "clairvoyant", false), "exhaustions_per_node_week", "most"), 0);
         outcome_release(&o);
         RUN(&o, "--nodes", "400m,1200M", trace);
-        assert_non_null(strstr(o.out, "\n2 entities are left out: they use more than a node has\n"));
+        assert_non_null(strstr(o.out, "\nnodes      default       0      2           -  "));
         outcome_release(&o);
 }
 
@@ -502,7 +535,7 @@ static void test_nodes_without(void **state)
         RUN(&o, "--nodes", "2,1200M", "--owners", owners, trace, cpu);
         assert_int_equal(o.code, EXIT_DONE);
         assert_null(strstr(o.out, "owner"));
-        assert_non_null(strstr(o.out, "\ncpu        default       1      -"));
+        assert_non_null(strstr(o.out, "\ncpu        default       1      0           -"));
         outcome_release(&o);
 }
 
@@ -546,6 +579,7 @@ int main(void)
                 cmocka_unit_test(test_several_traces),
                 cmocka_unit_test(test_a_trace_fails),
                 cmocka_unit_test(test_compared),
+                cmocka_unit_test(test_halves),
                 cmocka_unit_test(test_nodes),
                 cmocka_unit_test(test_nodes_without),
                 cmocka_unit_test(test_bad_owners),
