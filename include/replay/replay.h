@@ -1,15 +1,24 @@
 /*
  * Replay a usage trace through the core, and score the request that each policy would have set against the usage.
  *
- * An entity is deployed at every multiple of deploy_every_ms after its first row. A deploy at T knows the rows up to T,
- * and its request holds for the rows after T, until the next deploy. Requests begin at the first deploy in state Ready;
- * earlier rows are learned but not scored. There is no original, so nothing bounds a rise. At a deploy a request
- * changes only by at least the policy's minChange. Both resources are scored even if the profile disables them, because
- * `enabled` only protects an owner's request, and a trace has none. One more policy, `peak`, is always scored last: the
- * exact highest value so far, set at the deploys of the first policy.
+ * A policy's mode says when its request changes, by the controller's own gates:
+ *
+ * - OnDeploy, and Recommend, whose targets are taken to be deployed: at the multiples of deploy_every_ms after the
+ *   entity's first row. A deploy at T knows the rows up to T, and its request holds for the rows after T.
+ * - InPlace, Rollout: at each row, as in a cycle of the controller that has just read it: up an hour after the last
+ *   change, down after the cooldown, by minChange and maxDecrease. The request holds for the rows after it. The owner
+ *   deploys nothing, and nothing blocks a rollout.
+ *
+ * The first request is the target at the first deploy or cycle in state Ready. A trace has no original, so nothing
+ * bounds a rise. Both resources are played even if the profile disables them, because `enabled` only protects an
+ * owner's request; a change of one starts the cooldown of both, as the controller's does.
+ *
+ * VPA (replay/vpa.h) is set at deploys, and `peak`, the exact highest value so far, too. A row is scored for every
+ * policy or for none: from the first row on at which each policy has a request for the entity's resource.
  *
  * With raise, each policy is scored a second time. A row is first scored against the current request and then given to
- * core/raise_stretch.h; a raised request holds for the rows after it, until a deploy sets another.
+ * core/raise_stretch.h; a raised request holds for the rows after it, until the next deploy, or under InPlace and
+ * Rollout until the next change of the entity. There it stays longer while usage is above the request that was set.
  */
 #ifndef HALFLIFE_REPLAY_REPLAY_H
 #define HALFLIFE_REPLAY_REPLAY_H
@@ -20,7 +29,9 @@
 #include "core/recommend.h"
 #include "core/replay_score.h"
 #include "objects/decode_profile.h"
+#include "replay/node_load.h"
 #include "replay/trace.h"
+#include "replay/vpa.h"
 
 enum { REPLAY_POLICIES = 16, REPLAY_ENTITIES = 1000000 };
 enum { REPLAY_SPAN_MAX_MS = 600 * SECOND_MS }; /* the longest time that one row represents */
@@ -34,16 +45,18 @@ struct replay_scores {
 
 struct replay_policy {
         char *name;
+        bool is_vpa; /* the recommender of the VPA; of the rest only apply.mode counts */
         struct resource_policy of[RESOURCES];
-        int64_t min_history_ms;
-        int min_change_percent;
-        bool memory_only; /* for CPU it equals the first policy */
+        struct apply_policy apply; /* the mode is OnDeploy, InPlace or Rollout */
+        bool memory_only;          /* for CPU it equals the first policy */
         struct replay_scores scores;
 };
 
 struct replay_request {
         bool stands;                  /* there is a request */
-        double amount;                /* cores, bytes */
+        bool raised;                  /* it is above the request that was set */
+        int64_t set;                  /* the request that a deploy or a cycle set: millicores, bytes */
+        double amount;                /* the request in force: cores, bytes */
         int64_t units;                /* the same in millicores, bytes, rounded up */
         struct raise_stretch stretch; /* the current stretch of usage above the request */
 };
@@ -52,11 +65,19 @@ struct replay_requests {
         struct replay_request of[REPLAY_WAYS][RESOURCES];
 };
 
+/* What an entity's owner asks for. */
+struct replay_owner {
+        double of[RESOURCES]; /* cores, bytes */
+        char name[];          /* the entity's, without NUL */
+};
+
 /* One policy's view of one entity. */
 struct replay_track {
         struct usage usage;
         struct sample_watermark watermark;
+        struct vpa vpa;
         struct replay_requests requests;
+        int64_t changed_ms[REPLAY_WAYS]; /* when a cycle last changed a request; 0: never */
 };
 
 struct replay_entity {
@@ -64,7 +85,9 @@ struct replay_entity {
         int64_t rows, first_ms, last_ms, deploy_ms; /* deploy_ms: time of the next deploy */
         int64_t samples[RESOURCES];
         double highest[RESOURCES];
+        bool scored[RESOURCES]; /* each policy has a request, so the rows count */
         struct replay_requests peak;
+        struct node_load load;       /* if the replay keeps loads */
         struct replay_track track[]; /* one for each policy */
 };
 
@@ -72,9 +95,13 @@ struct replay {
         struct replay_policy policy[REPLAY_POLICIES];
         int policies;
         struct replay_scores peak;
+        struct score unscored; /* takes what happens while the rows do not count */
         int64_t deploy_every_ms;
         struct raise_policy raise; /* if not enabled, REPLAY_RAISED is not scored */
         int64_t rows, refused;
+        bool keeps_loads;         /* set before the first row, for replay/node_pack */
+        size_t slots, days;       /* kept, of all entities */
+        const struct map *owners; /* name of an entity to struct replay_owner, the caller's; NULL: nothing is known */
         struct map by_name;
         struct replay_entity **entity; /* in the order of their first rows */
         size_t entities, entities_cap;
@@ -91,15 +118,21 @@ int replay_add_policy(struct replay *r, const char *name, const struct profile_s
 /*
  * Learn and score one row. Returns 0. ERR_INVALID: the row is refused and counted, *ret_why says why; if only its
  * memory is refused, for being zero, its CPU is used all the same. ERR_TOOBIG: there are more than REPLAY_ENTITIES
- * entities.
+ * entities, or loads of more than NODE_SLOTS_MAX slots or NODE_DAYS_MAX days.
  */
 int replay_row(struct replay *r, const struct trace_row *row, const char **ret_why);
 
-/* What a policy recommends for an entity after its last row. */
+/* What a policy, not VPA, recommends for an entity after its last row. */
 void replay_estimate(const struct replay *r, const struct replay_entity *e, int policy, struct recommendation *ret);
 
-/* Print the result to stdout. trace is the trace's name if there are several, else NULL. */
+/* What a policy asked for an entity at the first row of its nth day: cores, bytes. policy: r->policies is peak. */
+const double *replay_ask(const struct replay *r, const struct replay_entity *e, size_t nth, int policy,
+                         enum replay_way way);
+
+/* Print the result to stdout. trace is the trace's name if there are several, else NULL. nodes: what nodes say
+ * (cli/replay_nodes.h); NULL: they were not asked. */
 void replay_print_table(const struct replay *r, const char *trace, bool entities);
-void replay_print_json(const struct replay *r, const char *trace, bool entities);
+void replay_print_json(const struct replay *r, const char *trace, bool entities, const json_t *nodes);
+void replay_print_weights(void); /* how slack and overrun are weighted */
 
 #endif

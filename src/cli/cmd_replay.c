@@ -6,8 +6,10 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include "base/yaml.h"
 #include "commands.h"
 #include "replay_compare.h"
+#include "replay_nodes.h"
 #include "replay_policy.h"
 #include "terminal.h"
 
@@ -15,11 +17,13 @@ enum { TOLD_MOST = 20, PROGRESS_ROWS = 1 << 18, GZIP_BUFFER = 1 << 18 };
 
 struct arguments {
         const struct option_given *profiles;
-        const char *every, *after; /* as given */
+        const struct option_given *owners;
+        const char *every, *after, *size, *draws; /* as given */
         struct option_words files;
         int64_t deploy_every_ms;
         struct raise_policy raise;
-        bool weekly_peak, compare, entities, json;
+        bool weekly_peak, compare, halves, entities, json;
+        struct replay_nodes nodes; /* if size was given */
 };
 
 /* --- arguments --- */
@@ -55,7 +59,13 @@ static int replay_check(void *state, const struct command_line *line, struct err
                 return err_set(err, ERR_INVALID, "give a trace: files, or '-' for standard input");
         if (a->compare && a->entities)
                 return err_set(err, ERR_INVALID, "--compare and --entities exclude each other");
-        return 0;
+        if (!a->size && (a->draws || a->owners->count > 0))
+                return err_set(err, ERR_INVALID, "--draws and --owners need --nodes");
+        for (int i = 0; i < a->files.count; i++)
+                if (a->halves && strcmp(a->files.word[i], "-") == 0)
+                        return err_set(err, ERR_INVALID,
+                                       "--halves cannot read standard input: it reads a trace thrice");
+        return a->size ? replay_nodes_read(&a->nodes, a->size, a->draws, err) : 0;
 }
 
 /* --- the trace --- */
@@ -74,14 +84,26 @@ static ssize_t replay_read_file(void *arg, void *buf, size_t size)
         return -1;
 }
 
+/* A trace is replayed whole, and with --halves once more for each half of its entities. */
+enum { WHOLE, PARTS_WITH_HALVES = 3 };
+
 struct file {
         const char *path;
         struct trace trace;
+        int part;       /* WHOLE, or which half: 1, 2 */
+        bool has_other; /* a row belongs to the other half */
 };
 
+/* The half that an entity belongs to, 1 or 2: by its name alone, so always the same. */
+static int half_of(struct text entity)
+{
+        return 1 + (int)(digest_bytes(0, entity.p, entity.len) >> 32 & 1);
+}
+
+/* Once for each trace, not again for its halves. */
 static void replay_tell_refused(const struct file *f, int64_t nth, const char *why)
 {
-        if (nth <= TOLD_MOST)
+        if (f->part == WHOLE && nth <= TOLD_MOST)
                 fprintf(stderr, "%s:%lld: %s\n", f->path, (long long)f->trace.line, why);
 }
 
@@ -104,12 +126,16 @@ static int take_next(struct replay *r, struct file *f, struct err *err)
                 replay_tell_refused(f, r->refused, err->text);
                 return 1;
         }
+        if (f->part != WHOLE && half_of(row.entity) != f->part) {
+                f->has_other = true;
+                return 1;
+        }
         rc = replay_row(r, &row, &why);
         if (rc == ERR_INVALID)
                 replay_tell_refused(f, r->refused, why);
         if (rc == ERR_TOOBIG)
-                return err_set(err, rc, "line %lld: more than %d entities: split the trace", (long long)f->trace.line,
-                               REPLAY_ENTITIES);
+                return err_set(err, rc, "line %lld: more than %d entities%s: split the trace", (long long)f->trace.line,
+                               REPLAY_ENTITIES, r->keeps_loads ? ", or too many rows for --nodes" : "");
         return 1;
 }
 
@@ -122,9 +148,9 @@ static int read_rows(struct replay *r, struct file *f, struct err *err)
                         tell_progress(r, false);
         if (terminal && r->rows >= PROGRESS_ROWS)
                 tell_progress(r, true);
-        if (r->refused > TOLD_MOST)
+        if (f->part == WHOLE && r->refused > TOLD_MOST)
                 fprintf(stderr, "%s: %lld more rows refused\n", f->path, (long long)r->refused - TOLD_MOST);
-        if (rc == 0 && r->entities == 0)
+        if (rc == 0 && r->entities == 0 && !f->has_other)
                 return err_set(err, ERR_INVALID, "no row could be read: expected lines of " TRACE_HEADER);
         return rc;
 }
@@ -147,9 +173,9 @@ static gzFile open_trace(const char *path, struct err *err)
         return gz;
 }
 
-static int read_trace(struct replay *r, const char *path, struct err *err)
+static int read_trace(struct replay *r, const char *path, int part, struct err *err)
 {
-        struct file f = {.path = path};
+        struct file f = {.path = path, .part = part};
         gzFile gz = open_trace(path, err);
         if (!gz)
                 return ERR_IO;
@@ -162,8 +188,8 @@ static int read_trace(struct replay *r, const char *path, struct err *err)
 
 /* --- all of them --- */
 
-/* "web" from "traces/web.csv.gz" */
-static char *trace_name(const char *path)
+/* "web" from "traces/web.csv.gz"; "web/1" for a half of it */
+static char *trace_name(const char *path, int part)
 {
         static const char *const ends[] = {".gz", ".csv"};
         const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
@@ -173,7 +199,8 @@ static char *trace_name(const char *path)
                 if (len > end && memcmp(name + len - end, ends[i], end) == 0)
                         len -= end;
         }
-        return terminal_tame(mem_string_n(name, len));
+        AUTO(mem_free) char *whole = mem_string_n(name, len);
+        return terminal_tame(part == WHOLE ? STEAL(&whole) : mem_printf("%s/%d", whole, part));
 }
 
 static int add_policies(struct replay *r, const struct arguments *a, struct err *err)
@@ -186,29 +213,46 @@ static int add_policies(struct replay *r, const struct arguments *a, struct err 
         return rc;
 }
 
-static void replay_answer(const struct replay *r, const struct arguments *a, int nth, struct replay_compare *table)
+static int replay_parts(const struct arguments *a)
 {
-        AUTO(mem_free) char *name = trace_name(a->files.word[nth]);
-        const char *shown = a->files.count > 1 ? name : NULL;
+        return a->halves ? PARTS_WITH_HALVES : 1;
+}
+
+/* The number of answers: one for each part of each trace. */
+static int replay_answers(const struct arguments *a)
+{
+        return a->files.count * replay_parts(a);
+}
+
+static void replay_answer(const struct replay *r, struct arguments *a, int nth, struct replay_compare *table)
+{
+        AUTO(mem_free) char *name = trace_name(a->files.word[nth / replay_parts(a)], nth % replay_parts(a));
+        const char *shown = replay_answers(a) > 1 ? name : NULL;
         if (a->json && shown)
                 fputs(nth > 0 ? "," : "{\"traces\":[", stdout);
+        if (a->size && !a->json)
+                replay_nodes_add(&a->nodes, r, name);
+        AUTO(json_decref) json_t *nodes = a->size && a->json ? replay_nodes_json(&a->nodes, r) : NULL;
         if (a->json)
-                replay_print_json(r, shown, a->entities);
+                replay_print_json(r, shown, a->entities, nodes);
         else if (a->compare)
                 replay_compare_add(table, r, name);
         else
                 replay_print_table(r, shown, a->entities);
-        if (!a->json && !a->compare && nth < a->files.count - 1)
+        if (!a->json && !a->compare && nth < replay_answers(a) - 1)
                 putchar('\n');
 }
 
-static int run_trace(const struct arguments *a, int nth, struct replay_compare *table, struct err *err)
+static int run_trace(struct arguments *a, int nth, struct replay_compare *table, struct err *err)
 {
         struct replay r;
         replay_init(&r, a->deploy_every_ms, &a->raise);
+        r.keeps_loads = a->size != NULL;
+        r.owners = &a->nodes.owners;
         int rc = add_policies(&r, a, err);
-        if (rc == 0 && (rc = read_trace(&r, a->files.word[nth], err)) < 0)
-                err_wrap(err, "trace '%s'", a->files.word[nth]);
+        const char *path = a->files.word[nth / replay_parts(a)];
+        if (rc == 0 && (rc = read_trace(&r, path, nth % replay_parts(a), err)) < 0)
+                err_wrap(err, "trace '%s'", path);
         if (rc == 0)
                 replay_answer(&r, a, nth, table);
         replay_release(&r);
@@ -217,16 +261,19 @@ static int run_trace(const struct arguments *a, int nth, struct replay_compare *
 
 static int replay_run(void *state, struct err *err)
 {
-        const struct arguments *a = state;
+        struct arguments *a = state;
         struct replay_compare table = {0};
-        int rc = 0, done = 0;
-        while (rc == 0 && done < a->files.count)
+        int rc = replay_nodes_read_owners(&a->nodes, a->owners, err), done = 0;
+        while (rc == 0 && done < replay_answers(a))
                 if ((rc = run_trace(a, done, &table, err)) == 0)
                         done++;
-        if (a->json && a->files.count > 1 && done > 0) /* also if another trace failed */
+        if (a->json && replay_answers(a) > 1 && done > 0) /* also if another trace failed */
                 puts("]}");
         if (rc == 0 && a->compare && !a->json)
                 replay_compare_print(&table);
+        if (rc == 0 && a->size && !a->json)
+                replay_nodes_print(&a->nodes);
+        replay_nodes_release(&a->nodes);
         replay_compare_release(&table);
         return rc < 0 ? rc : EXIT_DONE;
 }
@@ -236,7 +283,7 @@ static const struct option_spec options[] = {
         {.name = "profile", .value = "FILE", .many = true, OPTION_IN(struct arguments, profiles),
          .help = "file of Profiles or ClusterProfiles to score, may be repeated; default: a profile with all defaults"},
         {.name = "deploy-every", .value = "TIME", OPTION_IN(struct arguments, every),
-         .help = "time between two changes of an entity's requests, from its first row on (default 24h)"},
+         .help = "time between two deploys of an entity, from its first row on (default 24h)"},
         {.name = "raise", .value = "TIME", OPTION_IN(struct arguments, after),
          .help = "score every profile a second time, raising a request once usage has stood above it for this time "
                  "(as apply.raise does, after 15m)"},
@@ -245,6 +292,16 @@ static const struct option_spec options[] = {
         {.name = "compare", OPTION_IN(struct arguments, compare),
          .help = "also score weeklyPeak, P95 and P99 without decay, and VPA's defaults; print a row for each trace "
                  "and a column for each policy"},
+        {.name = "halves", OPTION_IN(struct arguments, halves),
+         .help = "replay each trace once more for each half of its entities, so that what holds by chance shows"},
+        {.name = "nodes", .value = "CORES,MEMORY", OPTION_IN(struct arguments, size),
+         .help = "pack the entities as pods on nodes of this size (16,64Gi), each day by what every policy asks for, and "
+                 "print the nodes needed, how often they are short of CPU, and how often memory is used up"},
+        {.name = "draws", .value = "N", OPTION_IN(struct arguments, draws),
+         .help = "how many halves of the entities are packed, at random but the same each time (default 5)"},
+        {.name = "owners", .value = "FILE", .many = true, OPTION_IN(struct arguments, owners),
+         .help = "file of what the entities' owners ask for (entity,cpu_cores,memory_bytes), to pack by it as well; may "
+                 "be repeated"},
         {.name = "entities", OPTION_IN(struct arguments, entities),
          .help = "print each entity's percentiles and model after its last row, under the first profile"},
         {.name = "output", .letter = 'o', .value = "FORMAT", .choices = "table|json", OPTION_IN(struct arguments, json),
@@ -262,9 +319,15 @@ const struct command command_replay = {
                 "by time within each entity; plain or gzip) and scores profiles on them with the controller's own\n"
                 "arithmetic. Slack is the requested amount that was not used; an overrun is usage above the request.\n"
                 "The policy 'peak' requests the highest value seen so far. Changes nothing.\n\n"
-                "Rows before a profile's minHistory are learned and not scored. Only resources, minHistory and\n"
-                "minChangePercent of a profile count, memory even if the profile turns it off. Selectors, containers,\n"
-                "windows and cooldown do not count.\n",
+                "A profile of mode InPlace or Rollout is played as the controller does, at each row: up an hour after\n"
+                "the last change, down after the cooldown. OnDeploy, and Recommend as if it were, change at deploys.\n"
+                "A row is scored for all policies or for none: from minHistory on of the profile whose is longest.\n"
+                "Memory counts even if the profile turns it off, and a percentile may have tenths (97.5). Selectors,\n"
+                "containers, overcommit, windows, budget and canaries do not count.\n\n"
+                "With --nodes, entities are pods on nodes: packed each day (UTC) by the requests at its first row, "
+                "first\n"
+                "fit decreasing, and their usage summed in slots of 5 minutes. Beside the policies stand the owners'\n"
+                "requests, if every entity has one, and 'clairvoyant': each pod's highest usage of the day to come.\n",
         COMMAND_OPTIONS(options),
         .size = sizeof(struct arguments),
         .check = replay_check,

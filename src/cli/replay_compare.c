@@ -1,7 +1,7 @@
 #include "replay_compare.h"
 
-/* The columns before the policies (trace, raise) and behind them (peak). */
-enum { BEFORE = 2, BEHIND = 1 };
+/* The columns before the policies (trace, rows, raise) and behind them (peak). */
+enum { BEFORE = 3, BEHIND = 1 };
 
 static bool is_shown(const struct replay *r, int policy, enum resource q)
 {
@@ -15,6 +15,7 @@ static void compare_begin(struct table *t, const struct replay *r, enum resource
                 shown += is_shown(r, i, q);
         table_init(t, BEFORE + shown + BEHIND);
         table_add(t, mem_string(resource_name(q)));
+        table_add(t, mem_string("rows"));
         table_add(t, mem_string("raise"));
         for (int i = 0; i < r->policies; i++)
                 if (is_shown(r, i, q))
@@ -33,6 +34,7 @@ static void compare_add_row(struct table *t, const struct replay *r, const char 
 {
         char after[DURATION_TEXT_MAX];
         table_add(t, mem_string(trace));
+        table_add(t, mem_printf("%lld", (long long)r->peak.of[way][q].rows));
         table_add(t, mem_string(way == REPLAY_RAISED ? duration_print(r->raise.after_ms, after) : "-"));
         for (int i = 0; i < r->policies; i++)
                 if (is_shown(r, i, q))
@@ -68,6 +70,8 @@ void replay_compare_print(const struct replay_compare *c)
                         putchar('\n');
                 table_print(stdout, &c->of[q]);
         }
+        putchar('\n');
+        replay_print_weights();
 }
 
 void replay_compare_release(struct replay_compare *c)

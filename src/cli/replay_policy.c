@@ -1,11 +1,46 @@
 #include "replay_policy.h"
 
+#include <math.h>
+
 #include "base/yaml.h"
 #include "commands.h"
 
 enum { PROFILE_BYTES_MAX = 1 << 20 };
 /* A half-life so long that no sample fades: 2^50 ms are 35 000 years. */
 static const int64_t forever_ms = INT64_C(1) << 50;
+
+/* A profile's percentiles are whole per cents, because that is what its CRD has. Here they may have tenths, to find out
+ * what lies between: the reader gets the whole part, and *ret the tenths of a per cent; 0: nothing to add. */
+static int take_tenths(json_t *resource, int *ret, struct err *err)
+{
+        json_t *given = json_object_get(resource, "percentile");
+        *ret = 0;
+        if (!json_is_real(given))
+                return 0;
+        double tenths = json_real_value(given) * 10;
+        if (!(tenths >= 500 && tenths <= 1000) || fabs(tenths - round(tenths)) > 1e-9)
+                return err_set(err, ERR_INVALID, "percentile %g is not from 50 to 100 in steps of 0.1",
+                               json_real_value(given));
+        *ret = (int)round(tenths);
+        json_object_set_new(resource, "percentile", json_integer(*ret / 10));
+        return 0;
+}
+
+static int read_spec(const json_t *spec, struct profile_spec *ret, struct err *err)
+{
+        AUTO(json_decref) json_t *whole = json_deep_copy(spec);
+        int tenths[RESOURCES];
+        for (enum resource q = CPU; q < RESOURCES; q++) {
+                json_t *resource = json_object_get(json_object_get(whole, "resources"), resource_name(q));
+                if (take_tenths(resource, &tenths[q], err) < 0)
+                        return err_wrap(err, "spec: resources: %s", resource_name(q));
+        }
+        int rc = profile_spec_read(whole, ret, err);
+        for (enum resource q = CPU; rc == 0 && q < RESOURCES; q++)
+                if (tenths[q])
+                        ret->of[q].percentile = tenths[q];
+        return rc;
+}
 
 static int add_profile(struct replay *r, const json_t *document, struct err *err)
 {
@@ -17,7 +52,7 @@ static int add_profile(struct replay *r, const json_t *document, struct err *err
                 return err_set(err, ERR_INVALID, "kind '%.64s' is not ClusterProfile or Profile", kind ? kind : "");
         if (!spec)
                 return err_set(err, ERR_INVALID, "spec is missing: write {} for the defaults");
-        int rc = profile_spec_read(spec, &p, err);
+        int rc = read_spec(spec, &p, err);
         if (rc < 0)
                 return rc;
         rc = replay_add_policy(r, name ? name : kind, &p);
@@ -60,21 +95,28 @@ int replay_policies_read(struct replay *r, const struct option_given *files, str
 
 /* --- yardsticks --- */
 
-static struct replay_policy *add_like_first(struct replay *r, const char *name)
+/* A policy without a minimum, a history or a least change, set at deploys, with the margins of a default profile. */
+static struct replay_policy *add_yardstick(struct replay *r, const char *name)
 {
         if (r->policies == REPLAY_POLICIES)
                 return NULL;
         struct replay_policy *p = &r->policy[r->policies++];
-        *p = r->policy[0];
-        p->name = mem_string(name);
+        *p = (struct replay_policy){.name = mem_string(name), .apply = {.mode = APPLY_ON_DEPLOY}};
+        for (enum resource q = CPU; q < RESOURCES; q++) {
+                resource_policy_defaults(q, &p->of[q]);
+                p->of[q].enabled = true;
+                p->of[q].min = 0;
+        }
         return p;
 }
 
 static int add_weekly(struct replay *r)
 {
-        struct replay_policy *p = add_like_first(r, "weekly peak");
+        struct replay_policy *p = add_yardstick(r, "weekly peak");
         if (!p)
                 return ERR_TOOBIG;
+        memcpy(p->of, r->policy[0].of, sizeof p->of);
+        p->apply = r->policy[0].apply;
         p->of[MEMORY].weekly_peak = true;
         p->memory_only = true;
         return 0;
@@ -82,29 +124,22 @@ static int add_weekly(struct replay *r)
 
 static int add_undecayed(struct replay *r, const char *name, int percentile)
 {
-        struct replay_policy *p = add_like_first(r, name);
+        struct replay_policy *p = add_yardstick(r, name);
         if (!p)
                 return ERR_TOOBIG;
         for (enum resource q = CPU; q < RESOURCES; q++) {
                 p->of[q].percentile = percentile;
                 p->of[q].half_life_ms = forever_ms;
         }
-        p->of[MEMORY].weekly_peak = false;
         return 0;
 }
 
 static int add_vpa(struct replay *r)
 {
-        struct replay_policy *p = add_like_first(r, "VPA");
+        struct replay_policy *p = add_yardstick(r, "VPA");
         if (!p)
                 return ERR_TOOBIG;
-        for (enum resource q = CPU; q < RESOURCES; q++) {
-                p->of[q].percentile = 900;
-                p->of[q].multiplier = 1150;
-                p->of[q].half_life_ms = DAY_MS;
-        }
-        p->of[MEMORY].window_ms = DAY_MS;
-        p->of[MEMORY].weekly_peak = false;
+        p->is_vpa = true;
         return 0;
 }
 
@@ -112,8 +147,8 @@ int replay_policies_compare(struct replay *r)
 {
         int rc = add_weekly(r);
         if (rc == 0)
-                rc = add_undecayed(r, "P95, no decay", 950);
+                rc = add_undecayed(r, "P95 of all", 950);
         if (rc == 0)
-                rc = add_undecayed(r, "P99, no decay", 990);
+                rc = add_undecayed(r, "P99 of all", 990);
         return rc == 0 ? add_vpa(r) : rc;
 }

@@ -7,14 +7,14 @@
 #include "cli/options.h"
 #include "replay/replay.h"
 
-/* Read the policies from files with Profiles and ClusterProfiles; without files, take the defaults. Returns 0, or
- * ERR_INVALID. */
+/* Read the policies from files with Profiles and ClusterProfiles; without files, take the defaults. A percentile may
+ * have tenths, which a profile in a cluster may not. Returns 0, or ERR_INVALID. */
 int replay_policies_read(struct replay *r, const struct option_given *files, struct err *err);
 
 /*
  * Add policies to compare the first one with: the first with weeklyPeak; P95 and P99 of all samples without decay, with
- * the first policy's margin; and the Vertical Pod Autoscaler's defaults (P90 x 1.15 of CPU, and of each day's memory
- * peaks). Returns 0, or ERR_TOOBIG: there is no room.
+ * the margins of a default profile; and VPA. Each but weeklyPeak goes by its own rules: the first policy's minimum,
+ * history and mode do not count. Returns 0, or ERR_TOOBIG: there is no room.
  */
 int replay_policies_compare(struct replay *r);
 

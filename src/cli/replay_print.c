@@ -39,10 +39,10 @@ static void print_text(const char *s)
 
 static void print_score(const char *name, enum resource q, const struct score *s)
 {
-        printf("\"%s\":{\"slack\":%.17g,\"overrun\":%.17g,\"changes_per_week\":%.17g,\"requested_hours\":%.17g,"
-               "\"used_hours\":%.17g}",
-               name, score_slack(s), score_overrun(s), score_changes_per_week(s), s->requested_hours / hours_unit[q],
-               s->used_hours / hours_unit[q]);
+        printf("\"%s\":{\"rows\":%lld,\"slack\":%.17g,\"overrun\":%.17g,\"changes_per_week\":%.17g,"
+               "\"requested_hours\":%.17g,\"used_hours\":%.17g}",
+               name, (long long)s->rows, score_slack(s), score_overrun(s), score_changes_per_week(s),
+               s->requested_hours / hours_unit[q], s->used_hours / hours_unit[q]);
 }
 
 static void print_way(const struct replay_scores *s, enum replay_way way)
@@ -97,7 +97,7 @@ static void print_entities(const struct replay *r)
         fputs("\n]", stdout);
 }
 
-void replay_print_json(const struct replay *r, const char *trace, bool entities)
+void replay_print_json(const struct replay *r, const char *trace, bool entities, const json_t *nodes)
 {
         putchar('{');
         if (trace) {
@@ -111,7 +111,12 @@ void replay_print_json(const struct replay *r, const char *trace, bool entities)
                 putchar(',');
         }
         print_policy(r, "peak", &r->peak);
-        printf("],\"refused\":%lld", (long long)r->refused);
+        printf("],\"refused\":%lld,\"weights\":{\"slack\":\"amount and time\",\"overrun\":\"rows\"}",
+               (long long)r->refused);
+        if (nodes) {
+                fputs(",\"nodes\":", stdout);
+                json_dumpf(nodes, stdout, JSON_COMPACT);
+        }
         if (entities)
                 print_entities(r);
         fputs("}\n", stdout);
@@ -141,6 +146,7 @@ static void add_scores(struct table *t, const struct replay *r, const char *name
 {
         table_add(t, mem_string(name));
         table_add(t, mem_string(resource_name(q)));
+        table_add(t, mem_printf("%lld", (long long)s->of[REPLAY_AS_SET][q].rows));
         add_way(t, q, &s->of[REPLAY_AS_SET][q]);
         if (r->raise.enabled)
                 add_way(t, q, &s->of[REPLAY_RAISED][q]);
@@ -150,11 +156,11 @@ static void add_scores(struct table *t, const struct replay *r, const char *name
 
 static void print_scores(const struct replay *r)
 {
-        static const char *const as_set[] = {"POLICY",       "RESOURCE",  "SLACK", "OVERRUN",
-                                             "CHANGES/WEEK", "REQUESTED", "USED"};
-        static const char *const both[] = {"POLICY",       "RESOURCE",  "SLACK",        "OVERRUN",
-                                           "CHANGES/WEEK", "REQUESTED", "RAISED SLACK", "OVERRUN",
-                                           "CHANGES/WEEK", "REQUESTED", "USED"};
+        static const char *const as_set[] = {"POLICY",  "RESOURCE",     "ROWS",      "SLACK",
+                                             "OVERRUN", "CHANGES/WEEK", "REQUESTED", "USED"};
+        static const char *const both[] = {"POLICY",  "RESOURCE",     "ROWS",      "SLACK",
+                                           "OVERRUN", "CHANGES/WEEK", "REQUESTED", "RAISED SLACK",
+                                           "OVERRUN", "CHANGES/WEEK", "REQUESTED", "USED"};
         struct table t;
         if (r->raise.enabled)
                 add_titles(&t, both, sizeof both / sizeof both[0]);
@@ -178,6 +184,14 @@ static void add_final(struct table *t, const struct replay *r, const struct repl
         for (int i = 0; i < PERCENTILES; i++)
                 table_add(t, f.known ? mem_printf("%.6g", f.percentile[i]) : NULL);
         table_add(t, f.known ? mem_printf("%.6g", f.model) : NULL);
+}
+
+void replay_print_weights(void)
+{
+        puts("slack: 1 - used / requested, each summed over all entities by amount and by time: large entities weigh "
+             "more\n"
+             "overrun: each row weighs the same, whatever its entity's size and the time since the row before\n"
+             "rows: those at which every policy has a request");
 }
 
 static bool scored_any(const struct replay *r)
@@ -206,10 +220,14 @@ void replay_print_table(const struct replay *r, const char *trace, bool entities
         if (trace)
                 printf("trace %s\n", trace);
         print_scores(r);
-        printf("\n%lld rows of %zu entities, %lld refused, as a whole or in a value (a memory of 0 is none)\n",
+        putchar('\n');
+        replay_print_weights();
+        printf("%lld rows of %zu entities, %lld refused, as a whole or in a value (a memory of 0 is none)\n",
                (long long)r->rows, r->entities, (long long)r->refused);
         if (!scored_any(r))
-                puts("nothing could be scored: no entity was Ready (after minHistory) before its rows ended");
+                puts("nothing could be scored: no entity was Ready, under every profile (after minHistory), before its "
+                     "rows "
+                     "ended");
         if (entities) {
                 putchar('\n');
                 print_finals(r);

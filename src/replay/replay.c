@@ -8,6 +8,8 @@
 enum { INTERVAL_MS = MINUTE_MS }; /* the controller's default sampling interval */
 static const double cpu_weight = 0.1;
 static const double units_of_one[RESOURCES] = {[CPU] = 1000, [MEMORY] = 1};
+/* A trace has no original: one above all targets lets every rule and gate pass. */
+static const struct amount no_original = {true, INT64_MAX};
 
 void replay_init(struct replay *r, int64_t deploy_every_ms, const struct raise_policy *raise)
 {
@@ -19,6 +21,7 @@ void replay_init(struct replay *r, int64_t deploy_every_ms, const struct raise_p
 void replay_release(struct replay *r)
 {
         for (size_t i = 0; i < r->entities; i++) {
+                node_load_release(&r->entity[i]->load);
                 mem_free(r->entity[i]->name);
                 mem_free(r->entity[i]);
         }
@@ -35,10 +38,10 @@ int replay_add_policy(struct replay *r, const char *name, const struct profile_s
         if (r->policies == REPLAY_POLICIES)
                 return ERR_TOOBIG;
         struct replay_policy *p = &r->policy[r->policies++];
-        *p = (struct replay_policy){.name = mem_string(name),
-                                    .min_history_ms = spec->apply.min_history_ms,
-                                    .min_change_percent = spec->apply.min_change_percent};
+        *p = (struct replay_policy){.name = mem_string(name), .apply = spec->apply};
         memcpy(p->of, spec->of, sizeof p->of);
+        if (p->apply.mode == APPLY_RECOMMEND)
+                p->apply.mode = APPLY_ON_DEPLOY;
         for (enum resource q = CPU; q < RESOURCES; q++)
                 p->of[q].enabled = true;
         return 0;
@@ -51,8 +54,10 @@ static struct replay_entity *add_entity(struct replay *r, struct text name)
         size_t tracks = (size_t)r->policies * sizeof(struct replay_track);
         struct replay_entity *e = mem_new(sizeof *e + tracks);
         e->name = mem_string_n(name.p, name.len);
-        for (int i = 0; i < r->policies; i++)
+        for (int i = 0; i < r->policies; i++) {
                 usage_init(&e->track[i].usage, r->policy[i].of);
+                vpa_init(&e->track[i].vpa);
+        }
         if (r->entities == r->entities_cap) {
                 r->entities_cap = r->entities_cap ? 2 * r->entities_cap : 64;
                 r->entity = mem_resize(r->entity, r->entities_cap, sizeof *r->entity);
@@ -74,13 +79,13 @@ static struct replay_entity *find_entity(struct replay *r, struct text name)
         return e;
 }
 
-/* --- deploys --- */
+/* --- requests --- */
 
 static void estimate_at(const struct replay_policy *p, const struct usage *u, int64_t now_ms,
                         struct recommendation *ret)
 {
         const struct recommend_facts facts = {
-                .now = {now_ms}, .interval_ms = INTERVAL_MS, .min_history_ms = p->min_history_ms};
+                .now = {now_ms}, .interval_ms = INTERVAL_MS, .min_history_ms = p->apply.min_history_ms};
         recommend(u, p->of, &facts, ret);
 }
 
@@ -99,62 +104,172 @@ static int64_t replay_units_up(enum resource r, double amount)
         return (int64_t)ceil(amount * units_of_one[r]);
 }
 
-static void set_request(struct replay_request *q, double amount, int64_t units, struct score *s)
+/* Where an entity's events count: nowhere until its rows are scored. */
+static struct score *score_of(struct replay *r, const struct replay_entity *e, struct replay_scores *scores,
+                              enum replay_way way, enum resource q)
 {
-        s->changes += q->stands;
+        return e->scored[q] ? &scores->of[way][q] : &r->unscored;
+}
+
+/* Put a request in force. */
+static void enforce_request(struct replay_request *q, double amount, int64_t units, struct score *s)
+{
+        s->changes += q->stands && (units != q->units || amount < q->amount || amount > q->amount);
         q->stands = true;
         q->amount = amount;
         q->units = units;
+        q->raised = false;
 }
 
-static void deploy_request(struct replay_policy *p, struct replay_requests *requests, enum replay_way way,
-                           enum resource r, int64_t target)
+/* The target of each resource; unset: there is no data. */
+static void targets_of(const struct replay_policy *p, const struct recommendation *learned,
+                       struct correction ret[static RESOURCES])
 {
-        struct replay_request *q = &requests->of[way][r];
-        bool changed = target != q->units && gate_changed_enough(q->units, target, p->min_change_percent);
-        if (!q->stands || changed)
-                set_request(q, (double)target / units_of_one[r], target, &p->scores.of[way][r]);
+        for (enum resource q = CPU; q < RESOURCES; q++) {
+                const struct correct_facts facts = {.resource = q,
+                                                    .policy = &p->of[q],
+                                                    .state = learned->state,
+                                                    .estimate = learned->of[q],
+                                                    .original = no_original};
+                correct(&facts, &ret[q]);
+                ret[q].target.set = ret[q].target.set && learned->of[q].known;
+        }
 }
 
-static void deploy_resource(const struct replay *r, struct replay_policy *p, struct replay_track *t, enum resource q,
-                            const struct recommendation *learned)
+static struct gate_facts replay_gate_facts(const struct replay_policy *p, const struct replay_request *request,
+                                           enum resource q, const struct correction *c)
 {
-        const struct correct_facts facts = {
-                .resource = q, .policy = &p->of[q], .state = learned->state, .estimate = learned->of[q]};
-        struct correction c;
-        correct(&facts, &c);
-        for (int way = 0; c.target.set && way < replay_ways(r); way++)
-                deploy_request(p, &t->requests, (enum replay_way)way, q, c.target.value);
+        return (struct gate_facts){.apply = &p->apply,
+                                   .state = STATE_READY,
+                                   .window_open = true,
+                                   .resource = q,
+                                   .current = {request->stands, request->set},
+                                   .original = no_original,
+                                   .target = c->target,
+                                   .rule = c->reason};
+}
+
+/* --- deploys --- */
+
+static void deploy_request(struct replay_request *request, enum resource q, int64_t set, struct score *s)
+{
+        request->set = set;
+        enforce_request(request, (double)set / units_of_one[q], set, s);
+}
+
+static void deploy_profile(struct replay *r, struct replay_entity *e, int policy, int64_t now_ms)
+{
+        struct replay_policy *p = &r->policy[policy];
+        struct recommendation learned;
+        struct correction c[RESOURCES];
+        estimate_at(p, &e->track[policy].usage, now_ms, &learned);
+        if (learned.state != STATE_READY)
+                return;
+        targets_of(p, &learned, c);
+        for (enum resource q = CPU; q < RESOURCES; q++)
+                for (int way = 0; c[q].target.set && way < replay_ways(r); way++) {
+                        struct replay_request *request = &e->track[policy].requests.of[way][q];
+                        struct gate_facts facts = replay_gate_facts(p, request, q, &c[q]);
+                        struct deploy_verdict v;
+                        gates_ask_deploy(&facts, &v);
+                        deploy_request(request, q, v.value.value, score_of(r, e, &p->scores, (enum replay_way)way, q));
+                }
+}
+
+static void deploy_vpa(struct replay *r, struct replay_entity *e, int policy)
+{
+        struct replay_track *t = &e->track[policy];
+        int64_t target;
+        for (enum resource q = CPU; q < RESOURCES; q++)
+                for (int way = 0; vpa_target(&t->vpa, q, &target) && way < replay_ways(r); way++)
+                        deploy_request(&t->requests.of[way][q], q, target,
+                                       score_of(r, e, &r->policy[policy].scores, (enum replay_way)way, q));
 }
 
 /* Set the peak policy's requests to the highest value seen, also where a raise went above it. */
 static void deploy_peak(struct replay *r, struct replay_entity *e)
 {
         for (int way = 0; way < replay_ways(r); way++)
-                for (enum resource q = CPU; q < RESOURCES; q++) {
-                        struct replay_request *peak = &e->peak.of[way][q];
-                        bool same = peak->stands && peak->amount <= e->highest[q] && peak->amount >= e->highest[q];
-                        if (e->samples[q] > 0 && !same)
-                                set_request(peak, e->highest[q], replay_units_up(q, e->highest[q]),
-                                            &r->peak.of[way][q]);
-                }
+                for (enum resource q = CPU; q < RESOURCES; q++)
+                        if (e->samples[q] > 0)
+                                enforce_request(&e->peak.of[way][q], e->highest[q], replay_units_up(q, e->highest[q]),
+                                                score_of(r, e, &r->peak, (enum replay_way)way, q));
 }
 
 /* Deploy an entity once for all deploy times since its previous row: without rows in between all would be equal. */
 static void deploy_entity(struct replay *r, struct replay_entity *e, int64_t now_ms)
 {
         for (int i = 0; i < r->policies; i++) {
-                struct recommendation learned;
-                estimate_at(&r->policy[i], &e->track[i].usage, now_ms, &learned);
-                if (learned.state != STATE_READY)
-                        continue;
-                for (enum resource q = CPU; q < RESOURCES; q++)
-                        deploy_resource(r, &r->policy[i], &e->track[i], q, &learned);
-                if (i == 0)
-                        deploy_peak(r, e);
+                if (r->policy[i].is_vpa)
+                        deploy_vpa(r, e, i);
+                else if (r->policy[i].apply.mode == APPLY_ON_DEPLOY)
+                        deploy_profile(r, e, i, now_ms);
         }
+        deploy_peak(r, e);
         int64_t passed = (now_ms - e->first_ms + r->deploy_every_ms - 1) / r->deploy_every_ms;
         e->deploy_ms = e->first_ms + passed * r->deploy_every_ms;
+}
+
+/* --- cycles --- */
+
+/* Ask the gates, and set what they let pass. Returns whether the request that is set has changed. */
+static bool cycle_set(const struct replay_policy *p, struct replay_request *request, enum resource q,
+                      int64_t changed_ms, const struct sample *s, const struct correction *c)
+{
+        struct gate_facts facts = replay_gate_facts(p, request, q, c);
+        struct gate_verdict v = {.value = c->target.value};
+        facts.now = s->at;
+        facts.changed_ms = changed_ms;
+        if (!c->target.set)
+                return false;
+        if (request->stands)
+                gates_ask(&facts, &v);
+        if (v.hold != REASON_NONE || (request->stands && v.value == request->set))
+                return false;
+        request->set = v.value;
+        return true;
+}
+
+/* Put in force what is set. A raised request stays while usage is above what is set, or not known. */
+static void cycle_enforce(struct replay_request *request, enum resource q, const struct sample *s, struct score *score)
+{
+        bool used_more = !s->has[q] || replay_units_up(q, s->value[q]) > request->set;
+        bool stays = request->raised && request->units > request->set && used_more;
+        if (!stays)
+                enforce_request(request, (double)request->set / units_of_one[q], request->set, score);
+}
+
+static void cycle_way(struct replay *r, struct replay_entity *e, int policy, enum replay_way way,
+                      const struct sample *s, const struct correction c[static RESOURCES])
+{
+        struct replay_policy *p = &r->policy[policy];
+        struct replay_track *t = &e->track[policy];
+        bool changed = false;
+        for (enum resource q = CPU; q < RESOURCES; q++)
+                changed |= cycle_set(p, &t->requests.of[way][q], q, t->changed_ms[way], s, &c[q]);
+        if (!changed)
+                return;
+        t->changed_ms[way] = s->at.ms;
+        for (enum resource q = CPU; q < RESOURCES; q++)
+                if (c[q].target.set)
+                        cycle_enforce(&t->requests.of[way][q], q, s, score_of(r, e, &p->scores, way, q));
+}
+
+/* One cycle of the controller for each policy that changes requests between deploys. */
+static void cycle_entity(struct replay *r, struct replay_entity *e, const struct sample *s)
+{
+        for (int i = 0; i < r->policies; i++) {
+                struct recommendation learned;
+                struct correction c[RESOURCES];
+                if (r->policy[i].is_vpa || r->policy[i].apply.mode == APPLY_ON_DEPLOY)
+                        continue;
+                estimate_at(&r->policy[i], &e->track[i].usage, s->at.ms, &learned);
+                if (learned.state != STATE_READY)
+                        continue;
+                targets_of(&r->policy[i], &learned, c);
+                for (int way = 0; way < replay_ways(r); way++)
+                        cycle_way(r, e, i, (enum replay_way)way, s, c);
+        }
 }
 
 /* --- rows --- */
@@ -174,9 +289,23 @@ static enum sample_verdict replay_learn(struct replay *r, struct replay_entity *
         enum sample_verdict verdict = SAMPLE_ACCEPTED;
         struct usage_room room;
         for (int i = 0; i < r->policies; i++)
-                while (usage_add(&e->track[i].usage, &e->track[i].watermark, s, s->at, &verdict, &room) == ERR_NOSPACE)
+                while (!r->policy[i].is_vpa &&
+                       usage_add(&e->track[i].usage, &e->track[i].watermark, s, s->at, &verdict, &room) == ERR_NOSPACE)
                         replay_lend(r, &e->track[i].usage.of[room.resource], room.cap);
         return verdict;
+}
+
+/* s has the values that were accepted. */
+static void replay_learn_vpa(struct replay *r, struct replay_entity *e, const struct sample *s)
+{
+        for (int i = 0; i < r->policies; i++)
+                for (enum resource q = CPU; q < RESOURCES; q++) {
+                        struct vpa *v = &e->track[i].vpa;
+                        int cap;
+                        while (r->policy[i].is_vpa && s->has[q] &&
+                               vpa_add(v, q, s->value[q], s->at, &cap) == ERR_NOSPACE)
+                                replay_lend(r, &v->of[q], cap);
+                }
 }
 
 /* Raise a request if usage has been above it for long enough. A trace has no original, so nothing bounds the raise.
@@ -189,33 +318,98 @@ static void raise_request(const struct replay *r, struct replay_request *q, enum
                                           .at = sample->at,
                                           .used = used > q->amount ? replay_units_up(resource, used) : 0,
                                           .request = q->units,
-                                          .original = {true, INT64_MAX},
+                                          .original = no_original,
                                           .round_to = round_to};
         int64_t to;
-        if (raise_sample(&q->stretch, &facts, &to))
-                set_request(q, (double)to / units_of_one[resource], to, s);
+        if (!raise_sample(&q->stretch, &facts, &to))
+                return;
+        enforce_request(q, (double)to / units_of_one[resource], to, s);
+        q->raised = true;
 }
 
-static void score_requests(const struct replay *r, struct replay_requests *requests, enum resource q,
-                           const struct sample *sample, int64_t span_ms, int64_t round_to, struct replay_scores *scores)
+static void score_requests(struct replay *r, const struct replay_entity *e, struct replay_requests *requests,
+                           enum resource q, const struct sample *sample, int64_t span_ms, int64_t round_to,
+                           struct replay_scores *scores)
 {
         for (int way = 0; way < replay_ways(r); way++) {
                 struct replay_request *request = &requests->of[way][q];
+                struct score *s = score_of(r, e, scores, (enum replay_way)way, q);
                 if (!request->stands)
                         continue;
-                score_row(&scores->of[way][q], sample->value[q], request->amount, span_ms);
+                score_row(s, sample->value[q], request->amount, span_ms);
                 if (way == REPLAY_RAISED)
-                        raise_request(r, request, q, sample, round_to, &scores->of[way][q]);
+                        raise_request(r, request, q, sample, round_to, s);
         }
+}
+
+/* Requests stand in both ways from the same deploy or cycle on. */
+static bool all_stand(const struct replay *r, const struct replay_entity *e, enum resource q)
+{
+        bool all = e->peak.of[REPLAY_AS_SET][q].stands;
+        for (int i = 0; i < r->policies; i++)
+                all = all && e->track[i].requests.of[REPLAY_AS_SET][q].stands;
+        return all;
 }
 
 static void score_resource(struct replay *r, struct replay_entity *e, enum resource q, const struct sample *s,
                            int64_t span_ms)
 {
+        e->scored[q] = e->scored[q] || all_stand(r, e, q);
         for (int i = 0; i < r->policies; i++)
-                score_requests(r, &e->track[i].requests, q, s, span_ms, r->policy[i].of[q].round_to,
+                score_requests(r, e, &e->track[i].requests, q, s, span_ms, r->policy[i].of[q].round_to,
                                &r->policy[i].scores);
-        score_requests(r, &e->peak, q, s, span_ms, 1, &r->peak);
+        score_requests(r, e, &e->peak, q, s, span_ms, 1, &r->peak);
+}
+
+/* --- loads --- */
+
+/* A day's asks: of each policy, then of peak, a row for each way. */
+static size_t ask_index(int policy, enum replay_way way)
+{
+        return (size_t)policy * REPLAY_WAYS + way;
+}
+
+static size_t replay_asks(const struct replay *r)
+{
+        return ask_index(r->policies + 1, REPLAY_AS_SET);
+}
+
+const double *replay_ask(const struct replay *r, const struct replay_entity *e, size_t nth, int policy,
+                         enum replay_way way)
+{
+        return e->load.ask + (nth * replay_asks(r) + ask_index(policy, way)) * RESOURCES;
+}
+
+static void keep_asks(const struct replay *r, const struct replay_entity *e, double *asks)
+{
+        for (int i = 0; i <= r->policies; i++)
+                for (int way = 0; way < replay_ways(r); way++)
+                        for (enum resource q = CPU; q < RESOURCES; q++) {
+                                const struct replay_requests *all = i < r->policies ? &e->track[i].requests : &e->peak;
+                                asks[ask_index(i, (enum replay_way)way) * RESOURCES + q] = all->of[way][q].amount;
+                        }
+}
+
+/* Whether each policy has a request for every resource that was ever seen of the entity. */
+static bool all_asked(const struct replay *r, const struct replay_entity *e)
+{
+        bool any = false;
+        for (enum resource q = CPU; q < RESOURCES; q++) {
+                if (e->samples[q] > 0 && !all_stand(r, e, q))
+                        return false;
+                any = any || e->samples[q] > 0;
+        }
+        return any;
+}
+
+/* Keep a row, and before a day's first the requests in force. */
+static void keep_load(struct replay *r, struct replay_entity *e, const struct sample *s)
+{
+        if (node_load_begins_day(&e->load, s->at)) {
+                keep_asks(r, e, node_load_begin_day(&e->load, s->at, replay_asks(r), all_asked(r, e)));
+                r->days++;
+        }
+        r->slots += node_load_add(&e->load, s->at, s->has, s->value);
 }
 
 static void replay_take_row(struct replay *r, struct replay_entity *e, const struct sample *s)
@@ -263,7 +457,7 @@ int replay_row(struct replay *r, const struct trace_row *row, const char **ret_w
 {
         struct replay_entity *e = find_entity(r, row->entity);
         struct sample s = {.at = {row->at_s * SECOND_MS}, .cpu_weight = cpu_weight};
-        if (!e)
+        if (!e || r->slots == NODE_SLOTS_MAX || r->days == NODE_DAYS_MAX)
                 return ERR_TOOBIG;
         r->rows++;
         if (e->rows > 0 && s.at.ms <= e->last_ms)
@@ -277,7 +471,12 @@ int replay_row(struct replay *r, const struct trace_row *row, const char **ret_w
         memcpy(s.value, row->value, sizeof s.value);
         enum sample_verdict verdict = replay_learn(r, e, &s);
         s.has[MEMORY] = s.has[MEMORY] && verdict != SAMPLE_NO_MEMORY;
-        if (verdict == SAMPLE_ACCEPTED || (verdict == SAMPLE_NO_MEMORY && s.has[CPU]))
+        if (verdict == SAMPLE_ACCEPTED || (verdict == SAMPLE_NO_MEMORY && s.has[CPU])) {
+                replay_learn_vpa(r, e, &s);
+                if (r->keeps_loads)
+                        keep_load(r, e, &s);
                 replay_take_row(r, e, &s);
+                cycle_entity(r, e, &s);
+        }
         return verdict == SAMPLE_ACCEPTED ? 0 : replay_refuse(r, ret_why, replay_reason_of(verdict));
 }

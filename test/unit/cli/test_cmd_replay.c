@@ -94,6 +94,18 @@ static void test_misuse(void **state)
                 {{"replay", "--raise=25h", "-", NULL}, "raise '25h' is not a duration from 1m to 24h"},
                 {{"replay", "--compare", "--entities", "-", NULL}, "exclude each other"},
                 {{"replay", "--compare=so", "-", NULL}, "--compare 'so' is neither true nor false"},
+                {{"replay", "--nodes", "16", "-", NULL}, "nodes '16' is not a node's cores and memory"},
+                {{"replay", "--nodes", "16,", "-", NULL}, "nodes '16,' is not"},
+                {{"replay", "--nodes", ",64Gi", "-", NULL}, "nodes ',64Gi' is not"},
+                {{"replay", "--nodes", "0,64Gi", "-", NULL}, "nodes '0,64Gi' is not"},
+                {{"replay", "--nodes", "16,-1", "-", NULL}, "nodes '16,-1' is not"},
+                {{"replay", "--nodes", "16,1Ei", "-", NULL}, "nodes '16,1Ei' is not"},
+                {{"replay", "--nodes=16,64Gi", "--draws=0", "-", NULL}, "draws '0' is not a whole number from 1"},
+                {{"replay", "--nodes=16,64Gi", "--draws=101", "-", NULL}, "draws '101' is not a whole number"},
+                {{"replay", "--nodes=16,64Gi", "--draws=2x", "-", NULL}, "draws '2x' is not a whole number"},
+                {{"replay", "--halves", "-", NULL}, "--halves cannot read standard input"},
+                {{"replay", "--draws=2", "-", NULL}, "--draws and --owners need --nodes"},
+                {{"replay", "--owners=x", "-", NULL}, "--draws and --owners need --nodes"},
                 {{"replay", "--frobnicate", "-", NULL}, "unknown option '--frobnicate'"},
                 {{"replay", "-x", "-", NULL}, "unknown option '-x'"},
                 {{"replay", "-", "--profile", NULL}, "option '--profile' needs a value: --profile FILE"},
@@ -173,7 +185,8 @@ static void check_policy(const json_t *policy, const char *name)
         assert_int_equal(json_object_size(policy), 3);
         for (int r = 0; r < 2; r++) {
                 const char *resource = r ? "memory" : "cpu";
-                assert_int_equal(json_object_size(json_object_get(policy, resource)), 5);
+                assert_int_equal(json_object_size(json_object_get(policy, resource)), 6);
+                assert_int_equal(number(policy, resource, "rows"), r ? 145 : 290);
                 number(policy, resource, "slack");
                 number(policy, resource, "overrun");
                 number(policy, resource, "changes_per_week");
@@ -191,7 +204,7 @@ static void test_json(void **state)
         assert_int_equal(o.code, EXIT_DONE);
         AUTO(json_decref) json_t *json = json_loads(o.out, JSON_REJECT_DUPLICATES, NULL);
         assert_non_null(json);
-        assert_int_equal(json_object_size(json), 3);
+        assert_int_equal(json_object_size(json), 4);
         assert_int_equal(number(json, NULL, "refused"), 2);
         const json_t *policies = json_object_get(json, "policies"), *entities = json_object_get(json, "entities");
         assert_int_equal(json_array_size(policies), 2);
@@ -388,25 +401,167 @@ static void test_compared(void **state)
         assert_int_equal(o.code, EXIT_DONE);
         assert_string_equal(
                 o.out,
-                "cpu     raise   default       P95, no decay   P99, no decay   VPA           peak\n"
-                "trace   -       19.4% 0.00%   19.4% 0.00%     19.4% 0.00%     23.1% 0.00%   0.0% 0.00%\n"
-                "cpu     -       -             -               -               -             -\n"
-                "short   -       -             -               -               -             -\n"
+                "cpu     rows   raise   default       P95 of all    P99 of all    VPA           peak\n"
+                "trace   290    -       19.4% 0.00%   19.4% 0.00%   19.4% 0.00%   20.6% 0.00%   0.0% 0.00%\n"
+                "cpu     0      -       -             -             -             -             -\n"
+                "short   0      -       -             -             -             -             -\n"
                 "\n"
-                "memory   raise   default       weekly peak   P95, no decay   P99, no decay   VPA           peak\n"
-                "trace    -       21.8% 0.00%   21.8% 0.00%   21.8% 0.00%     21.8% 0.00%     21.8% 0.00%   0.0% "
-                "0.00%\n"
-                "short    -       -             -             -               -               -             -\n");
+                "memory   rows   raise   default       weekly peak   P95 of all    P99 of all    VPA           peak\n"
+                "trace    145    -       21.8% 0.00%   21.8% 0.00%   21.8% 0.00%   21.8% 0.00%   61.9% 0.00%   "
+                "0.0% 0.00%\n"
+                "short    0      -       -             -             -             -             -             -\n"
+                "\n"
+                "slack: 1 - used / requested, each summed over all entities by amount and by time: large entities "
+                "weigh more\n"
+                "overrun: each row weighs the same, whatever its entity's size and the time since the row before\n"
+                "rows: those at which every policy has a request\n");
         outcome_release(&o);
         RUN(&o, "--compare", "--raise=1h", "--profile", one, trace);
         assert_int_equal(o.code, EXIT_DONE);
-        assert_non_null(strstr(o.out, "cpu     raise   mine "));
-        assert_non_null(strstr(o.out, "\ntrace   1h "));
+        assert_non_null(strstr(o.out, "cpu     rows   raise   mine "));
+        assert_non_null(strstr(o.out, "\ntrace   290    1h "));
         outcome_release(&o);
         RUN(&o, "--compare", "-o", "json", trace);
         AUTO(json_decref) json_t *json = json_loads(o.out, JSON_REJECT_DUPLICATES, NULL);
         assert_int_equal(json_array_size(json_object_get(json, "policies")), 6);
         outcome_release(&o);
+}
+
+/* --- halves --- */
+
+/* Each half has entities of its own, all of them together; refused lines are told once. */
+static void test_halves(void **state)
+{
+        (void)state;
+        AUTO(mem_free) char *trace = trace_file(), *one = tmp_file("one.csv", "c,0,1,1\n");
+        struct outcome o;
+        RUN(&o, "--halves", "-o", "json", "--entities", trace, one);
+        assert_int_equal(o.code, EXIT_DONE);
+        AUTO(json_decref) json_t *json = json_loads(o.out, JSON_REJECT_DUPLICATES, NULL);
+        const json_t *traces = json_object_get(json, "traces");
+        static const char *const names[] = {"trace", "trace/1", "trace/2", "one", "one/1", "one/2"};
+        size_t entities[6];
+        assert_int_equal(json_array_size(traces), 6);
+        for (size_t i = 0; i < 6; i++) {
+                const json_t *t = json_array_get(traces, i);
+                assert_string_equal(json_string_value(json_object_get(t, "trace")), names[i]);
+                entities[i] = json_array_size(json_object_get(t, "entities"));
+        }
+        assert_int_equal(entities[0], 2);
+        assert_int_equal(entities[1] + entities[2], 2);
+        assert_int_equal(entities[4] + entities[5], 1);
+        const char *told = strstr(o.err, "trace.csv:2: it does not have four");
+        assert_non_null(told);
+        assert_null(strstr(told + 1, "trace.csv:2:"));
+        outcome_release(&o);
+        RUN(&o, "--halves", "--compare", trace);
+        assert_non_null(strstr(o.out, "\ntrace/1 "));
+        outcome_release(&o);
+}
+
+/* --- nodes --- */
+
+/* Two entities of four days in slots of five minutes: 0.5 core each, memory for which b begins to use more. */
+static char *node_trace_file(void)
+{
+        struct buf b;
+        buf_init(&b, OUTPUT_MAX);
+        for (int at = 0; at < 4 * 86400; at += 300)
+                buf_printf(&b, "a,%d,0.5,400000000\n", at);
+        for (int at = 0; at < 4 * 86400; at += 300)
+                buf_printf(&b, "b,%d,0.5,%d\n", at, at % 86400 >= 43200 && at > 3 * 86400 ? 900000000 : 100000000);
+        char *path = tmp_file("nodes.csv", b.data);
+        buf_release(&b);
+        return path;
+}
+
+static const json_t *policy_named(const json_t *json, const char *name, bool raised)
+{
+        const json_t *policies = json_object_get(json_object_get(json, "nodes"), "policies");
+        for (size_t i = 0; i < json_array_size(policies); i++) {
+                const json_t *p = json_array_get(policies, i);
+                if (strcmp(json_string_value(json_object_get(p, "name")), name) == 0 &&
+                    json_is_true(json_object_get(p, "raised")) == raised)
+                        return p;
+        }
+        fail_msg("there is no policy %s", name);
+        return NULL;
+}
+
+static void test_nodes(void **state)
+{
+        (void)state;
+        AUTO(mem_free)
+        char *trace = node_trace_file(),
+             *owners = tmp_file("owners.csv", "entity,cpu_cores,memory_bytes\r\na,9,9\n\na,1,5e8\n"
+                                              "b,1,5e8\nelse,1,\n");
+        struct outcome o;
+        RUN(&o, "--nodes", "2,1200M", "--draws", "3", "--owners", owners, "--raise=15m", "--compare", trace);
+        assert_int_equal(o.code, EXIT_DONE);
+        assert_non_null(strstr(o.out, "\nNODES OF   POLICY "));
+        assert_non_null(strstr(o.out, "\nnodes      owner "));
+        assert_non_null(strstr(o.out, "\nnodes      default, raised "));
+        assert_non_null(strstr(o.out, "\nnodes      VPA "));
+        assert_non_null(strstr(o.out, "\nnodes of 2 cores and 1.11759 GiB; mean and range of 3 draws, each half"));
+        outcome_release(&o);
+        RUN(&o, "--nodes", "2,1200M", "--owners", owners, "-o", "json", trace);
+        assert_int_equal(o.code, EXIT_DONE);
+        AUTO(json_decref) json_t *json = json_loads(o.out, JSON_REJECT_DUPLICATES, NULL);
+        const json_t *nodes = json_object_get(json, "nodes"), *owner = policy_named(json, "owner", false);
+        assert_int_equal(number(nodes, NULL, "cores"), 2);
+        assert_int_equal(number(nodes, NULL, "memory"), 1200000000);
+        assert_int_equal(number(nodes, NULL, "draws"), 5);
+        assert_int_equal(number(nodes, NULL, "pods"), 1); /* half of two */
+        assert_int_equal(number(nodes, NULL, "left_out"), 0);
+        assert_int_equal(number(owner, "nodes", "mean"), 1);
+        assert_int_equal(number(owner, "nodes", "least"), 1);
+        assert_int_equal(number(owner, "nodes", "most"), 1);
+        assert_int_equal(number(owner, "contended", "most"), 0);
+        assert_int_equal(number(policy_named(json, "clairvoyant", false), "exhaustions_per_node_week", "most"), 0);
+        outcome_release(&o);
+        RUN(&o, "--nodes", "400m,1200M", trace);
+        assert_non_null(strstr(o.out, "\nnodes      default       0      2           -  "));
+        outcome_release(&o);
+}
+
+/* Without the owners of all, or without memory, there is nothing to print of them. */
+static void test_nodes_without(void **state)
+{
+        (void)state;
+        AUTO(mem_free)
+        char *trace = node_trace_file(), *cpu = tmp_file("cpu.csv", "c,0,1,\n"),
+             *owners = tmp_file("owners.csv", "a,1,5e8\n");
+        struct outcome o;
+        RUN(&o, "--nodes", "2,1200M", "--owners", owners, trace, cpu);
+        assert_int_equal(o.code, EXIT_DONE);
+        assert_null(strstr(o.out, "owner"));
+        assert_non_null(strstr(o.out, "\ncpu        default       1      0           -"));
+        outcome_release(&o);
+}
+
+static void test_bad_owners(void **state)
+{
+        (void)state;
+        AUTO(mem_free) char *trace = node_trace_file(), *none = tmp_path("none");
+        static const struct {
+                const char *text, *why;
+        } row[] = {
+                {NULL, "No such file"},
+                {"a,1\n", "owners.csv': line 1: it does not have three columns: entity,cpu_cores,memory_bytes"},
+                {"a,1,2,3\n", "line 1: it does not have three"},
+                {"entity,cpu_cores,memory_bytes\n,1,2\n", "line 2: entity is empty or longer"},
+                {"a,x,1\n", "line 1: cpu_cores or memory_bytes is not a number of at least 0"},
+                {"a,1,-1\n", "line 1: cpu_cores or memory_bytes is not"},
+                {"a,1,1e999\n", "line 1: cpu_cores or memory_bytes is not"},
+        };
+        for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+                AUTO(mem_free) char *owners = row[i].text ? tmp_file("owners.csv", row[i].text) : mem_string(none);
+                struct outcome o;
+                RUN(&o, "--nodes", "2,1200M", "--owners", owners, trace);
+                if (o.code != EXIT_FAILED || !strstr(o.err, row[i].why) || *o.out)
+                        fail_msg("row %zu: %d '%s'", i, o.code, o.err);
+                outcome_release(&o);
+        }
 }
 
 int main(void)
@@ -424,6 +579,10 @@ int main(void)
                 cmocka_unit_test(test_several_traces),
                 cmocka_unit_test(test_a_trace_fails),
                 cmocka_unit_test(test_compared),
+                cmocka_unit_test(test_halves),
+                cmocka_unit_test(test_nodes),
+                cmocka_unit_test(test_nodes_without),
+                cmocka_unit_test(test_bad_owners),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

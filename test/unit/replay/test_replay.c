@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "../../support/tmp.h"
 #include "cli/replay_policy.h"
 
 enum { STEP = 600, DAY = 86400, STEPS_A_DAY = DAY / STEP };
@@ -142,7 +143,7 @@ static void test_min_change(void **state)
         for (int percent = 22; percent <= 23; percent++) {
                 struct replay r;
                 begin(&r);
-                r.policy[0].min_change_percent = percent;
+                r.policy[0].apply.min_change_percent = percent;
                 feed_span(&r, "a", 0, DAY + STEP, 0.05, -1);
                 feed_span(&r, "a", DAY + STEP, 4 * DAY, 0.0553, -1);
                 assert_int_equal(r.policy[0].scores.of[REPLAY_AS_SET][CPU].changes, percent == 22);
@@ -353,28 +354,36 @@ static void test_yardsticks(void **state)
         (void)state;
         static const struct {
                 const char *name;
-                int percentile, multiplier[RESOURCES];
-                bool fades, day_peaks;
+                int percentile;
+                int64_t min_mi; /* of memory */
+                int64_t history_ms;
+                bool fades, is_vpa;
         } row[] = {
-                {"default", 0, {1100, 1150}, true, false},
-                {"weekly peak", 0, {1100, 1150}, true, false},
-                {"P95, no decay", 950, {1100, 1150}, false, false},
-                {"P99, no decay", 990, {1100, 1150}, false, false},
-                {"VPA", 900, {1150, 1150}, true, true},
+                {"default", 0, 16, DAY_MS, true, false},
+                {"weekly peak", 0, 16, DAY_MS, true, false},
+                {"P95 of all", 950, 0, 0, false, false},
+                {"P99 of all", 990, 0, 0, false, false},
+                {"VPA", 0, 0, 0, true, true},
         };
         enum { ROWS = sizeof row / sizeof row[0] };
         struct replay r;
         begin(&r);
+        r.policy[0].of[CPU].multiplier = 2000; /* of the first profile, and so of no yardstick but weekly peak */
         assert_int_equal(replay_policies_compare(&r), 0);
+        r.policy[0].of[CPU].multiplier = 1100;
         assert_int_equal(r.policies, ROWS);
         for (int i = 0; i < ROWS; i++) {
                 assert_string_equal(r.policy[i].name, row[i].name);
+                assert_int_equal(r.policy[i].is_vpa, row[i].is_vpa);
+                assert_int_equal(r.policy[i].apply.min_history_ms, row[i].history_ms);
+                assert_int_equal(r.policy[i].apply.mode, APPLY_ON_DEPLOY);
                 for (enum resource q = CPU; q < RESOURCES; q++) {
                         const struct resource_policy *p = &r.policy[i].of[q];
                         assert_int_equal(p->percentile, row[i].percentile ? row[i].percentile : q == CPU ? 950 : 990);
-                        assert_int_equal(p->multiplier, row[i].multiplier[q]);
+                        assert_true(p->enabled);
+                        assert_int_equal(p->multiplier, q == MEMORY ? 1150 : i == 1 ? 2000 : 1100);
                         assert_int_equal(p->half_life_ms <= DAY_MS, row[i].fades);
-                        assert_int_equal(p->window_ms, row[i].day_peaks && q == MEMORY ? DAY_MS : 0);
+                        assert_int_equal(p->min, q == MEMORY ? row[i].min_mi << 20 : row[i].min_mi ? 10 : 0);
                         assert_int_equal(p->weekly_peak, i == 1 && q == MEMORY);
                 }
         }
@@ -419,6 +428,168 @@ static void test_weekly_peak(void **state)
         replay_release(&r);
 }
 
+/* VPA asks for what its own rules say: 55m x 1.15, cut; 250Mi at least. */
+static void test_vpa_is_scored(void **state)
+{
+        (void)state;
+        struct replay r;
+        begin(&r);
+        assert_int_equal(replay_policies_compare(&r), 0);
+        feed_span(&r, "a", 0, 2 * DAY + STEP, 0.05, 1e8);
+        const struct replay_policy *vpa = &r.policy[r.policies - 1];
+        assert_int_equal(vpa->scores.of[REPLAY_AS_SET][CPU].rows, STEPS_A_DAY);
+        assert_near(vpa->scores.of[REPLAY_AS_SET][CPU].requested_hours, 0.063 * 24);
+        assert_near(vpa->scores.of[REPLAY_AS_SET][MEMORY].requested_hours, 250.0 * 1048576 * 24);
+        replay_release(&r);
+}
+
+/* A row counts for all policies or for none: a profile that waits for two days keeps the other from its second day. */
+static void test_all_on_the_same_rows(void **state)
+{
+        (void)state;
+        struct replay r;
+        struct profile_spec spec;
+        begin(&r);
+        assert_int_equal(profile_spec_read(NULL, &spec, NULL), 0);
+        spec.apply.min_history_ms = 2 * DAY_MS;
+        assert_int_equal(replay_add_policy(&r, "late", &spec), 0);
+        profile_spec_release(&spec);
+        feed_span(&r, "a", 0, 2 * DAY + STEP, 0.05, 1e8);
+        assert_int_equal(r.policy[0].scores.of[REPLAY_AS_SET][CPU].rows, 0);
+        feed_span(&r, "a", 2 * DAY + STEP, 3 * DAY + STEP, 0.05, 1e8);
+        for (enum resource q = CPU; q < RESOURCES; q++) {
+                for (int i = 0; i < r.policies; i++)
+                        assert_int_equal(r.policy[i].scores.of[REPLAY_AS_SET][q].rows, STEPS_A_DAY);
+                assert_int_equal(r.peak.of[REPLAY_AS_SET][q].rows, STEPS_A_DAY);
+        }
+        replay_release(&r);
+}
+
+/* --- modes --- */
+
+static void begin_mode(struct replay *r, enum apply_mode mode, bool raised)
+{
+        if (raised)
+                begin_raised(r);
+        else
+                begin(r);
+        apply_policy_defaults(mode, &r->policy[0].apply);
+}
+
+/* P100 follows at the next row; an increase waits for an hour since the change before, which is six rows. */
+static void test_in_place_goes_up_after_an_hour(void **state)
+{
+        (void)state;
+        struct replay r;
+        begin_mode(&r, APPLY_IN_PLACE, false);
+        r.policy[0].of[CPU].percentile = 1000;
+        feed_span(&r, "a", 0, DAY + STEP, 0.05, -1); /* 62m from the row at DAY on */
+        feed_span(&r, "a", DAY + STEP, DAY + 7 * STEP, 0.1, -1);
+        feed_span(&r, "a", DAY + 7 * STEP, DAY + 19 * STEP, 0.0999, -1);
+        const struct score *s = &r.policy[0].scores.of[REPLAY_AS_SET][CPU];
+        assert_int_equal(s->rows, 18);
+        assert_int_equal(s->over, 6);
+        assert_int_equal(s->changes, 1);
+        assert_near(s->requested_hours, 0.062 * 1 + 0.123 * 2);
+        replay_release(&r);
+}
+
+/* With a half-life of an hour P50 is low after two; the decrease waits for the mode's cooldown since the first change,
+ * and Rollout's is a week. */
+static void test_down_after_the_cooldown(void **state)
+{
+        (void)state;
+        static const struct {
+                enum apply_mode mode;
+                double hours_high; /* of the day after the drop */
+                int changes;
+        } row[] = {{APPLY_IN_PLACE, 12, 1}, {APPLY_ROLLOUT, 24, 0}, {APPLY_ON_DEPLOY, 24, 0}};
+        for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+                struct replay r;
+                begin_mode(&r, row[i].mode, false);
+                r.policy[0].of[CPU].percentile = 500;
+                r.policy[0].of[CPU].half_life_ms = HOUR_MS;
+                feed_span(&r, "a", 0, DAY + STEP, 0.1, -1);
+                feed_span(&r, "a", DAY + STEP, 2 * DAY + STEP, 0.05, -1);
+                const struct score *s = &r.policy[0].scores.of[REPLAY_AS_SET][CPU];
+                assert_int_equal(s->rows, STEPS_A_DAY);
+                assert_int_equal(s->changes, row[i].changes);
+                assert_near(s->requested_hours, 0.123 * row[i].hours_high + 0.062 * (24 - row[i].hours_high));
+                replay_release(&r);
+        }
+}
+
+/* One step down is half the request at most, so 492m need a second step to reach 62m. */
+static void test_steps_down(void **state)
+{
+        (void)state;
+        struct replay r;
+        begin_mode(&r, APPLY_IN_PLACE, false);
+        r.policy[0].of[CPU].percentile = 500;
+        r.policy[0].of[CPU].half_life_ms = HOUR_MS;
+        r.policy[0].of[CPU].multiplier = 1000;
+        r.policy[0].of[CPU].round_to = 100;
+        feed_span(&r, "a", 0, DAY + STEP, 0.35, -1); /* 400m */
+        feed_span(&r, "a", DAY + STEP, 2 * DAY + 2 * STEP, 0.05, -1);
+        const struct score *s = &r.policy[0].scores.of[REPLAY_AS_SET][CPU];
+        assert_int_equal(s->changes, 2);
+        assert_near(s->requested_hours, 0.4 * 12 + 0.2 * 12 + 0.1 / 6);
+        replay_release(&r);
+}
+
+/* In place a raise stays until the next change: the percentile does not know the peak, so there is none. A deploy makes
+ * pods with what is set. */
+static void test_a_raise_stays(void **state)
+{
+        (void)state;
+        static const struct {
+                enum apply_mode mode;
+                double hours_raised;
+                int changes;
+        } row[] = {{APPLY_IN_PLACE, 47.5 + 1.0 / 6, 1}, {APPLY_ON_DEPLOY, 23.5, 2}};
+        for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+                struct replay r;
+                begin_mode(&r, row[i].mode, true);
+                feed_span(&r, "a", 0, DAY + STEP, 0.05, -1);
+                feed_span(&r, "a", DAY + STEP, DAY + 4 * STEP, 0.1, -1); /* 110m from the third row on */
+                feed_span(&r, "a", DAY + 4 * STEP, 3 * DAY + 2 * STEP, 0.05, -1);
+                const struct score *s = &r.policy[0].scores.of[REPLAY_RAISED][CPU];
+                assert_int_equal(s->over, 3);
+                assert_int_equal(s->changes, row[i].changes);
+                assert_near(s->requested_hours,
+                            0.11 * row[i].hours_raised + 0.062 * (48 + 1.0 / 6 - row[i].hours_raised));
+                replay_release(&r);
+        }
+}
+
+static void test_percentiles_in_tenths(void **state)
+{
+        (void)state;
+        static const struct {
+                const char *percentile;
+                int tenths; /* 0: refused */
+        } row[] = {{"97.5", 975},   {"97", 970},  {"99.9", 999}, {"50.0", 500},
+                   {"100.0", 1000}, {"97.55", 0}, {"49.9", 0},   {"100.1", 0}};
+        for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+                AUTO(mem_free)
+                char *text =
+                        mem_printf("kind: Profile\nspec: {resources: {cpu: {percentile: %s}}}\n", row[i].percentile);
+                AUTO(mem_free) char *path = tmp_file("tenths.yaml", text);
+                struct option_given files = {.value = {path}, .count = 1};
+                struct replay r;
+                struct err err = {0};
+                replay_init(&r, DAY_MS, NULL);
+                int rc = replay_policies_read(&r, &files, &err);
+                if (rc != (row[i].tenths ? 0 : ERR_INVALID) || (rc == 0) == (err.text[0] != '\0'))
+                        fail_msg("%s: %d '%s'", row[i].percentile, rc, err.text);
+                if (rc == 0)
+                        assert_int_equal(r.policy[0].of[CPU].percentile, row[i].tenths);
+                else
+                        assert_non_null(strstr(err.text, "spec: resources: cpu: percentile "));
+                replay_release(&r);
+        }
+}
+
 static void test_no_room_to_compare(void **state)
 {
         (void)state;
@@ -452,6 +623,13 @@ int main(void)
                 cmocka_unit_test(test_without_raise_nothing_is_scored_twice),
                 cmocka_unit_test(test_yardsticks),
                 cmocka_unit_test(test_weekly_peak),
+                cmocka_unit_test(test_vpa_is_scored),
+                cmocka_unit_test(test_all_on_the_same_rows),
+                cmocka_unit_test(test_in_place_goes_up_after_an_hour),
+                cmocka_unit_test(test_down_after_the_cooldown),
+                cmocka_unit_test(test_steps_down),
+                cmocka_unit_test(test_a_raise_stays),
+                cmocka_unit_test(test_percentiles_in_tenths),
                 cmocka_unit_test(test_no_room_to_compare),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,33 @@
+/*
+ * The part of halflife replay that judges requests by nodes: reads the options, asks replay/node_pack for every policy
+ * and draw, and prints.
+ */
+#ifndef HALFLIFE_SRC_CLI_REPLAY_NODES_H
+#define HALFLIFE_SRC_CLI_REPLAY_NODES_H
+
+#include "cli/options.h"
+#include "replay/node_pack.h"
+#include "table.h"
+
+struct replay_nodes {
+        struct node_size size;
+        int draws;
+        struct map owners;  /* name of an entity to struct replay_owner */
+        struct table table; /* {0}: before the first trace */
+};
+void replay_nodes_release(struct replay_nodes *n);
+
+/* Read "CORES,MEMORY", as "16,64Gi". draws NULL: 5. Returns 0, or ERR_INVALID. */
+int replay_nodes_read(struct replay_nodes *n, const char *size, const char *draws, struct err *err);
+/* Read files of lines entity,cpu_cores,memory_bytes; a later line replaces an earlier one. Returns 0, ERR_INVALID, or
+ * ERR_IO. */
+int replay_nodes_read_owners(struct replay_nodes *n, const struct option_given *files, struct err *err);
+
+/* Add the rows of a trace to the table. */
+void replay_nodes_add(struct replay_nodes *n, const struct replay *r, const char *trace);
+/* Print the table, and what its figures are. */
+void replay_nodes_print(const struct replay_nodes *n);
+/* The same of one trace as an object, the caller's. */
+json_t *replay_nodes_json(const struct replay_nodes *n, const struct replay *r);
+
+#endif
