@@ -139,7 +139,7 @@ static void measure(void *arg)
                 double t3 = seconds();
                 struct buf note;
                 buf_init(&note, STORE_NOTE_MAX);
-                node_facts_print(&c->cache, at, &note);
+                node_samples_print(&c->cache, at, &note);
                 double t4 = seconds();
                 if (t->rows != NODES || t->row[0].workloads != NODE_ROW_WORKLOADS)
                         fail("the table is not whole");

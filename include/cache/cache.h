@@ -46,16 +46,15 @@ struct cache {
         struct pod **dropped; /* pods gone, freed at the next settle */
         size_t droppeds, dropped_cap;
         struct watched_kind *kinds;
-        struct map kinds_by_key;        /* "group/Kind" -> struct watched_kind */
-        bool kinds_renamed;             /* some kind_share is stale */
-        bool kinds_recommended;         /* Recommendations name other kinds than at the last settle */
-        struct kind_share named;        /* kinds that ClusterProfiles name */
-        struct map workloads;           /* key -> struct workload */
-        struct map uids;                /* uid bytes -> struct workload */
-        struct workload *gone;          /* workloads that vanished but are still pointed to */
-        struct map autoscalers;         /* key -> struct autoscaler */
-        struct map nodes;               /* name -> struct node */
-        size_t nodes_kept;              /* how many of them have facts */
+        struct map kinds_by_key; /* "group/Kind" -> struct watched_kind */
+        bool kinds_renamed;      /* some kind_share is stale */
+        bool kinds_recommended;  /* Recommendations name other kinds than at the last settle */
+        struct kind_share named; /* kinds that ClusterProfiles name */
+        struct map workloads;    /* key -> struct workload */
+        struct map uids;         /* uid bytes -> struct workload */
+        struct workload *gone;   /* workloads that vanished but are still pointed to */
+        struct map autoscalers;  /* key -> struct autoscaler */
+        struct nodes nodes;
         struct map node_oom_events;     /* node -> struct node_oom_event */
         struct map other_autoscalers;   /* "ns/name" -> struct other_autoscaler */
         struct map profiles;            /* key -> struct profile */

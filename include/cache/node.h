@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/list.h"
+#include "base/map.h"
 #include "base/text.h"
 #include "core/amount.h"
 #include "core/node_ring.h"
@@ -46,6 +47,11 @@ struct node {
         struct node_facts *facts; /* NULL: only pods on it were seen, or there are more than NODES_MOST nodes */
 };
 
+struct nodes {
+        struct map by_name; /* name -> struct node */
+        size_t with_facts;  /* how many of them have facts */
+};
+
 /* latest: a later time comes from a wrong clock */
 int node_oom_event_upsert(struct cache *w, struct wall latest, struct text json, uint32_t epoch, struct err *err);
 /* does nothing: the node was short of memory, even when the Event is gone */
@@ -70,6 +76,8 @@ int64_t node_others_used(const struct node *n, const struct pod_container *but, 
 
 /* --- what is kept of a node (node_facts.c) --- */
 
+/* The node's facts, made where it has none; NULL: NODES_MOST nodes have theirs. */
+struct node_facts *node_facts_get(struct cache *w, struct node *n);
 /* Take the node's facts from its object. Of a node with another capacity than before nothing is known: it is another
  * machine. */
 void node_facts_read(struct cache *w, struct node *n, const struct node_view *v);
@@ -78,10 +86,12 @@ void node_facts_free(struct cache *w, struct node *n);
 bool node_facts_judge(struct node_facts *f, enum resource r, int percent, struct wall now);
 const char *node_facts_taints(const struct node_facts *f); /* "": none */
 
+/* --- the samples of nodes (node_samples.c) --- */
+
 /* The rings of all nodes as text for the database, and back. print adds as many nodes as out has room for. parse is for
  * the start, before nodes are listed; those that are not listed then are forgotten (node_swept). latest: the later of
  * both clocks. ERR_INVALID: the text is damaged; what was read of it stays. */
-void node_facts_print(const struct cache *w, struct wall now, struct buf *out);
-int node_facts_parse(struct cache *w, struct text text, struct wall latest, struct err *err);
+void node_samples_print(const struct cache *w, struct wall now, struct buf *out);
+int node_samples_parse(struct cache *w, struct text text, struct wall latest, struct err *err);
 
 #endif

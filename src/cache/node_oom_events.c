@@ -27,7 +27,7 @@ static void node_oom_event_forget(struct cache *w, struct node_oom_event *s)
  * the Events, so unknown nodes are dropped only when there is no room left. */
 static bool may_go(const struct cache *w, const struct node_oom_event *s, struct wall latest)
 {
-        return latest.ms - s->at_ms > DAY_MS || !map_get(&w->nodes, text_of(s->node));
+        return latest.ms - s->at_ms > DAY_MS || !map_get(&w->nodes.by_name, text_of(s->node));
 }
 
 /* NULL: no room, as NODES_MAX nodes were short of memory within a day. */

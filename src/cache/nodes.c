@@ -12,19 +12,19 @@ static void node_forget(struct cache *w, struct node *n)
 {
         if (node_is_kept(n))
                 return;
-        map_drop(&w->nodes, text_of(n->name));
+        map_drop(&w->nodes.by_name, text_of(n->name));
         intern_drop(w->names, n->name);
         mem_free(n);
 }
 
 struct node *node_get(struct cache *w, struct text name)
 {
-        struct node *n = map_get(&w->nodes, name);
+        struct node *n = map_get(&w->nodes.by_name, name);
         if (n)
                 return n;
         n = MEM_NEW(struct node);
         n->name = intern_text(w->names, name);
-        map_put(&w->nodes, text_of(n->name), n);
+        map_put(&w->nodes.by_name, text_of(n->name), n);
         return n;
 }
 
@@ -76,7 +76,7 @@ void node_remove(struct cache *w, struct text json)
 {
         struct node_view v;
         if (decode_node(json, &w->scratch, &v, NULL) == 0) {
-                struct node *n = map_get(&w->nodes, v.meta.name);
+                struct node *n = map_get(&w->nodes.by_name, v.meta.name);
                 if (n)
                         node_unknown(w, n);
         }
@@ -87,7 +87,7 @@ void node_remove(struct cache *w, struct text json)
 void node_swept(struct cache *w, uint32_t epoch)
 {
         struct node *n;
-        for (size_t at = 0; (n = map_each(&w->nodes, &at));)
+        for (size_t at = 0; (n = map_each(&w->nodes.by_name, &at));)
                 if (n->known ? n->epoch != epoch : n->facts != NULL)
                         node_unknown(w, n);
 }
@@ -152,7 +152,7 @@ int64_t node_others_used(const struct node *n, const struct pod_container *but, 
 void nodes_release(struct cache *w)
 {
         struct node *n;
-        for (size_t at = 0; (n = map_each(&w->nodes, &at));)
+        for (size_t at = 0; (n = map_each(&w->nodes.by_name, &at));)
                 node_unknown(w, n);
-        map_release(&w->nodes);
+        map_release(&w->nodes.by_name);
 }

@@ -107,7 +107,7 @@ static void telemetry_learning(struct buf *out, const struct parts *p)
 static void telemetry_nodes(struct buf *out, const struct parts *p)
 {
         const struct learner_counts *n = learner_counts(p->learner);
-        telemetry_one(out, M_NODES, (double)p->cache.nodes_kept);
+        telemetry_one(out, M_NODES, (double)p->cache.nodes.with_facts);
         telemetry_one(out, M_HOT_NODES, (double)p->pass.hot_nodes);
         metric_family(out, &metrics[M_NODE_SAMPLES]);
         for (int v = 0; v < NODE_VERDICTS; v++)

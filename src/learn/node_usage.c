@@ -33,7 +33,7 @@ void node_usage_fold(void *arg, const struct node_metrics_view *m, struct wall d
 {
         struct learner *learner = arg;
         struct wall now = loop_now(learner->loop).wall, latest = date.ms > now.ms ? date : now;
-        const struct node *n = map_get(&learner->cache->nodes, m->name);
+        const struct node *n = map_get(&learner->cache->nodes.by_name, m->name);
         const struct node_usage u = {
                 m->at, {m->has[CPU] ? node_usage_milli(m->cpu_nano) : -1, m->has[MEMORY] ? m->memory_bytes : -1}};
         if (!n || !n->facts) {
@@ -72,18 +72,18 @@ static void node_usage_polled(void *arg, const struct metrics_result *r)
 /* Too many nodes are told once; those without facts are as good as unknown. */
 static void node_usage_tell_full(struct learner *learner)
 {
-        if (learner->nodes.full_told || learner->cache->nodes_kept < NODES_MOST ||
-            learner->cache->nodes.count == learner->cache->nodes_kept)
+        if (learner->nodes.full_told || learner->cache->nodes.with_facts < NODES_MOST ||
+            learner->cache->nodes.by_name.count == learner->cache->nodes.with_facts)
                 return;
         learner->nodes.full_told = true;
         log_warn("there are more nodes than halflife keeps usage of: the further ones are left out",
-                 KV_INT("kept", NODES_MOST), KV_INT("nodes", learner->cache->nodes.count));
+                 KV_INT("kept", NODES_MOST), KV_INT("nodes", learner->cache->nodes.by_name.count));
 }
 
 void node_usage_start(struct learner *learner, int64_t deadline_ms)
 {
         node_usage_tell_full(learner);
-        if (learner->nodes.polling || learner->cache->nodes_kept == 0)
+        if (learner->nodes.polling || learner->cache->nodes.with_facts == 0)
                 return;
         learner->nodes.polling = true;
         learner->source->poll_nodes(learner->source, deadline_ms,
@@ -97,16 +97,17 @@ static const char note_name[] = "nodes";
 void node_usage_store(struct learner *learner)
 {
         struct buf text __attribute__((cleanup(buf_release_auto))) = {0};
-        if (learner->cache->nodes_kept == 0)
+        if (learner->cache->nodes.with_facts == 0)
                 return;
         buf_init(&text, STORE_NOTE_MAX);
-        node_facts_print(learner->cache, loop_now(learner->loop).wall, &text);
+        node_samples_print(learner->cache, loop_now(learner->loop).wall, &text);
         checkpointer_note(learner->checkpointer, note_name, buf_text(&text));
 }
 
 void node_usage_load(struct learner *learner, struct text name, struct text value)
 {
         struct err err = {0};
-        if (text_is(name, note_name) && node_facts_parse(learner->cache, value, loop_now(learner->loop).wall, &err) < 0)
+        if (text_is(name, note_name) &&
+            node_samples_parse(learner->cache, value, loop_now(learner->loop).wall, &err) < 0)
                 log_warn("the usage of nodes in the database is damaged: it is learned anew", KV("error", err.text));
 }

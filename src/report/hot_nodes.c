@@ -34,7 +34,7 @@ int64_t report_hot_nodes(struct report *report, const struct cache *w, int perce
         struct wall now = loop_now(report->loop).wall;
         const struct node *n;
         int64_t hot = 0;
-        for (size_t at = 0; (n = map_each(&w->nodes, &at));) {
+        for (size_t at = 0; (n = map_each(&w->nodes.by_name, &at));) {
                 if (!n->facts)
                         continue;
                 for (enum resource r = CPU; r < RESOURCES; r++)

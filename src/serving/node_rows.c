@@ -217,11 +217,11 @@ static void node_rows_add(struct node_rows *all, const struct node *n)
 
 struct node_table *node_rows_make(const struct cache *w, int hot_percent, struct wall now, int64_t fresh_ms)
 {
-        struct node_rows all = {.now = now, .fresh_ms = fresh_ms, .table = node_table_new(w->nodes_kept)};
+        struct node_rows all = {.now = now, .fresh_ms = fresh_ms, .table = node_table_new(w->nodes.with_facts)};
         const struct node *n;
         all.table->at = now;
         all.table->hot_percent = hot_percent;
-        for (size_t at = 0; (n = map_each(&w->nodes, &at));)
+        for (size_t at = 0; (n = map_each(&w->nodes.by_name, &at));)
                 if (n->facts)
                         node_rows_add(&all, n);
         node_table_sort(all.table);

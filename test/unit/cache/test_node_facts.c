@@ -29,7 +29,7 @@ static void take(struct cache *w, const char *name, const char *spec, const char
 
 static struct node *node_of(const struct cache *w, const char *name)
 {
-        return map_get(&w->nodes, text_of(name));
+        return map_get(&w->nodes.by_name, text_of(name));
 }
 
 static void measure(struct cache *w, const char *name, int64_t at_s)
@@ -49,7 +49,7 @@ static void a_node_is_kept_as_it_says(void **state)
              "\"b\",\"effect\":\"NoExecute\"}]",
              SIZE ",\"conditions\":[{\"type\":\"Ready\",\"status\":\"True\"}]");
         const struct node *n = node_of(&w, "n-1");
-        assert_int_equal(w.nodes_kept, 1);
+        assert_int_equal(w.nodes.with_facts, 1);
         assert_int_equal(n->facts->capacity[CPU], 4000);
         assert_int_equal(n->facts->capacity[MEMORY], 16 * GI);
         assert_int_equal(n->allocatable[CPU].value, 3900);
@@ -109,11 +109,11 @@ static void a_node_that_goes_leaves_nothing(void **state)
         measure(&w, "n-1", now_s);
         node_remove(&w, TEXT("{\"metadata\":{\"name\":\"n-1\"}}"));
         assert_null(node_of(&w, "n-1")->facts);
-        assert_int_equal(w.nodes_kept, 1);
+        assert_int_equal(w.nodes.with_facts, 1);
         take(&w, "n-1", "", SIZE);
         assert_int_equal(node_of(&w, "n-1")->facts->ring.count, 0);
         node_swept(&w, 2);
-        assert_int_equal(w.nodes_kept, 0);
+        assert_int_equal(w.nodes.with_facts, 0);
         assert_null(node_of(&w, "n-2"));
         cache_release(&w);
 }
@@ -152,8 +152,8 @@ static void so_many_nodes_have_facts(void **state)
                 snprintf(name, sizeof name, "n-%d", i);
                 take(&w, name, "", SIZE);
         }
-        assert_int_equal(w.nodes.count, 2 * NODES_MOST);
-        assert_int_equal(w.nodes_kept, NODES_MOST);
+        assert_int_equal(w.nodes.by_name.count, 2 * NODES_MOST);
+        assert_int_equal(w.nodes.with_facts, NODES_MOST);
         assert_null(node_of(&w, name)->facts);
         assert_int_equal(node_of(&w, name)->allocatable[MEMORY].value, 15 * GI); /* which kills are judged by */
         node_remove(&w, TEXT("{\"metadata\":{\"name\":\"n-0\"}}"));
@@ -168,14 +168,14 @@ static char *printed(const struct cache *w)
 {
         struct buf b;
         buf_init(&b, 1 << 20);
-        node_facts_print(w, (struct wall){now_s * SECOND_MS}, &b);
+        node_samples_print(w, (struct wall){now_s * SECOND_MS}, &b);
         return buf_steal(&b);
 }
 
 static int parse(struct cache *w, const char *text)
 {
         struct err err = {0};
-        int rc = node_facts_parse(w, text_of(text), (struct wall){now_s * SECOND_MS}, &err);
+        int rc = node_samples_parse(w, text_of(text), (struct wall){now_s * SECOND_MS}, &err);
         assert_true(rc == 0 || err.text[0]);
         return rc;
 }
@@ -197,7 +197,7 @@ static void samples_survive_a_restart(void **state)
 
         cache_init(&w, "halflife", "halflife");
         assert_int_equal(parse(&w, text), 0);
-        assert_int_equal(w.nodes_kept, 1);
+        assert_int_equal(w.nodes.with_facts, 1);
         take(&w, "n-1", "", SIZE);
         const struct node_ring *got = &node_of(&w, "n-1")->facts->ring;
         assert_int_equal(got->count, want.count);
@@ -214,7 +214,7 @@ static void samples_survive_a_restart(void **state)
         cache_init(&w, "halflife", "halflife"); /* it went meanwhile */
         assert_int_equal(parse(&w, text), 0);
         node_swept(&w, 1);
-        assert_int_equal(w.nodes.count, 0);
+        assert_int_equal(w.nodes.by_name.count, 0);
         cache_release(&w);
 }
 
@@ -249,8 +249,8 @@ static void what_cannot_be_is_not_loaded(void **state)
                 struct cache w;
                 cache_init(&w, "halflife", "halflife");
                 int rc = parse(&w, row[i].text);
-                if (rc != row[i].rc || w.nodes.count > 0)
-                        fail_msg("%s: %d, %zu nodes", row[i].text, rc, w.nodes.count);
+                if (rc != row[i].rc || w.nodes.by_name.count > 0)
+                        fail_msg("%s: %d, %zu nodes", row[i].text, rc, w.nodes.by_name.count);
                 cache_release(&w);
         }
 }

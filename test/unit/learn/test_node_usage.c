@@ -52,7 +52,7 @@ static void take(struct rig *c, const char *name, const char *cpu)
 
 static const struct node_ring *ring(const struct rig *c, const char *name)
 {
-        return &((struct node *)map_get(&c->cache.nodes, text_of(name)))->facts->ring;
+        return &((struct node *)map_get(&c->cache.nodes.by_name, text_of(name)))->facts->ring;
 }
 
 static void ends(struct source *s, int code, int64_t nodes)

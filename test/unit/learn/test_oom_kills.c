@@ -468,7 +468,7 @@ static void a_node_that_is_gone(void **state)
         pod_remove(&w, TEXT(POD("b", SHOP_OWNED, "1Gi", RUNNING))); /* from the middle of its node's list */
         pods_settle(&w);
         pods_free_dropped(&w);
-        assert_int_equal(w.nodes.count, 1);
+        assert_int_equal(w.nodes.by_name.count, 1);
         assert_ptr_equal(LIST_NEXT(LIST_FIRST(&a->node->pods), on_node), a);
         pod_remove(&w, TEXT(POD("c", SHOP_OWNED, "1Gi", RUNNING)));
         pods_settle(&w);
@@ -477,7 +477,7 @@ static void a_node_that_is_gone(void **state)
         pod_remove(&w, TEXT(POD("a", SHOP_OWNED, "1Gi", RUNNING)));
         pods_settle(&w);
         pods_free_dropped(&w);
-        assert_int_equal(w.nodes.count, 0);
+        assert_int_equal(w.nodes.by_name.count, 0);
         cache_release(&w);
 }
 

@@ -141,7 +141,7 @@ static void nodes_come_by_pressure(void **state)
         take_node(&w, "silent");
         for (size_t i = 0; i < sizeof use / sizeof *use; i++) {
                 take_node(&w, use[i].name);
-                struct node_facts *f = ((struct node *)map_get(&w.nodes, text_of(use[i].name)))->facts;
+                struct node_facts *f = ((struct node *)map_get(&w.nodes.by_name, text_of(use[i].name)))->facts;
                 for (int k = 14; k >= 0; k--) {
                         const struct node_usage u = {{now_ms - k * MINUTE_MS}, {use[i].cpu, use[i].memory}};
                         assert_int_equal(node_ring_add(&f->ring, &u, f->capacity, (struct wall){now_ms}),
