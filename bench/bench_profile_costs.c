@@ -1,24 +1,27 @@
 /*
- * 1 000 Profiles of a namespace, each with a selector of 16 expressions, beside 1 000 of its own workloads with 250
- * labels each: CPU of the loop's thread for a pass after a change.
+ * What one namespace's owner can make halflife compare: 1 000 Profiles, each with a selector of 16 expressions, beside
+ * 1 000 workloads with 250 labels each; and 10 HPAs whose workload's selector has 250 expressions, beside 1 000
+ * workloads whose pods have 250 labels. All but the last expression hold. CPU of the loop's thread for a pass after a
+ * change; of the Profiles, what one admission review of a workload there costs, too.
  */
-#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 #include "base/buf.h"
-#include "base/clock.h"
-#include "base/mem.h"
 #include "cache/cache.h"
 #include "line.h"
+#include "serving/snapshot_from_status.h"
 
-enum { PROFILES = 1000, WORKLOADS = 1000, RUNS = 1 };
+enum { PROFILES = 1000, HPAS = 10, WORKLOADS = 1000, LABELS = 250, RUNS = 3, KEY_LEN = 63 };
 
-static void fail(const char *what)
+static const struct now at = {.wall = {1767225600000}};
+
+static void need(int rc, const struct err *err)
 {
-        fprintf(stderr, "bench_profiles: %s\n", what);
+        if (rc == 0)
+                return;
+        fprintf(stderr, "bench_profile_costs: %s\n", err->text);
         exit(1);
 }
 
@@ -29,9 +32,81 @@ static double thread_ms(void)
         return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
 }
 
-static double held(void)
+/* A key as long as one may be that differs from the others in its end. */
+static char *label_key(int i)
 {
-        return (double)mallinfo2().uordblks;
+        return mem_printf("%0*d", KEY_LEN, i);
+}
+
+static char *labels_new(void)
+{
+        struct buf b;
+        buf_init(&b, 1 << 20);
+        for (int i = 0; i < LABELS; i++) {
+                AUTO(mem_free) char *key = label_key(i);
+                buf_printf(&b, "%s\"%s\":\"x\"", i ? "," : "", key);
+        }
+        return buf_steal(&b);
+}
+
+/* Requirements on labels that nothing has; the last is not met. */
+static char *expressions_new(int count)
+{
+        struct buf b;
+        buf_init(&b, 1 << 20);
+        for (int i = 0; i < count; i++) {
+                AUTO(mem_free) char *key = label_key(LABELS + i);
+                buf_printf(&b, "%s{\"key\":\"%s\",\"operator\":\"%s\",\"values\":[\"x\",\"y\"]}", i ? "," : "", key,
+                           i == count - 1 ? "In" : "NotIn");
+        }
+        return buf_steal(&b);
+}
+
+static void put_profiles(struct cache *w)
+{
+        struct err err = {0};
+        AUTO(mem_free) char *expressions = expressions_new(16);
+        for (int i = 0; i < PROFILES; i++) {
+                AUTO(mem_free)
+                char *json =
+                        mem_printf("{\"metadata\":{\"name\":\"p%d\",\"namespace\":\"mallory\",\"generation\":1},"
+                                   "\"spec\":{\"selector\":{\"matchExpressions\":[%s]},\"targets\":[{\"apiVersion\":"
+                                   "\"apps/v1\",\"kind\":\"Deployment\"}]}}",
+                                   i, expressions);
+                need(profile_upsert(w, false, text_of(json), 1, &err), &err);
+        }
+}
+
+static void put_workloads(struct cache *w)
+{
+        struct err err = {0};
+        struct watched_kind *k = kind_watched(w, TEXT("apps"), TEXT("Deployment"));
+        AUTO(mem_free) char *labels = labels_new();
+        AUTO(mem_free) char *expressions = expressions_new(LABELS);
+        for (int i = 0; i < WORKLOADS; i++) {
+                AUTO(mem_free)
+                char *json = mem_printf("{\"metadata\":{\"name\":\"web-%d\",\"namespace\":\"mallory\",\"uid\":"
+                                        "\"5eed0001-0000-4000-8000-%012x\",\"labels\":{%s}},\"spec\":{\"replicas\":1,"
+                                        "\"selector\":{\"matchExpressions\":[%s]},"
+                                        "\"template\":{\"metadata\":{\"labels\":{%s}}}}}",
+                                        i, (unsigned)i, labels, i == 0 ? expressions : "", labels);
+                need(workload_upsert(w, k, text_of(json), 1, &err), &err);
+        }
+}
+
+static void put_hpas(struct cache *w)
+{
+        struct err err = {0};
+        for (int i = 0; i < HPAS; i++) {
+                AUTO(mem_free)
+                char *json = mem_printf("{\"metadata\":{\"name\":\"h%d\",\"namespace\":\"mallory\"},\"spec\":{"
+                                        "\"scaleTargetRef\":{\"apiVersion\":\"apps/v1\",\"kind\":\"Deployment\","
+                                        "\"name\":\"web-0\"},\"metrics\":[{\"type\":\"Resource\",\"resource\":{"
+                                        "\"name\":\"cpu\",\"target\":{\"type\":\"Utilization\","
+                                        "\"averageUtilization\":60}}}]}}",
+                                        i);
+                need(hpa_upsert(w, text_of(json), 1, &err), &err);
+        }
 }
 
 static int by_value(const void *a, const void *b)
@@ -40,85 +115,49 @@ static int by_value(const void *a, const void *b)
         return (x > y) - (x < y);
 }
 
-static void put_profiles(struct cache *w, const char *ns, int different)
-{
-        struct err err = {0};
-        AUTO(buf_release) struct buf req;
-        buf_init(&req, 1 << 20);
-        for (int k = 0; k < 16; k++)
-                buf_printf(&req,
-                           "%s{\"key\":\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa-%04d\","
-                           "\"operator\":\"%s\"%s}",
-                           k ? "," : "", 9000 + k, k == 15 ? "In" : "NotIn", ",\"values\":[\"x\"]");
-        for (int i = 0; i < PROFILES; i++) {
-                AUTO(mem_free)
-                char *json = mem_printf(
-                        "{\"metadata\":{\"name\":\"p%d\",\"namespace\":\"%s\",\"uid\":\"%s-%d\",\"generation\":1,"
-                        "\"creationTimestamp\":\"2026-01-01T00:00:00Z\"},\"spec\":{\"selector\":{\"matchExpressions\":["
-                        "%s]},"
-                        "\"targets\":[{\"apiVersion\":\"apps/"
-                        "v1\",\"kind\":\"Deployment\"}],\"containers\":["
-                        "{\"name\":\"log%d\",\"mode\":\"Ignore\"}]}}",
-                        i, ns, ns, i, buf_text(&req).p, i % different);
-                if (profile_upsert(w, false, text_of(json), 1, &err) < 0)
-                        fail(err.text);
-        }
-}
-
-static void put_workloads(struct cache *w)
-{
-        struct err err = {0};
-        struct watched_kind *k = kind_watched(w, TEXT("apps"), TEXT("Deployment"));
-        AUTO(buf_release) struct buf l;
-        buf_init(&l, 1 << 20);
-        for (int i = 0; i < 250; i++)
-                buf_printf(&l, "%s\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa-%04d\":\"x\"",
-                           i ? "," : "", i);
-        for (int i = 0; i < WORKLOADS; i++) {
-                AUTO(mem_free)
-                char *json = mem_printf("{\"metadata\":{\"name\":\"web-%d\",\"namespace\":\"mallory\",\"uid\":"
-                                        "\"5eed0001-0000-4000-8000-%012x\",\"labels\":{%s}},\"spec\":{"
-                                        "\"replicas\":1,\"template\":{}}}",
-                                        i, (unsigned)i, buf_text(&l).p);
-                if (workload_upsert(w, k, text_of(json), 1, &err) < 0)
-                        fail(err.text);
-        }
-}
-
-/* The median CPU of what a pass does to profiles when something changed. */
+/* The median CPU of a pass after a change. */
 static double relink_ms(struct cache *w)
 {
         double took[RUNS];
         for (int i = 0; i < RUNS; i++) {
                 double begin = thread_ms();
+                ns_recount(w, "mallory");
                 cache_set_changed(w);
-                cache_relink(w, (struct now){.wall = {1767225600000}});
-                watched_kinds_settle(w);
+                cache_relink(w, at);
                 took[i] = thread_ms() - begin;
         }
         qsort(took, RUNS, sizeof took[0], by_value);
         return took[RUNS / 2];
 }
 
-static void measure(const char *what, const char *ns, int different, const char *budget)
+/* A review of a workload that is new. */
+static double review_ms(struct cache *w)
 {
-        struct cache w;
-        cache_init(&w, "halflife", NULL);
-        put_workloads(&w);
-        double none = relink_ms(&w), before = held();
-        put_profiles(&w, ns, different);
-        double bytes = (held() - before) / PROFILES, many = relink_ms(&w);
-        AUTO(mem_free) char *cpu = mem_printf("profiles_5000_%s_cpu", what);
-        AUTO(mem_free) char *growth = mem_printf("profiles_5000_%s_growth", what);
-        AUTO(mem_free) char *memory = mem_printf("profiles_5000_%s_bytes", what);
-        bench_line(cpu, many, "ms", budget);
-        bench_line(growth, many - none, "ms", "");
-        bench_line(memory, bytes, "B/profile", "");
-        cache_release(&w);
+        enum { REVIEWS = 20 };
+        struct snapshot *v = snapshot_from_status(w, at.wall);
+        const struct workload *wl = workload_find(w, "apps", "Deployment", "mallory", "web-1");
+        double begin = thread_ms();
+        for (int i = 0; i < REVIEWS; i++)
+                if (snapshot_choose(v, TEXT("mallory"), TEXT("apps"), TEXT("Deployment"), wl->labels.pair,
+                                    wl->labels.count))
+                        exit(1);
+        double took = (thread_ms() - begin) / REVIEWS;
+        snapshot_drop(v);
+        return took;
 }
 
 int main(void)
 {
-        measure("heavy", "mallory", PROFILES, "");
+        struct cache w;
+        cache_init(&w, "halflife", NULL);
+        put_workloads(&w);
+        double none = relink_ms(&w);
+        put_profiles(&w);
+        bench_line("profile_costs_growth", relink_ms(&w) - none, "ms", "");
+        bench_line("profile_costs_review", review_ms(&w), "ms", "");
+        profile_swept(&w, false, 2);
+        put_hpas(&w);
+        bench_line("autoscaler_costs_growth", relink_ms(&w) - none, "ms", "");
+        cache_release(&w);
         return 0;
 }
