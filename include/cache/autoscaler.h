@@ -56,8 +56,9 @@ struct autoscaler {
         char *denied; /* why the server refused; NULL: it did not */
         int64_t denied_ms;
         /* The pods that it counts by utilization, beside those of the workload; as of the last cache_relink. */
-        uint32_t others;           /* how many other workloads have such pods; 1: or there are too many to compare */
-        char *other;               /* the first of them, or that it may be any: "Deployment 'web'"; NULL: none */
+        uint32_t others;           /* how many other workloads have such pods */
+        char *other;               /* the first of them: "Deployment 'web'"; NULL: none, or any */
+        bool counts_any;           /* it may be any workload, as there are too many labels to compare; others is 1 */
         struct workload *workload; /* the workload it scales; linked by autoscalers_settle */
         struct autoscaler *next;   /* next autoscaler of the workload, by name */
 };

@@ -200,7 +200,7 @@ static void autoscaler_count_all(struct autoscaler *s, const struct counted_inde
                 if (every.row[i].of->ns == s->ns)
                         counted_note(s, every.row[i].of);
         s->others = 1;
-        s->other = mem_string("any workload (too many labels to compare)");
+        s->counts_any = true;
 }
 
 static void autoscaler_count_few(struct cache *w, struct autoscaler *s, const struct counted_index *all,
@@ -275,6 +275,7 @@ static size_t autoscalers_to_count(struct cache *w, struct autoscaler ***ret)
                 mem_free(s->other);
                 s->other = NULL;
                 s->others = 0;
+                s->counts_any = false;
                 if (!scales_by_utilization(s))
                         continue;
                 ns->scales = true;
