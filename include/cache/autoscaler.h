@@ -57,7 +57,8 @@ struct autoscaler {
         int64_t denied_ms;
         /* The pods that it counts by utilization, beside those of the workload; as of the last cache_relink. */
         uint32_t others;           /* how many other workloads have such pods */
-        char *other;               /* the first of them: "Deployment 'web'"; NULL: none */
+        char *other;               /* the first of them: "Deployment 'web'"; NULL: none, or any */
+        bool counts_any;           /* it may be any workload, as there are too many labels to compare; others is 1 */
         struct workload *workload; /* the workload it scales; linked by autoscalers_settle */
         struct autoscaler *next;   /* next autoscaler of the workload, by name */
 };
@@ -94,7 +95,10 @@ void autoscalers_settle(struct cache *w);
 void autoscalers_forget(struct workload *wl);
 void autoscalers_release(struct cache *w);
 /* Find the other workloads whose pods each autoscaler counts, in namespaces where they may have changed; after
- * autoscalers_settle. */
+ * autoscalers_settle. A selector may have no label by which few workloads are found, and then it is compared with all
+ * of its namespace; once the autoscalers of a namespace, by their keys, have made so many comparisons of texts (or read
+ * that many bytes of selectors), each further one is taken to count any workload of it. */
+enum { AUTOSCALER_COMPARES_NAMESPACE = 32 << 20 };
 void autoscaler_counts_settle(struct cache *w);
 /* Whether it is an HPA that KEDA made from a watched ScaledObject. halflife then uses the ScaledObject instead. */
 bool autoscaler_spoken_for(const struct cache *w, const struct autoscaler *s);

@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "cache/labels.h"
+#include "cache/profile_bound.h"
 #include "cache/profile_list.h"
 #include "cache/watched_kind.h"
 #include "core/amount.h"
@@ -71,12 +72,13 @@ struct ns {
         struct limit_range *ranges;
         struct quota *quotas; /* by name */
         struct profile_list profiles;
-        struct kind_share named;       /* kinds that its profiles name */
-        struct kind_share recommended; /* kinds that its Recommendations name */
-        size_t command_bytes;          /* of the annotation commands on its Recommendations that wait */
-        struct target *whole;          /* of dimension Namespace, by the last settle; NULL: none */
-        size_t gone_targets;           /* targets kept without their workload: as of the last cycle */
-        bool gone_told;                /* the log has reported that they are too many */
+        struct profile_subjects subjects[DIMENSIONS]; /* which its profiles are compared with: as of the last settle */
+        struct kind_share named;                      /* kinds that its profiles name */
+        struct kind_share recommended;                /* kinds that its Recommendations name */
+        size_t command_bytes;                         /* of the annotation commands on its Recommendations that wait */
+        struct target *whole;                         /* of dimension Namespace, by the last settle; NULL: none */
+        size_t gone_targets;                          /* targets kept without their workload: as of the last cycle */
+        bool gone_told;                               /* the log has reported that they are too many */
 };
 
 /* Watches call these with one object's JSON. The *_upsert return 0 or the error of decoding. */

@@ -48,6 +48,7 @@ struct profile {
         struct shared_profile_spec *shared; /* that spec; NULL: none could be read yet */
         /* its entry in the snapshot under construction; NULL: its spec could never be read */
         const struct snapshot_profile *shown;
+        bool left_out; /* its namespace's Profiles are too many, and it selects nothing (profile_bound.h) */
         bool valid;    /* spec could be read; with an error, it is the last good one */
         char *error;   /* why the present spec cannot be read, so that nothing is applied; NULL: it can */
         char *trouble; /* message about an unknown time zone, with the remedy; NULL: none */
@@ -87,7 +88,8 @@ void profiles_release(struct cache *w);
 void profiles_read_zones(struct cache *w); /* load time zones again, as tzdata may have been installed or changed */
 /* The profile that wins for a subject; NULL: none matches. by: the kind that runs the subject's template in its place,
  * which a profile may name as well; NULL: none. Each profile that lost records its loss. Only the profiles of the
- * subject's namespace and ClusterProfiles are looked at. */
+ * subject's namespace and ClusterProfiles are looked at. Where none in force of the namespace matches and some are left
+ * out, none wins: the subject's own may be among them, and a ClusterProfile must not change what that one protects. */
 struct profile *profile_choose(struct cache *w, const struct profile_subject *s, const struct watched_kind *by);
 /* Find out which profiles' windows are open. Loads time zones again once an hour, and after windows_forget_zones. */
 void windows_settle(struct cache *w, struct now now);

@@ -153,6 +153,16 @@ static inline const struct workload_more *workload_more(const struct workload *w
         return wl->more ? wl->more : &none;
 }
 
+/* The topmost of its owners that are not gone, or itself; NULL where it is gone, or NULL. */
+static inline const struct workload *workload_topmost(const struct workload *wl)
+{
+        if (!wl || wl->gone)
+                return NULL;
+        while (wl->owner && !wl->owner->gone)
+                wl = wl->owner;
+        return wl;
+}
+
 /* Is it never a target, but only a link between pods and the object with their template? Then little of it is kept. */
 static inline bool workload_is_link(const struct workload *wl)
 {

@@ -63,6 +63,12 @@ struct profile_subject {
  * workloads. */
 bool profile_selects(const struct profile_spec *p, struct text ns, const struct profile_subject *s);
 
+/* How many texts profile_selects compares at most for a Profile: for each subject, and for each label of a subject. */
+struct profile_cost {
+        int64_t subject, label;
+};
+struct profile_cost profile_spec_cost(const struct profile_spec *p);
+
 /* Which of two profiles wins where both select the same workload. A Profile beats a ClusterProfile; then the higher
  * priority, the older profile, or the name that sorts first wins. */
 struct profile_rank {

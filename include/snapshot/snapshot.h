@@ -25,6 +25,7 @@ struct snapshot_profile {
         bool canary_closed;       /* only the profile's canary workloads are changed; the others wait */
         const char *const *fused; /* namespaces for which its own fuse is blown; "": for all; [fused_count] */
         size_t fused_count;
+        bool left_out;   /* its namespace's Profiles are too many: it and those after it select nothing */
         bool unreadable; /* the current spec is invalid; spec is the last valid one and changes nothing */
         const struct profile_spec *spec;
 };
@@ -156,7 +157,7 @@ size_t snapshot_unpack_labels(const char *labels, uint32_t size, struct label_pa
  * *ret_first on. */
 size_t snapshot_profiles_of(const struct snapshot *v, struct text ns, size_t *ret_first);
 /* The profile that selects a workload, a pod without owner, or a namespace with these labels. Only profiles of its
- * dimension count, and the first in their order wins. NULL: no profile selects it. */
+ * dimension count, and the first in their order wins. NULL: no profile selects it, or one that is left out may. */
 const struct snapshot_profile *snapshot_choose(const struct snapshot *v, struct text ns, struct text group,
                                                struct text kind, const struct label_pair *label, size_t labels);
 

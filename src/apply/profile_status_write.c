@@ -74,6 +74,16 @@ static void profile_fuse_says(const struct profile *p, const struct profile_fuse
                  where, wall_print((struct wall){f->blown_ms}, time), f->why);
 }
 
+static void profile_left_out_says(char *out, size_t size)
+{
+        snprintf(
+                out, size,
+                "this profile selects nothing: to choose among the Profiles of its namespace halflife makes at most %d "
+                "comparisons of labels for all workloads and pods, and %d for one, and those that come before it need "
+                "them. Use fewer Profiles, fewer requirements in their selectors, or fewer labels",
+                PROFILE_COMPARES_NAMESPACE, PROFILE_COMPARES_SUBJECT);
+}
+
 static void profile_status_judge(struct applier *applier, const struct profile *p, struct verdict *v)
 {
         const struct named_kinds named = profile_kinds(applier, p);
@@ -103,6 +113,9 @@ static void profile_status_judge(struct applier *applier, const struct profile *
         } else if (profile_fuse_first(p)) {
                 v->degraded_reason = "ProfileFuse";
                 profile_fuse_says(p, profile_fuse_first(p), v->degraded_message, sizeof v->degraded_message);
+        } else if (p->left_out) {
+                v->degraded_reason = "TooManyProfiles";
+                profile_left_out_says(v->degraded_message, sizeof v->degraded_message);
         } else if (beyond) {
                 v->degraded_reason = "TooManyKinds";
                 snprintf(v->degraded_message, sizeof v->degraded_message,
@@ -299,11 +312,11 @@ static uint64_t profile_facts(const struct profile *p, uint64_t of_cluster)
         const struct profile_fuse *f;
         const char *by = p->overridden && p->by ? p->by->key : NULL;
         struct {
-                int64_t of_cluster, counts[10], texts;
+                int64_t of_cluster, counts[11], texts;
                 unsigned char of_kind[PROFILE_TARGETS];
         } facts = {(int64_t)of_cluster,
                    {p->matched, p->ready, p->applied, p->generation, p->created_ms, p->overridden, p->canary.workloads,
-                    p->canary.changed, p->canary.passed * 2 + p->canary_closed, p->canary.reverted},
+                    p->canary.changed, p->canary.passed * 2 + p->canary_closed, p->canary.reverted, p->left_out},
                    0,
                    {0}};
         uint64_t texts = by || p->error || p->trouble ? profile_digest_text(0, by) : 0;

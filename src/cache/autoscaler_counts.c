@@ -123,15 +123,34 @@ static struct counted_index counted_index_few(const struct counted_index *all, c
         return few;
 }
 
+/* --- what one namespace's autoscalers may compare --- */
+
+/* Comparisons of labels for the autoscalers of one namespace, in the order of their keys. */
+struct count_share {
+        const char *ns;
+        int64_t left;          /* below 0: one of them needed more, and those after it are not compared */
+        bool noted[RESOURCES]; /* one that is not compared is noted on all workloads, for this resource */
+};
+
 static struct selector *selector_of_workload(const struct workload *wl, struct arena *a)
 {
         return wl ? label_roles_selector(&wl->labels, &wl->roles, &workload_more(wl)->roles, a) : NULL;
 }
 
-/* A Rollout that runs another's template may lack a selector, and then has the other's. */
-static struct selector *scale_selector(struct cache *w, const struct autoscaler *s)
+static int64_t selector_bytes(const struct workload *wl)
+{
+        const char *text = wl ? workload_more(wl)->roles.selector : NULL;
+        return text ? (int64_t)strlen(text) : 0;
+}
+
+/* A Rollout that runs another's template may lack a selector, and then has the other's. NULL: there is none, or the
+ * share does not suffice to read it. */
+static struct selector *scale_selector(struct cache *w, const struct autoscaler *s, struct count_share *share)
 {
         const struct workload *scaled = workload_find(w, s->target_group, s->target_kind, s->ns, s->target_name);
+        share->left -= selector_bytes(scaled) + selector_bytes(s->workload);
+        if (share->left < 0)
+                return NULL;
         struct selector *own = selector_of_workload(scaled, &w->scratch);
         return own ? own : selector_of_workload(s->workload, &w->scratch);
 }
@@ -148,33 +167,73 @@ static void counted_note(const struct autoscaler *s, struct workload *of)
         }
 }
 
+/* The most comparisons that one match of the selector takes. */
+static int64_t selector_cost(const struct selector *s, size_t labels)
+{
+        int64_t cost = 1;
+        for (size_t i = 0; i < s->count; i++)
+                cost += (int64_t)(s->of[i].values + labels);
+        return cost;
+}
+
 static bool counts_other(struct cache *w, const struct autoscaler *s, const struct selector *asks,
-                         const struct workload *of)
+                         const struct workload *of, struct count_share *share)
 {
         if (of->ns != s->ns || is_above(of, s->workload) || is_above(s->workload, of))
                 return false;
         struct labels labels = labels_of_pods(of, &w->scratch);
-        return selector_match(asks, labels.pair, labels.count);
+        share->left -= selector_cost(asks, labels.count);
+        return share->left >= 0 && selector_match(asks, labels.pair, labels.count);
 }
 
-static void autoscaler_count(struct cache *w, struct autoscaler *s, const struct counted_index *all)
+/* One that is not compared may count any workload, so it holds them all. The first of them by key is noted, as for
+ * those that are compared. */
+static void autoscaler_count_all(struct autoscaler *s, const struct counted_index *all, struct count_share *share)
 {
-        const struct selector *asks = scale_selector(w, s);
+        bool news = false;
+        for (enum resource r = CPU; r < RESOURCES; r++) {
+                news |= autoscaler_utilizes(s, r) && !share->noted[r];
+                share->noted[r] |= autoscaler_utilizes(s, r);
+        }
+        struct counted_index every = counted_index_with(all, ns_digest(s->ns));
+        for (size_t i = 0; news && i < every.rows; i++)
+                if (every.row[i].of->ns == s->ns)
+                        counted_note(s, every.row[i].of);
+        s->others = 1;
+        s->counts_any = true;
+}
+
+static void autoscaler_count_few(struct cache *w, struct autoscaler *s, const struct counted_index *all,
+                                 struct count_share *share)
+{
+        const struct selector *asks = scale_selector(w, s, share);
         const struct workload *first = NULL;
         struct counted_index few = {0};
         if (asks)
                 few = counted_index_few(all, s->ns, asks);
-        for (size_t i = 0; i < few.rows; i++) {
+        for (size_t i = 0; i < few.rows && share->left >= 0; i++) {
                 struct workload *of = few.row[i].of;
-                if (!counts_other(w, s, asks, of))
+                if (!counts_other(w, s, asks, of, share))
                         continue;
                 s->others++;
                 counted_note(s, of);
                 if (!first || strcmp(of->key, first->key) < 0)
                         first = of; /* so that messages name the same workload after a restart */
         }
-        if (first)
+        if (first && share->left >= 0)
                 s->other = mem_printf("%s '%s'", first->kind->kind, first->name);
+}
+
+static void autoscaler_count(struct cache *w, struct autoscaler *s, const struct counted_index *all,
+                             struct count_share *share)
+{
+        if (share->ns != s->ns)
+                *share = (struct count_share){.ns = s->ns, .left = AUTOSCALER_COMPARES_NAMESPACE};
+        if (share->left >= 0)
+                autoscaler_count_few(w, s, all, share);
+        if (share->left < 0)
+                autoscaler_count_all(s, all, share);
+        arena_reset(&w->scratch); /* each selector may be long */
 }
 
 static bool counts_due(const struct cache *w)
@@ -198,11 +257,17 @@ static void counts_clear(struct cache *w)
                 ns->recount = ns->scales = false;
 }
 
-void autoscaler_counts_settle(struct cache *w)
+static int autoscaler_order(const void *a, const void *b)
 {
-        struct autoscaler *s;
-        if (!counts_due(w))
-                return;
+        return strcmp((*(struct autoscaler *const *)a)->key, (*(struct autoscaler *const *)b)->key);
+}
+
+/* Forget what the autoscalers of the namespaces to be counted anew counted. Returns how many go by utilization, and
+ * those in the order of their keys, so that those of a namespace follow each other; the caller frees the list. */
+static size_t autoscalers_to_count(struct cache *w, struct autoscaler ***ret)
+{
+        struct autoscaler *s, **due = NULL;
+        size_t count = 0;
         for (size_t at = 0; (s = map_each(&w->autoscalers, &at));) {
                 struct ns *ns = ns_get(w, text_of(s->ns));
                 if (!ns->recount)
@@ -210,12 +275,30 @@ void autoscaler_counts_settle(struct cache *w)
                 mem_free(s->other);
                 s->other = NULL;
                 s->others = 0;
-                ns->scales |= scales_by_utilization(s);
+                s->counts_any = false;
+                if (!scales_by_utilization(s))
+                        continue;
+                ns->scales = true;
+                due = due ? due : mem_new_array(w->autoscalers.count, sizeof(struct autoscaler *));
+                due[count++] = s;
         }
+        if (due)
+                qsort(due, count, sizeof *due, autoscaler_order);
+        *ret = due;
+        return count;
+}
+
+void autoscaler_counts_settle(struct cache *w)
+{
+        struct autoscaler **due;
+        struct count_share share = {0};
+        if (!counts_due(w))
+                return;
+        size_t count = autoscalers_to_count(w, &due);
         struct counted_index all = counted_index_make(w);
-        for (size_t at = 0; all.rows && (s = map_each(&w->autoscalers, &at));)
-                if (ns_find(w, s->ns)->recount && scales_by_utilization(s))
-                        autoscaler_count(w, s, &all);
+        for (size_t i = 0; all.rows && i < count; i++)
+                autoscaler_count(w, due[i], &all, &share);
+        mem_free(due);
         mem_free(all.row);
         arena_reset(&w->scratch);
         counts_clear(w);

@@ -277,9 +277,7 @@ static struct target *settle_single(struct cache *w, struct pod *p)
 /* Does the pod count in its namespace's target? Selected by its topmost workload or, if unknown, by its own labels. */
 static bool dimension_is_part(struct cache *w, const struct pod *p, const struct profile *by)
 {
-        const struct workload *top = p->owner && !p->owner->gone ? p->owner : NULL;
-        while (top && top->owner && !top->owner->gone)
-                top = top->owner;
+        const struct workload *top = workload_topmost(p->owner);
         struct profile_subject s;
         if (top) {
                 s = profile_subject_of(w, top, DIMENSION_NAMESPACE);

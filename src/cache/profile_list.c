@@ -35,6 +35,7 @@ void profile_list_add(struct profile_list *l, struct profile *p)
         memmove(&l->of[at + 1], &l->of[at], (l->count - at) * sizeof(struct profile *));
         l->of[at] = p;
         l->count++;
+        l->left_out = 0;
 }
 
 void profile_list_drop(struct profile_list *l, const struct profile *p)
@@ -42,6 +43,7 @@ void profile_list_drop(struct profile_list *l, const struct profile *p)
         size_t at = profile_list_before(l, profile_rank_of(p));
         assert(at < l->count && l->of[at] == p);
         l->count--;
+        l->left_out = 0;
         memmove(&l->of[at], &l->of[at + 1], (l->count - at) * sizeof(struct profile *));
 }
 

@@ -306,7 +306,7 @@ struct profile_subject profile_subject_of(struct cache *w, const struct workload
 static struct profile *profile_choose_among(const struct profile_list *l, const struct profile_subject *s,
                                             const struct watched_kind *by, struct profile *best)
 {
-        for (size_t i = 0; i < l->count; i++) {
+        for (size_t i = 0; i < l->count - l->left_out; i++) {
                 struct profile *p = l->of[i];
                 if (!profile_matches(p, s, by))
                         continue;
@@ -324,5 +324,7 @@ struct profile *profile_choose(struct cache *w, const struct profile_subject *s,
 {
         const struct ns *ns = map_get(&w->namespaces, s->ns);
         struct profile *best = ns ? profile_choose_among(&ns->profiles, s, by, NULL) : NULL;
+        if (!best && ns && ns->profiles.left_out)
+                return NULL;
         return profile_choose_among(&w->of_cluster, s, by, best);
 }

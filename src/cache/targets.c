@@ -407,6 +407,7 @@ void targets_link(struct cache *w, struct now now)
 {
         struct workload *wl;
         reset_counts(w);
+        profile_bounds_settle(w);
         choose_profiles(w);
         for (size_t at = 0; (wl = map_each(&w->workloads, &at));)
                 workload_target(w, wl);

@@ -1,10 +1,10 @@
 #include "core/label_selector.h"
 
 /* Where a key occurs twice, the first counts: callers list a workload's labels before its template's. */
-static const struct text *find_label(const struct label_pair *label, size_t labels, const char *key)
+static const struct text *find_label(const struct label_pair *label, size_t labels, struct text key)
 {
         for (size_t i = 0; i < labels; i++)
-                if (text_is(label[i].key, key))
+                if (text_equal(label[i].key, key))
                         return &label[i].value;
         return NULL;
 }
@@ -34,7 +34,7 @@ static bool selector_meets(const struct requirement *r, const struct text *value
 bool selector_match(const struct selector *s, const struct label_pair *label, size_t labels)
 {
         for (size_t i = 0; s && i < s->count; i++)
-                if (!selector_meets(&s->of[i], find_label(label, labels, s->of[i].key)))
+                if (!selector_meets(&s->of[i], find_label(label, labels, text_of(s->of[i].key))))
                         return false;
         return true;
 }

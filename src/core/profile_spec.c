@@ -49,6 +49,16 @@ bool profile_selects(const struct profile_spec *p, struct text ns, const struct 
         return selects_kind(p, s) && selector_match(p->selector, s->label, s->labels);
 }
 
+struct profile_cost profile_spec_cost(const struct profile_spec *p)
+{
+        struct profile_cost cost = {.subject = 1 + p->targets}; /* its namespace, and the kinds */
+        for (size_t i = 0; p->selector && i < p->selector->count; i++) {
+                cost.subject += (int64_t)p->selector->of[i].values;
+                cost.label++;
+        }
+        return cost;
+}
+
 bool profile_beats(struct profile_rank a, struct profile_rank b)
 {
         if (a.cluster != b.cluster)

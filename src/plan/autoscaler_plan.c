@@ -400,6 +400,10 @@ static const char *also_counts(const struct autoscaler *of, char *ret, size_t si
 {
         char more[40] = "";
         *ret = '\0';
+        if (of->counts_any) {
+                snprintf(ret, size, ", and may count pods of any workload: there are too many labels to compare");
+                return ret;
+        }
         if (of->others > 1)
                 snprintf(more, sizeof more, " and %u other workload%s", (unsigned)of->others - 1,
                          of->others > 2 ? "s" : "");
@@ -412,9 +416,10 @@ static int say_counted(const struct autoscaler *by, enum resource r, char *ret, 
 {
         const struct workload *of = by->workload;
         return snprintf(ret, size,
-                        "%s '%.60s'%s%s%s%.60s%s scales on %s utilization, and counts pods of this workload too",
+                        "%s '%.60s'%s%s%s%.60s%s scales on %s utilization, and %s pods of this workload too%s",
                         by->kind->word, by->name, of ? " of " : "", of ? of->kind->kind : "", of ? " '" : "",
-                        of ? of->name : "", of ? "'" : "", resource_name(r));
+                        of ? of->name : "", of ? "'" : "", resource_name(r), by->counts_any ? "may count" : "counts",
+                        by->counts_any ? ": there are too many labels to compare" : "");
 }
 
 static int say_hold(const struct plan *p, const struct plan_autoscaler *s, enum resource r, char *ret, size_t size)

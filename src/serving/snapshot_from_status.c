@@ -41,6 +41,7 @@ static void snapshot_add_profile_of(struct snapshot *v, struct profile *p)
                 .ns = snapshot_name(v, p->ns),
                 .name = arena_text(&v->arena, text_of(p->name)),
                 .created_ms = p->created_ms,
+                .left_out = p->left_out,
                 .unreadable = p->error != NULL,
                 .canary_closed = p->canary_closed,
                 .fused = fused,
@@ -357,6 +358,7 @@ struct snapshot *snapshot_from_status(struct cache *w, struct wall at)
         struct profile *p;
         for (size_t i = 0; (p = map_each(&w->profiles, &i));)
                 profile_fuses_follow(p);
+        profile_bounds_settle(w); /* a replica never relinks */
         snapshot_add_profiles(w, v);
         snapshot_add_recommendations(w, &scratch, v);
         snapshot_add_namespaces(w, v);

@@ -274,12 +274,13 @@ size_t snapshot_profiles_of(const struct snapshot *v, struct text ns, size_t *re
         return end - first;
 }
 
+/* The first that selects the subject, or the first that is left out: none after that one selects anything. */
 static const struct snapshot_profile *choose_among(const struct snapshot *v, struct text ns,
                                                    const struct profile_subject *s)
 {
         size_t first, count = snapshot_profiles_of(v, ns, &first);
         for (size_t i = first; i < first + count; i++)
-                if (profile_selects(v->profile[i]->spec, ns, s))
+                if (v->profile[i]->left_out || profile_selects(v->profile[i]->spec, ns, s))
                         return v->profile[i];
         return NULL;
 }
@@ -303,5 +304,7 @@ const struct snapshot_profile *snapshot_choose(const struct snapshot *v, struct 
                 .labels = labels,
         };
         const struct snapshot_profile *own = choose_among(v, ns, &subject);
-        return own ? own : choose_among(v, (struct text){0}, &subject);
+        if (own)
+                return own->left_out ? NULL : own;
+        return choose_among(v, (struct text){0}, &subject);
 }

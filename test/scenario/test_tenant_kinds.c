@@ -1,5 +1,5 @@
-/* A namespace whose profiles name kinds without end: the namespace beside it is read and decided all the same, and the
- * profiles that go too far say so. The target is 285m of 1. */
+/* A namespace whose profiles name kinds without end, or ask for labels without end: the namespace beside it is read and
+ * decided all the same, and the profiles that go too far say so. The target is 285m of 1. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,7 +18,7 @@
         EXPECT(HOSTILE(name), "status.conditions[Degraded].reason", reason),                                           \
                 CHECK(HOSTILE(name), "status.conditions[Degraded].message", message)
 
-enum { LONG_MS = 30000, LOOK_MS = 100, TARGETS = 32 };
+enum { LONG_MS = 30000, LOOK_MS = 100, TARGETS = 32, SELECTOR = 16 };
 
 #define PLAY(f, h, ...)                                                                                                \
         do {                                                                                                           \
@@ -135,6 +135,54 @@ static void test_installed_kinds(void **state)
         fake_free(f);
 }
 
+/* A profile that asks for as many labels as one may. */
+static void put_asking(struct fake *f, const char *name, int priority)
+{
+        AUTO(mem_free) char *labels = mem_string("");
+        AUTO(mem_free) char *expressions = mem_string("");
+        for (int i = 0; i < SELECTOR; i++) {
+                char *l = mem_printf("%s%s\"l%d\":\"x\"", labels, i ? "," : "", i);
+                char *e =
+                        mem_printf("%s%s{\"key\":\"e%d\",\"operator\":\"DoesNotExist\"}", expressions, i ? "," : "", i);
+                mem_free(labels);
+                mem_free(expressions);
+                labels = l;
+                expressions = e;
+        }
+        AUTO(mem_free)
+        char *profile = mem_printf("{\"apiVersion\":\"halflife.dev/v1alpha1\",\"kind\":\"Profile\",\"metadata\":{"
+                                   "\"namespace\":\"mallory\",\"name\":\"%s\"},\"spec\":{\"priority\":%d,\"selector\":{"
+                                   "\"matchLabels\":{%s},\"matchExpressions\":[%s]}}}",
+                                   name, priority, labels, expressions);
+        fake_put(f, "kubectl", profile);
+}
+
+/* Profiles that ask for so many labels that a choice among them would take too long: the first are in force, the last
+ * is told that it is not, and another namespace knows nothing of it. 16 values and 32 requirements for 512 labels are
+ * 16401 comparisons, and 255 such profiles are within 4 Mi. */
+static void test_many_requirements(void **state)
+{
+        enum { PROFILES = 256 };
+        (void)state;
+        struct story cast = STORY("shop", TEAM("{apply: {minHistory: 2s}}"), WEB(LIMITED));
+        struct fake *f = stories_server(&cast, 1);
+        put_asking(f, "first", 1);
+        for (int i = 2; i < PROFILES; i++) {
+                AUTO(mem_free) char *name = mem_printf("p%d", i);
+                put_asking(f, name, 0);
+        }
+        put_asking(f, "last", -1);
+        struct halflife *h = halflife_start(f, "requirements.db", NULL);
+        story_play(f, h, &cast, LONG_MS);
+        PLAY(f, h, EXPECT(REC, "status.state", "Ready"), DEGRADED("last", "TooManyProfiles", "~selects nothing"),
+             EXPECT(HOSTILE("first"), "status.conditions[Degraded].status", "False"),
+             CHECK("profiles/team", "status.conditions[Degraded].status", "False"), DELETE(HOSTILE("p2")),
+             EXPECT(HOSTILE("last"), "status.conditions[Degraded].reason", "AsExpected"));
+        assert_int_equal(halflife_stop(h), 0);
+        halflife_free(h);
+        fake_free(f);
+}
+
 /* The statuses of a thousand profiles take minutes to write. Meanwhile cycles go on, and another namespace gets its
  * Recommendation. */
 static void test_many_statuses(void **state)
@@ -161,6 +209,7 @@ int main(void)
         static const struct beside tests[] = {
                 BESIDE(test_made_up_kinds),
                 BESIDE(test_installed_kinds),
+                BESIDE(test_many_requirements),
                 BESIDE(test_many_statuses),
         };
         return beside_run("tenant kinds", tests, sizeof tests / sizeof tests[0], NULL, NULL);

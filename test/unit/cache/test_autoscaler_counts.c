@@ -334,6 +334,67 @@ static void test_several_autoscalers(void **state)
         cache_release(&w);
 }
 
+static const struct autoscaler *counts(const struct cache *w, const char *name, enum resource r)
+{
+        return workload_more(workload_find(w, "apps", "Deployment", "web", name))->counted_by[r];
+}
+
+/* HPAs whose selector is long, beside workloads that are many: those that need too much, by their keys, are taken to
+ * count any workload. Each needs 31 * 64 * 4096 comparisons at least, so that three are within 32 Mi. */
+static void test_too_much_to_compare(void **state)
+{
+        (void)state;
+        enum { WORKLOADS = 31, EXPRESSIONS = 64, VALUES = 4096, HPAS = 5, WITHIN = 3 };
+        static const char *const resource[HPAS] = {"cpu", "cpu", "cpu", "cpu", "memory"};
+        struct cache w;
+        struct buf b, values;
+        cache_init(&w, "halflife", "halflife");
+        buf_init(&values, 1 << 20);
+        for (int i = 0; i < VALUES; i++)
+                buf_printf(&values, "%s\"x\"", i ? "," : "");
+        buf_init(&b, 4 << 20);
+        for (int i = 0; i < EXPRESSIONS; i++)
+                buf_printf(&b, "%s{\"key\":\"none\",\"operator\":\"In\",\"values\":[%s]}", i ? "," : "",
+                           buf_text(&values).p);
+        AUTO(mem_free)
+        char *spec = mem_printf(ONE SELECTS("\"matchExpressions\":[%s]") WEB, buf_text(&b).p);
+        buf_release(&b);
+        buf_release(&values);
+        put(&w, "web", 1, &(struct object){"Deployment", "web", NULL, spec});
+        for (int i = 0; i < WORKLOADS; i++) {
+                AUTO(mem_free) char *name = mem_printf("w%d", i);
+                put(&w, "web", 2 + i, &(struct object){"Deployment", name, NULL, ONE WEB});
+        }
+        for (int i = 0; i < HPAS; i++) {
+                AUTO(mem_free) char *name = mem_printf("h%d", i);
+                AUTO(mem_free)
+                char *metric = mem_printf(
+                        "{\"type\":\"Resource\",\"resource\":{\"name\":\"%s\",\"target\":{" BY_UTILIZATION "}}}",
+                        resource[i]);
+                shop_hpa(&w, &(struct shop_hpa){name, NULL, "apps", "Deployment", "web", metric});
+        }
+        cache_relink(&w, at);
+        for (int i = 0; i < HPAS; i++) {
+                AUTO(mem_free) char *key = mem_printf("web/h%d", i);
+                const struct autoscaler *s = map_get(&w.autoscalers, text_of(key));
+                if (s->others != (i >= WITHIN) || s->counts_any != (i >= WITHIN) || s->other)
+                        fail_msg("%s: %u others", key, (unsigned)s->others);
+        }
+        static const char *const held[] = {"web", "w0", "w30"};
+        for (size_t i = 0; i < sizeof held / sizeof held[0]; i++) {
+                assert_string_equal(counts(&w, held[i], CPU)->name, "h3");
+                assert_string_equal(counts(&w, held[i], MEMORY)->name, "h4");
+        }
+        /* with one less, the next is within */
+        hpa_remove(&w, TEXT(HPA_META("h0") "}"));
+        cache_relink(&w, at);
+        assert_null(counts(&w, "w0", CPU));
+        assert_string_equal(counts(&w, "w0", MEMORY)->name, "h4");
+        hpa_remove(&w, TEXT(HPA_META("h4") "}"));
+        assert_null(counts(&w, "w0", MEMORY));
+        cache_release(&w);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -342,6 +403,7 @@ int main(void)
                 cmocka_unit_test(test_follows_what_changes),
                 cmocka_unit_test(test_custom_kinds),
                 cmocka_unit_test(test_several_autoscalers),
+                cmocka_unit_test(test_too_much_to_compare),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -153,12 +153,41 @@ static void test_beats(void **state)
                                 fail_msg("rows %zu and %zu", i, k);
 }
 
+/* What a choice may compare: the namespace and the kinds once, the values once, and each requirement with each label.
+ */
+static void test_cost(void **state)
+{
+        (void)state;
+        char *two[] = {WORD("a"), WORD("b")};
+        struct requirement of[] = {
+                {WORD("tier"), OP_IN, two, 2}, {WORD("app"), OP_EXISTS, NULL, 0}, {WORD("track"), OP_NOT_IN, two, 1}};
+        struct profile_target target[2] = {{WORD("apps/v1"), WORD("Deployment")}, {WORD("v1"), WORD("Pod")}};
+        const struct {
+                size_t requirements;
+                int targets;
+                struct profile_cost want;
+        } row[] = {{0, 0, {1, 0}}, {0, 2, {3, 0}}, {1, 0, {3, 1}}, {2, 1, {4, 2}}, {3, 2, {6, 3}}};
+        for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+                struct selector selector = {of, row[i].requirements};
+                struct profile_spec p = {.selector = row[i].requirements ? &selector : NULL,
+                                         .target = target,
+                                         .targets = row[i].targets};
+                struct profile_cost cost = profile_spec_cost(&p);
+                if (cost.subject != row[i].want.subject || cost.label != row[i].want.label)
+                        fail_msg("row %zu: %lld, %lld", i, (long long)cost.subject, (long long)cost.label);
+        }
+}
+
 int main(void)
 {
         static const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_container),          cmocka_unit_test(test_dimension),
-                cmocka_unit_test(test_selects_namespaces), cmocka_unit_test(test_selects_kinds),
-                cmocka_unit_test(test_selects_labels),     cmocka_unit_test(test_beats),
+                cmocka_unit_test(test_container),
+                cmocka_unit_test(test_dimension),
+                cmocka_unit_test(test_selects_namespaces),
+                cmocka_unit_test(test_selects_kinds),
+                cmocka_unit_test(test_selects_labels),
+                cmocka_unit_test(test_beats),
+                cmocka_unit_test(test_cost),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

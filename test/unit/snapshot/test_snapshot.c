@@ -187,6 +187,40 @@ static void test_the_last_reference_frees(void **state)
         snapshot_drop(NULL);
 }
 
+/* Where a Profile of the namespace is left out, neither it nor those after it select anything, and no ClusterProfile
+ * does in their place; those before it select as ever, and other namespaces know nothing of it. */
+static void test_left_out(void **state)
+{
+        (void)state;
+        static char *web[] = {WORD("web")};
+        static struct requirement app = {WORD("app"), OP_IN, web, 1};
+        static struct selector of_web = {.of = &app, .count = 1};
+        static struct profile_spec first = {.priority = 9, .selector = &of_web}, second = {.priority = 5}, all;
+        static const struct label_pair label[] = {{TEXT("app"), TEXT("web")}};
+        static const struct snapshot_profile row[] = {
+                {.name = "last", .ns = "shop", .left_out = true, .spec = &all},
+                {.name = "first", .ns = "shop", .spec = &first},
+                {.name = "second", .ns = "shop", .left_out = true, .spec = &second},
+                {.name = "all", .spec = &all},
+        };
+        static const struct {
+                const char *ns;
+                size_t labels;
+                const char *want;
+        } want[] = {{"shop", 1, "first"}, {"shop", 0, NULL}, {"bank", 1, "all"}, {"bank", 0, "all"}};
+        struct snapshot *v = snapshot_new();
+        for (size_t i = 0; i < sizeof row / sizeof row[0]; i++)
+                snapshot_add_profile(v, &row[i]);
+        snapshot_finish(v);
+        for (size_t i = 0; i < sizeof want / sizeof want[0]; i++) {
+                const struct snapshot_profile *p = snapshot_choose(v, text_of(want[i].ns), TEXT("apps"),
+                                                                   TEXT("Deployment"), label, want[i].labels);
+                if (!p != !want[i].want || (p && strcmp(p->name, want[i].want) != 0))
+                        fail_msg("row %zu: %s", i, p ? p->name : "none");
+        }
+        snapshot_drop(v);
+}
+
 int main(void)
 {
         static const struct CMUnitTest tests[] = {
@@ -196,6 +230,7 @@ int main(void)
                 cmocka_unit_test(test_names),
                 cmocka_unit_test(test_conditions_are_shared_while_they_are_the_same),
                 cmocka_unit_test(test_the_last_reference_frees),
+                cmocka_unit_test(test_left_out),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

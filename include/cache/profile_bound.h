@@ -1,0 +1,30 @@
+/*
+ * How many Profiles of a namespace are in force. The choice among them compares labels with selectors, and who owns the
+ * namespace decides how many there are of each. So the first in the order in which they win are in force, as many as
+ * stay within two bounds; the others are left out, and select nothing.
+ */
+#ifndef HALFLIFE_CACHE_PROFILE_BOUND_H
+#define HALFLIFE_CACHE_PROFILE_BOUND_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct cache;
+struct profile_list;
+
+/* Most comparisons of texts in the choice among one namespace's Profiles (profile_spec_cost): for one subject with as
+ * many labels as are read of a workload and its template, and for all subjects of a pass. */
+enum { PROFILE_COMPARES_SUBJECT = 4 << 20, PROFILE_COMPARES_NAMESPACE = 32 << 20, PROFILE_SUBJECT_LABELS = 512 };
+
+/* The workloads or pods that the Profiles of one dimension are compared with, and their labels together. */
+struct profile_subjects {
+        int64_t count, labels;
+};
+
+/* How many Profiles of a list, from its first, are within both bounds. of: the subjects of each dimension
+ * [DIMENSIONS]. */
+size_t profile_list_within(const struct profile_list *l, const struct profile_subjects *of);
+/* Find the Profiles that are left out, of all namespaces. */
+void profile_bounds_settle(struct cache *w);
+
+#endif
