@@ -49,7 +49,13 @@ func hostile(t *stage.T, h hostility) {
 	t.Apply(t.NewDeployment("web", 2, stage.App()))
 	before := specOf(t, "deployments", "web")
 	t.Profile(stage.QuickProfile("Rollout"))
-	t.RecIn("deployment-web", "Ready", stage.Soon)
+	// It may be lowered and contested before anybody looks, so that Ready is not awaited.
+	t.RecWhen("deployment-web", "a target", stage.Soon, func(r kube.Object) error {
+		if r.Named("app", "status", "containers").Text("cpu", "target") == "" {
+			return fmt.Errorf("there is none: %s", r.Object("status"))
+		}
+		return nil
+	})
 	t.Notef("the first number, %s after the installation began", time.Since(begun).Round(time.Second))
 	if h.lowered == nil {
 		cpu, _ := stage.Targets()
