@@ -408,32 +408,35 @@ static void test_pods_raised(void **state)
         lowered_end();
 }
 
+#define LONE_PATH "/api/v1/namespaces/shop/pods/lone"
+
+/* A pod that nobody owns, which halflife lowered to 454m, and which asks for cpu now. */
+#define LONE_POD(cpu)                                                                                                  \
+        "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"lone\",\"namespace\":\"shop\","              \
+        "\"annotations\":{"                                                                                            \
+        "\"halflife.dev/original-resources\":\"{\\\"app\\\":{\\\"requests\\\":{\\\"cpu\\\":\\\"2\\\"}}}\","            \
+        "\"halflife.dev/applied-resources\":\"{\\\"app\\\":{\\\"requests\\\":{\\\"cpu\\\":\\\"454m\\\"}}}\"}},"        \
+        "\"spec\":" LOWERED_CONTAINER(",\"resources\":{\"requests\":{\"cpu\":\"" cpu "\"}}") "}"
+
 /* One that nobody owns, by a Recommendation of its own or by its annotations alone: resized; nothing could roll it. */
 static void test_pods_alone(void **state)
 {
         (void)state;
-        static const char path[] = "/api/v1/namespaces/shop/pods/lone";
-        static const char pod[] =
-                "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"lone\",\"namespace\":\"shop\","
-                "\"annotations\":"
-                "{\"halflife.dev/original-resources\":\"{\\\"app\\\":{\\\"requests\\\":{\\\"cpu\\\":\\\"2\\\"}}}\","
-                "\"halflife.dev/applied-resources\":\"{\\\"app\\\":{\\\"requests\\\":{\\\"cpu\\\":\\\"454m\\\"}}}\"}},"
-                "\"spec\":" LOWERED_CONTAINER(",\"resources\":{\"requests\":{\"cpu\":\"454m\"}}") "}";
         static const struct lowered_object rec = {
-                "Pod", path, "",
+                "Pod", LONE_PATH, "",
                 "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"lone\",\"namespace\":\"shop\"}}", ""};
         static const char *const how[][3] = {
                 {"pod/lone", "-n", "shop"}, {"-n", "shop", "--dry-run=false"}, {"--all", "--budget", "9"}};
         for (int i = 0; i < 3; i++) {
                 lowered_begin(&(struct fake_options){.seed = 6});
-                fake_put(lowered_plane.fake, "kubectl", pod);
+                fake_put(lowered_plane.fake, "kubectl", LONE_POD("454m"));
                 if (i < 2)
                         lowered_publish(&rec);
                 AUTO(mem_free) char *said = RUN(0, "restore", how[i][0], how[i][1], how[i][2]);
                 expect_says(said, "shop pod/lone restored: pod 'lone' app cpu 454m -> 2");
-                AUTO(mem_free) char *spec = lowered_spec(path);
+                AUTO(mem_free) char *spec = lowered_spec(LONE_PATH);
                 assert_non_null(strstr(spec, "\"requests\":{\"cpu\":\"2\""));
-                AUTO(mem_free) char *note = annotation(path, ANNOTATION_APPLIED);
+                AUTO(mem_free) char *note = annotation(LONE_PATH, ANNOTATION_APPLIED);
                 assert_null(note);
                 lowered_end();
         }
@@ -444,26 +447,18 @@ static void test_pods_alone(void **state)
 static void test_pods_altered(void **state)
 {
         (void)state;
-        static const char path[] = "/api/v1/namespaces/shop/pods/lone";
-        static const char pod[] =
-                "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"lone\",\"namespace\":\"shop\","
-                "\"annotations\":"
-                "{\"halflife.dev/original-resources\":\"{\\\"app\\\":{\\\"requests\\\":{\\\"cpu\\\":\\\"2\\\"}}}\","
-                "\"halflife.dev/applied-resources\":\"{\\\"app\\\":{\\\"requests\\\":{\\\"cpu\\\":\\\"454m\\\"}}}\"}},"
-                "\"spec\":" LOWERED_CONTAINER(",\"resources\":{\"requests\":{\"cpu\":\"500m\"}}") "}";
         for (int resized = 0; resized < 2; resized++) {
                 lowered_begin(&(struct fake_options){.seed = 6});
-                fake_put(lowered_plane.fake, "kubectl", pod);
+                fake_put(lowered_plane.fake, "kubectl", LONE_POD("500m"));
                 if (resized)
-                        assert_int_equal(fake_patch(lowered_plane.fake, "/api/v1/namespaces/shop/pods/lone/resize",
-                                                    "kubectl-patch",
+                        assert_int_equal(fake_patch(lowered_plane.fake, LONE_PATH "/resize", "kubectl-patch",
                                                     "[{\"op\":\"replace\",\"path\":\"/spec/containers/0/resources/"
                                                     "requests/cpu\",\"value\":\"600m\"}]"),
                                          200);
                 AUTO(mem_free) char *said = RUN(0, "restore", "--all");
                 if (!resized)
                         expect_says(said, "shop pod/lone restored: pod 'lone' app cpu 500m -> 2");
-                AUTO(mem_free) char *spec = lowered_spec(path);
+                AUTO(mem_free) char *spec = lowered_spec(LONE_PATH);
                 assert_non_null(
                         strstr(spec, resized ? "\"requests\":{\"cpu\":\"600m\"" : "\"requests\":{\"cpu\":\"2\""));
                 lowered_end();
