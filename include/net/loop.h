@@ -21,10 +21,12 @@ void loop_turn(struct loop *l, int wait_ms);
 void loop_stop(struct loop *l);
 struct now loop_now(const struct loop *l);
 
-/* The caller owns the timer's memory; {0} is an idle timer. A set timer fires once, when more than after_ms have
- * passed, and is then idle. A time beyond 292 years never comes. Setting a timer again moves it. */
+/* The caller owns the timer's memory; {0} is an idle timer. A set timer fires once, when after_ms have passed, in a
+ * later turn than the one that set it, and is then idle. A time beyond 292 years never comes. Setting a timer again
+ * moves it. */
 struct loop_timer {
         struct mono due;
+        uint64_t serial; /* of those due together, the one set first fires first */
         void (*fire)(void *arg);
         void *arg;
         size_t place; /* index in the loop's heap, from 1; 0: idle */

@@ -38,6 +38,7 @@ struct loop {
 
         struct loop_timer **heap; /* heap[0] is unused: places are 1-based */
         size_t timers, heap_cap;
+        uint64_t timer_serial;
 
         sigset_t caught;
         struct {
@@ -101,7 +102,12 @@ static void watch_call(struct loop *l, const struct epoll_event *e)
                 w->ready(w->arg, fd, e->events);
 }
 
-/* --- timers: a binary heap by due time --- */
+/* --- timers: a binary heap by due time, and those due together by when they were set --- */
+
+static bool fires_before(const struct loop_timer *a, const struct loop_timer *b)
+{
+        return a->due.ns != b->due.ns ? a->due.ns < b->due.ns : a->serial < b->serial;
+}
 
 static void heap_put(struct loop *l, size_t place, struct loop_timer *t)
 {
@@ -111,7 +117,7 @@ static void heap_put(struct loop *l, size_t place, struct loop_timer *t)
 
 static void heap_rise(struct loop *l, size_t place, struct loop_timer *t)
 {
-        while (place > 1 && t->due.ns < l->heap[place / 2]->due.ns) {
+        while (place > 1 && fires_before(t, l->heap[place / 2])) {
                 heap_put(l, place, l->heap[place / 2]);
                 place /= 2;
         }
@@ -121,9 +127,9 @@ static void heap_rise(struct loop *l, size_t place, struct loop_timer *t)
 static void heap_sink(struct loop *l, size_t place, struct loop_timer *t)
 {
         for (size_t child; (child = 2 * place) <= l->timers; place = child) {
-                if (child < l->timers && l->heap[child + 1]->due.ns < l->heap[child]->due.ns)
+                if (child < l->timers && fires_before(l->heap[child + 1], l->heap[child]))
                         child++;
-                if (t->due.ns <= l->heap[child]->due.ns)
+                if (fires_before(t, l->heap[child]))
                         break;
                 heap_put(l, place, l->heap[child]);
         }
@@ -140,7 +146,7 @@ void loop_timer_stop(struct loop *l, struct loop_timer *t)
         struct loop_timer *last = l->heap[l->timers--];
         if (last == t)
                 return;
-        if (place > 1 && last->due.ns < l->heap[place / 2]->due.ns)
+        if (place > 1 && fires_before(last, l->heap[place / 2]))
                 heap_rise(l, place, last);
         else
                 heap_sink(l, place, last);
@@ -154,15 +160,16 @@ void loop_timer_set(struct loop *l, struct loop_timer *t, int64_t after_ms, void
                 l->heap = mem_resize(l->heap, l->heap_cap, sizeof(struct loop_timer *));
         }
         t->due = mono_after(loop_now(l).mono, after_ms > 0 ? after_ms : 0);
+        t->serial = ++l->timer_serial;
         t->fire = fire;
         t->arg = arg;
         heap_rise(l, ++l->timers, t);
 }
 
-/* A timer fires strictly later than its due time. A timer that sets itself to 0 so fires only once a turn. */
-static void fire_timers(struct loop *l)
+/* Timers up to that serial: those set in this turn wait for the next one, so that one set to 0 fires once a turn. */
+static void fire_timers(struct loop *l, uint64_t last)
 {
-        while (l->timers > 0 && l->heap[1]->due.ns < l->now.mono.ns) {
+        while (l->timers > 0 && l->heap[1]->due.ns <= l->now.mono.ns && l->heap[1]->serial <= last) {
                 struct loop_timer *t = l->heap[1];
                 loop_timer_stop(l, t);
                 t->fire(t->arg);
@@ -175,7 +182,7 @@ static int wait_for_timers(const struct loop *l, int wait_ms)
         if (l->timers == 0)
                 return wait_ms;
         int64_t left_ns = l->heap[1]->due.ns - l->now.mono.ns;
-        int64_t ms = left_ns < 0 ? 0 : left_ns / 1000000 + 1;
+        int64_t ms = left_ns <= 0 ? 0 : (left_ns - 1) / 1000000 + 1;
         if (wait_ms >= 0 && wait_ms < ms)
                 return wait_ms;
         return ms < HOUR_MS ? (int)ms : HOUR_MS;
@@ -287,13 +294,14 @@ void loop_turn(struct loop *l, int wait_ms)
         assert(!l->turning); /* no turn within a turn */
         l->turning = true;
         l->now = now_read();
+        uint64_t last_timer = l->timer_serial;
         struct epoll_event event[EVENTS_A_TURN];
         int count = epoll_wait(l->epoll, event, EVENTS_A_TURN, wait_for_timers(l, wait_ms));
         assert(count >= 0 || errno == EINTR);
         l->now = now_read();
         for (int i = 0; i < count; i++)
                 watch_call(l, &event[i]);
-        fire_timers(l);
+        fire_timers(l, last_timer);
         l->turning = false;
 }
 
