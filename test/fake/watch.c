@@ -23,7 +23,7 @@ struct watch {
         struct watch *later;
 };
 
-enum { BATCH = 64 * 1024, LOOK_MS = 200 };
+enum { BATCH = 64 * 1024, LOOK_MS = 1000 };
 
 static void send_event(struct buf *out, const char *type, const char *text, size_t len)
 {
