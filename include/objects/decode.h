@@ -146,6 +146,7 @@ struct workload_view {
         struct our_annotations template_annotation;
         struct label *template_label;
         int template_labels;
+        bool template_labels_cut;
         struct container_view container[VIEW_CONTAINERS];
         int containers;
         bool containers_cut; /* the template has more: nothing may be decided by all of them */
