@@ -250,7 +250,8 @@ struct pod_metrics_view {
         struct wall at;
         struct pod_metrics_container_view container[VIEW_CONTAINERS];
         int containers;
-        int odd;    /* containers left out: without a name, named POD (the pause container), or with unreadable usage */
+        int odd; /* containers left out: without a name, named POD (the pause container), with unreadable usage, or of
+                    a name that is there already, of which the largest usage counts */
         bool lacks; /* one of those left out, or beyond VIEW_CONTAINERS, is a container of the pod's own: a sum of the
                        others is too small */
 };
