@@ -34,6 +34,10 @@ struct autoscaler_kind {
         bool triggers; /* its metrics are KEDA triggers */
 };
 
+/* PERHAPS: by labels that halflife does not read. ANY: it may be any workload, as there are too many labels to compare;
+ * others is 1. */
+enum counting { COUNTS_SURELY, COUNTS_PERHAPS, COUNTS_ANY };
+
 extern const struct autoscaler_kind autoscaler_hpa, autoscaler_scaled_object;
 struct autoscaler {
         const struct autoscaler_kind *kind;
@@ -58,7 +62,7 @@ struct autoscaler {
         /* The pods that it counts by utilization, beside those of the workload; as of the last cache_relink. */
         uint32_t others;           /* how many other workloads have such pods */
         char *other;               /* the first of them: "Deployment 'web'"; NULL: none, or any */
-        bool counts_any;           /* it may be any workload, as there are too many labels to compare; others is 1 */
+        enum counting counting;    /* of these others */
         struct workload *workload; /* the workload it scales; linked by autoscalers_settle */
         struct autoscaler *next;   /* next autoscaler of the workload, by name */
 };

@@ -22,6 +22,8 @@ struct label_roles {
 struct label_roles_rest {
         struct labels labels; /* of its pods; empty: the bits have them */
         char *selector;       /* as text, such as "app=web,tier in (a,b)"; NULL: the bits have it */
+        bool labels_cut;      /* its pods have more labels than are known */
+        bool selector_unread; /* it has a selector that is longer than halflife reads */
 };
 
 /* Read what pods have and what the selector asks for, of a workload with these labels: its own, then its template's. */
@@ -31,7 +33,7 @@ void label_roles_release(struct label_roles_rest *r);
 /* The labels of its pods, in the arena; of texts that the workload owns. */
 struct labels label_roles_of_pods(const struct labels *labels, const struct label_roles *s,
                                   const struct label_roles_rest *r, struct arena *a);
-/* Its selector, in the arena; NULL: it has none that can be read. */
+/* Its selector, in the arena; NULL: it has none that can be read (rest.selector_unread: it may ask for any label). */
 struct selector *label_roles_selector(const struct labels *labels, const struct label_roles *s,
                                       const struct label_roles_rest *r, struct arena *a);
 

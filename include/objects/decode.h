@@ -146,6 +146,7 @@ struct workload_view {
         struct our_annotations template_annotation;
         struct label *template_label;
         int template_labels;
+        bool template_labels_cut;
         struct container_view container[VIEW_CONTAINERS];
         int containers;
         bool containers_cut; /* the template has more: nothing may be decided by all of them */
@@ -249,7 +250,8 @@ struct pod_metrics_view {
         struct wall at;
         struct pod_metrics_container_view container[VIEW_CONTAINERS];
         int containers;
-        int odd;    /* containers left out: without a name, named POD (the pause container), or with unreadable usage */
+        int odd; /* containers left out: without a name, named POD (the pause container), with unreadable usage, or of
+                    a name that is there already, of which the largest usage counts */
         bool lacks; /* one of those left out, or beyond VIEW_CONTAINERS, is a container of the pod's own: a sum of the
                        others is too small */
 };

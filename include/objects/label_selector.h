@@ -17,13 +17,13 @@ struct selector_bounds {
 extern const struct selector_bounds selector_of_profile, selector_of_others;
 
 /* Reads a selector from JSON. NULL or an empty object selects everything, and *ret is then NULL. Returns 0, or
- * ERR_INVALID with the member's name in err. The caller frees *ret. */
+ * ERR_INVALID or, beyond the bounds, ERR_TOOBIG with the member's name in err. The caller frees *ret. */
 int selector_read(const json_t *json, const struct selector_bounds *most, struct selector **ret, struct err *err);
 void selector_free(struct selector *s);
 
 /*
  * Parses "app=web,tier in (a,b),!canary,track!=beta,team" into a selector in the arena. An empty text selects
- * everything. Returns 0, or ERR_INVALID with the error and its place in err. Bounds: selector_of_others.
+ * everything. Returns 0, or ERR_INVALID or ERR_TOOBIG with the error and its place in err. Bounds: selector_of_others.
  */
 int selector_parse(struct text from, struct arena *a, struct selector **ret, struct err *err);
 

@@ -20,10 +20,11 @@ struct cluster_scan_progress {
 
 struct cluster_scan_options { /* everything belongs to the caller and must stay valid until cluster_scan_free */
         struct client *client;
-        const char *ns;          /* NULL: all namespaces */
-        const char *labels;      /* kubectl's text form: only workloads with these labels; NULL: all */
-        const json_t *profiles;  /* ClusterProfile and Profile documents; NULL: the defaults of a ClusterProfile */
-        const char *profiles_ns; /* the namespace of Profiles that name none */
+        const char *ns;            /* NULL: all namespaces */
+        const char *labels;        /* kubectl's text form: only workloads with these labels; NULL: all */
+        const json_t *profiles;    /* ClusterProfile and Profile documents; NULL: the defaults of a ClusterProfile */
+        const char *profiles_file; /* their file's name, for errors; NULL: without */
+        const char *profiles_ns;   /* the namespace of Profiles that name none */
         /* NULL: usage is read from the metrics API once, and only CPU is judged. A Prometheus also has the past. */
         const struct prometheus_options *prometheus;
         int64_t history_ms, step_ms; /* of the past: how far back, and between two points */

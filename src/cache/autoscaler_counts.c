@@ -7,7 +7,8 @@
 
 #include "cache/cache.h"
 
-/* An index by label: a row for each label of a workload's pods, and one without a label, all by digest. */
+/* An index by label: a row for each label of a workload's pods, one without a label, and one where there are more
+ * labels than are known, all by digest. */
 struct counted {
         uint64_t digest; /* of the namespace and the label */
         struct workload *of;
@@ -55,11 +56,24 @@ static int counted_index_order(const void *x, const void *y)
         return a->digest < b->digest ? -1 : a->digest > b->digest;
 }
 
+/* Of the workloads with more labels than are known, any of a namespace may have any label. */
+static uint64_t cut_digest(const char *ns)
+{
+        return label_digest(ns, TEXT(""), TEXT("cut"));
+}
+
+static bool is_cut(const struct workload *wl)
+{
+        return workload_more(wl)->roles.labels_cut;
+}
+
 static void counted_index_add(struct counted_index *to, struct workload *wl, struct arena *a)
 {
         struct labels labels = labels_of_pods(wl, a);
-        to->row = mem_resize(to->row, to->rows + labels.count + 1, sizeof *to->row);
+        to->row = mem_resize(to->row, to->rows + labels.count + 2, sizeof *to->row);
         to->row[to->rows++] = (struct counted){ns_digest(wl->ns), wl};
+        if (is_cut(wl))
+                to->row[to->rows++] = (struct counted){cut_digest(wl->ns), wl};
         for (size_t i = 0; i < labels.count; i++)
                 to->row[to->rows++] =
                         (struct counted){label_digest(wl->ns, labels.pair[i].key, labels.pair[i].value), wl};
@@ -143,16 +157,23 @@ static int64_t selector_bytes(const struct workload *wl)
         return text ? (int64_t)strlen(text) : 0;
 }
 
-/* A Rollout that runs another's template may lack a selector, and then has the other's. NULL: there is none, or the
- * share does not suffice to read it. */
-static struct selector *scale_selector(struct cache *w, const struct autoscaler *s, struct count_share *share)
+static bool selector_is_unread(const struct workload *wl)
+{
+        return wl && workload_more(wl)->roles.selector_unread;
+}
+
+/* A Rollout that runs another's template may lack a selector, and then has the other's. NULL: there is none, the share
+ * does not suffice to read it, or it is longer than halflife reads (*ret_unread). */
+static struct selector *scale_selector(struct cache *w, const struct autoscaler *s, struct count_share *share,
+                                       bool *ret_unread)
 {
         const struct workload *scaled = workload_find(w, s->target_group, s->target_kind, s->ns, s->target_name);
         share->left -= selector_bytes(scaled) + selector_bytes(s->workload);
         if (share->left < 0)
                 return NULL;
         struct selector *own = selector_of_workload(scaled, &w->scratch);
-        return own ? own : selector_of_workload(s->workload, &w->scratch);
+        *ret_unread = selector_is_unread(scaled) || (!own && selector_is_unread(s->workload));
+        return own || *ret_unread ? own : selector_of_workload(s->workload, &w->scratch);
 }
 
 /* Of several autoscalers, the workload is told the first by key. */
@@ -183,7 +204,10 @@ static bool counts_other(struct cache *w, const struct autoscaler *s, const stru
                 return false;
         struct labels labels = labels_of_pods(of, &w->scratch);
         share->left -= selector_cost(asks, labels.count);
-        return share->left >= 0 && selector_match(asks, labels.pair, labels.count);
+        if (share->left < 0)
+                return false;
+        return is_cut(of) ? selector_may_match(asks, labels.pair, labels.count)
+                          : selector_match(asks, labels.pair, labels.count);
 }
 
 /* One that is not compared may count any workload, so it holds them all. The first of them by key is noted, as for
@@ -200,28 +224,49 @@ static void autoscaler_count_all(struct autoscaler *s, const struct counted_inde
                 if (every.row[i].of->ns == s->ns)
                         counted_note(s, every.row[i].of);
         s->others = 1;
-        s->counts_any = true;
+        s->counting = COUNTS_ANY;
+}
+
+/* The other workloads that an autoscaler counts, among some rows. */
+struct counted_others {
+        const struct workload *first;
+        uint32_t count;
+};
+
+static void counted_others_find(struct cache *w, const struct autoscaler *s, const struct selector *asks,
+                                struct counted_index rows, bool cut, struct count_share *share,
+                                struct counted_others *ret)
+{
+        for (size_t i = 0; i < rows.rows && share->left >= 0; i++) {
+                struct workload *of = rows.row[i].of;
+                if (is_cut(of) != cut || !counts_other(w, s, asks, of, share))
+                        continue;
+                ret->count++;
+                counted_note(s, of);
+                if (!ret->first || strcmp(of->key, ret->first->key) < 0)
+                        ret->first = of; /* so that messages name the same workload after a restart */
+        }
 }
 
 static void autoscaler_count_few(struct cache *w, struct autoscaler *s, const struct counted_index *all,
                                  struct count_share *share)
 {
-        const struct selector *asks = scale_selector(w, s, share);
-        const struct workload *first = NULL;
-        struct counted_index few = {0};
-        if (asks)
-                few = counted_index_few(all, s->ns, asks);
-        for (size_t i = 0; i < few.rows && share->left >= 0; i++) {
-                struct workload *of = few.row[i].of;
-                if (!counts_other(w, s, asks, of, share))
-                        continue;
-                s->others++;
-                counted_note(s, of);
-                if (!first || strcmp(of->key, first->key) < 0)
-                        first = of; /* so that messages name the same workload after a restart */
+        bool unread = false;
+        const struct selector *asks = scale_selector(w, s, share, &unread);
+        struct counted_others sure = {0}, cut = {0};
+        if (unread && share->left >= 0) {
+                autoscaler_count_all(s, all, share);
+                return;
         }
-        if (first && share->left >= 0)
-                s->other = mem_printf("%s '%s'", first->kind->kind, first->name);
+        if (!asks)
+                return;
+        counted_others_find(w, s, asks, counted_index_few(all, s->ns, asks), false, share, &sure);
+        counted_others_find(w, s, asks, counted_index_with(all, cut_digest(s->ns)), true, share, &cut);
+        const struct counted_others *told = sure.count ? &sure : &cut;
+        s->others = told->count;
+        s->counting = told == &cut && cut.count ? COUNTS_PERHAPS : COUNTS_SURELY;
+        if (told->first && share->left >= 0)
+                s->other = mem_printf("%s '%s'", told->first->kind->kind, told->first->name);
 }
 
 static void autoscaler_count(struct cache *w, struct autoscaler *s, const struct counted_index *all,
@@ -275,7 +320,7 @@ static size_t autoscalers_to_count(struct cache *w, struct autoscaler ***ret)
                 mem_free(s->other);
                 s->other = NULL;
                 s->others = 0;
-                s->counts_any = false;
+                s->counting = COUNTS_SURELY;
                 if (!scales_by_utilization(s))
                         continue;
                 ns->scales = true;

@@ -92,13 +92,17 @@ static void label_roles_read_selector(const struct workload_view *v, const struc
 {
         if (v->scale_selector.len) {
                 struct selector *s = NULL;
-                if (selector_parse(v->scale_selector, a, &s, NULL) == 0)
+                int rc = selector_parse(v->scale_selector, a, &s, NULL);
+                rest->selector_unread = rc == ERR_TOOBIG;
+                if (rc == 0)
                         set_selector(s, labels, to, rest);
                 return;
         }
         AUTO(json_decref) json_t *json = v->selector.len ? json_loadb(v->selector.p, v->selector.len, 0, NULL) : NULL;
         AUTO(selector_free) struct selector *s = NULL;
-        if (json && selector_read(json, &selector_of_others, &s, NULL) == 0)
+        int rc = json ? selector_read(json, &selector_of_others, &s, NULL) : 0;
+        rest->selector_unread = rc == ERR_TOOBIG;
+        if (rc == 0)
                 set_selector(s, labels, to, rest);
 }
 
@@ -111,6 +115,7 @@ void label_roles_read(const struct workload_view *v, const struct labels *labels
                         pair[i] = (struct label_pair){v->template_label[i].key, v->template_label[i].value};
                 labels_set(&ret_rest->labels, pair, (size_t)v->template_labels);
         }
+        ret_rest->labels_cut = v->template_labels_cut;
         label_roles_read_selector(v, labels, a, ret, ret_rest);
 }
 

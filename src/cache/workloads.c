@@ -178,7 +178,7 @@ static void roles_set(struct cache *w, struct workload *wl, const struct workloa
 {
         struct label_roles_rest rest = {0};
         label_roles_read(v, &wl->labels, &w->scratch, &wl->roles, &rest);
-        if (rest.labels.count || rest.selector)
+        if (rest.labels.count || rest.selector || rest.labels_cut || rest.selector_unread)
                 workload_more_made(wl)->roles = rest;
         if (v->suspended)
                 workload_more_made(wl)->suspended = true;
@@ -191,8 +191,9 @@ static uint64_t roles_digest(struct cache *w, const struct workload *wl)
         if (workload_is_link(wl) && !workload_more(wl)->refers.kind)
                 return 0;
         struct labels labels = label_roles_of_pods(&wl->labels, &wl->roles, rest, &w->scratch);
-        uint64_t digest = digest_bytes(wl->replicas > 0 && !workload_more(wl)->suspended, &wl->roles.selected,
-                                       sizeof wl->roles.selected);
+        bool flag[] = {wl->replicas > 0 && !workload_more(wl)->suspended, rest->labels_cut, rest->selector_unread};
+        uint64_t digest = digest_bytes(0, flag, sizeof flag);
+        digest = digest_bytes(digest, &wl->roles.selected, sizeof wl->roles.selected);
         for (size_t i = 0; i < labels.count; i++) {
                 digest = digest_bytes(digest, labels.pair[i].key.p, labels.pair[i].key.len);
                 digest = digest_bytes(digest, labels.pair[i].value.p, labels.pair[i].value.len);

@@ -64,7 +64,8 @@ static int scan_read_percent(struct scanning *s, struct err *err)
         char *end;
         long percent = strtol(s->fail_over, &end, 10);
         if (end == s->fail_over || (strcmp(end, "%") != 0 && *end) || percent < 0 || percent > 100)
-                return err_set(err, ERR_INVALID, "--fail-over '%s' is not a share from 0%% to 100%%", s->fail_over);
+                return err_set(err, ERR_INVALID, "--fail-over '%s' is not a share from 0%% to 100%%, in whole per cent",
+                               s->fail_over);
         s->fail_percent = (int)percent;
         return 0;
 }
@@ -298,6 +299,7 @@ static int scan_run(void *state, struct err *err)
         s->options.ns = s->all ? NULL : ns;
         s->options.labels = s->labels;
         s->options.profiles = s->profiles;
+        s->options.profiles_file = s->profile;
         s->options.profiles_ns = ns;
         s->options.tell = scan_say;
         s->options.progress = scan_progress;

@@ -48,6 +48,8 @@ static int add_profile(struct replay *r, const json_t *document, struct err *err
         const char *name = json_string_value(json_object_get(json_object_get(document, "metadata"), "name"));
         const json_t *spec = json_object_get(document, "spec");
         struct profile_spec p;
+        if (!json_is_object(document))
+                return err_set(err, ERR_INVALID, "is not an object with kind and spec");
         if (!kind || (strcmp(kind, "ClusterProfile") && strcmp(kind, "Profile")))
                 return err_set(err, ERR_INVALID, "kind '%.64s' is not ClusterProfile or Profile", kind ? kind : "");
         if (!spec)

@@ -39,6 +39,16 @@ bool selector_match(const struct selector *s, const struct label_pair *label, si
         return true;
 }
 
+bool selector_may_match(const struct selector *s, const struct label_pair *label, size_t labels)
+{
+        for (size_t i = 0; s && i < s->count; i++) {
+                const struct text *value = find_label(label, labels, text_of(s->of[i].key));
+                if (value && !selector_meets(&s->of[i], value))
+                        return false;
+        }
+        return true;
+}
+
 bool selector_names(const struct selector *s, struct text key, struct text value)
 {
         for (size_t i = 0; s && i < s->count; i++)

@@ -16,6 +16,9 @@ static const struct text known[] = {
         TEXT("fluxcd.io/*"),                          /* Flux 1 */
         TEXT("objectset.rio.cattle.io/*"),            /* Rancher, Fleet, k3s */
         TEXT("addonmanager.kubernetes.io/*"),         /* the add-on manager of managed clusters */
+        TEXT("addon.kops.k8s.io/*"),                  /* kOps prunes by it */
+        TEXT("dev.okteto.com/*"),                     /* okteto destroy deletes by it */
+        TEXT("stack.okteto.com/*"),
         TEXT("kubernetes.io/cluster-service"),
         TEXT("k0s.k0sproject.io/stack"),
         TEXT("tanka.dev/environment"),

@@ -101,8 +101,9 @@ static bool hpa_holds(const struct snapshot *v, const struct deploy_answer *d, c
         bool retunes = d->profile->spec->apply.hpa == HPA_RETUNE && !deploy_is_sized(v, t, s, r);
         if (d->profile->spec->apply.hpa == HPA_IGNORE)
                 return false;
-        if (s->hpa[r] || t)
-                return s->hpa[r] || t->hpa_holds[r];
+        bool here = s->hpa[r] || s->hpa_of_other[r];
+        if (here || t)
+                return here || t->hpa_holds[r];
         for (size_t i = 0; i < v->hpas; i++) {
                 const struct snapshot_hpa *h = &v->hpa[i];
                 if (h->utilization[r] && !(retunes && h->retunes) && text_is(s->ns, h->ns) &&
@@ -178,7 +179,8 @@ static void workload_facts(const struct snapshot *v, const struct deploy_subject
         };
         for (enum resource r = CPU; r < RESOURCES; r++) {
                 ret->hpa_holds[r] = hpa_holds(v, d, s, r);
-                ret->hpa_shared[r] = ret->hpa_holds[r] && !s->hpa[r] && t && t->decision.hpa_shared[r];
+                ret->hpa_shared[r] =
+                        ret->hpa_holds[r] && !s->hpa[r] && (s->hpa_of_other[r] || (t && t->decision.hpa_shared[r]));
                 ret->pod_asks[r] = s->pod_asks[r];
                 ret->range_min[r] = ns ? ns->range_min[r] : (struct amount){0};
                 ret->range_ratio[r] = ns ? ns->range_ratio[r] : (struct amount){0};

@@ -201,6 +201,23 @@ static bool is_in_place_only(const struct work *w)
                text_is(render_text(w->d, rolling, "podUpdatePolicy"), "InPlaceOnly");
 }
 
+/* Whether autoscalers of other workloads in the input will count its pods. A Job is over soon, and 0 replicas have
+ * none.
+ */
+static void render_mark_counted(struct work *w)
+{
+        struct doc_member *member = arena_new(&w->r->scratch, VIEW_LABELS_MAX * sizeof *member);
+        struct label_pair *label = arena_new(&w->r->scratch, VIEW_LABELS_MAX * sizeof *label);
+        int n = doc_members(w->d, w->template->labels, VIEW_LABELS_MAX, member, NULL);
+        for (int i = 0; i < n; i++)
+                label[i] = (struct label_pair){member[i].key, doc_text(w->d, member[i].value)};
+        bool none = text_is(w->o->kind, "Job") ||
+                    text_is(render_text(w->d, render_at(w->d, w->o->root, "spec"), "replicas"), "0");
+        if (!none && n >= 0)
+                scalers_mark_counted(&w->r->scalers, &w->subject, label, (size_t)n, &w->r->scratch,
+                                     w->subject.hpa_of_other);
+}
+
 static bool read_subject(struct work *w, const char *path)
 {
         struct err err = {0};
@@ -238,6 +255,7 @@ static bool read_subject(struct work *w, const char *path)
                 w->subject.other_autoscaler = s->sets_requests;
                 w->subject.left = s->left;
         }
+        render_mark_counted(w);
         return true;
 }
 
@@ -434,6 +452,9 @@ void render_run(struct render *r, const struct snapshot *v)
         for (size_t i = 0; i < r->docs; i++)
                 for (size_t k = 0; k < doc_count(r->doc[i]); k++)
                         scalers_add(&r->scalers, r->doc[i], doc_object(r->doc[i], k), r->o.ns);
+        for (size_t i = 0; i < r->docs && r->scalers.counting.count; i++)
+                for (size_t k = 0; k < doc_count(r->doc[i]); k++)
+                        scalers_add_selector(&r->scalers, r->doc[i], doc_object(r->doc[i], k), r->o.ns);
         for (size_t i = 0; i < r->docs; i++)
                 for (size_t k = 0; k < doc_count(r->doc[i]); k++) {
                         const struct doc_object *o = doc_object(r->doc[i], k);

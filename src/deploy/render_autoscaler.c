@@ -164,6 +164,27 @@ void scalers_add(struct scalers *s, const struct doc *d, const struct doc_object
         if (found.sets_requests) /* of two VPAs in the input, nobody knows which one wins */
                 to->left = to->sets_requests ? NULL : found.left;
         to->sets_requests |= found.sets_requests;
+        if (!vpa)
+                counting_add(s, o->namespace.len ? o->namespace : default_ns, key, to->utilization);
+}
+
+void scalers_add_selector(struct scalers *s, const struct doc *d, const struct doc_object *o, struct text default_ns)
+{
+        if (s->counting.count)
+                counting_add_selector(s, d, o,
+                                      render_autoscaler_key_of(o->namespace.len ? o->namespace : default_ns,
+                                                               kind_group(o->api_version), o->kind, o->name,
+                                                               &s->arena));
+}
+
+void scalers_mark_counted(struct scalers *s, const struct deploy_subject *of, const struct label_pair *label,
+                          size_t labels, struct arena *scratch, bool ret[static RESOURCES])
+{
+        if (s->counting.count == 0)
+                return;
+        struct text key = render_autoscaler_key_of(of->ns, of->group, of->kind, of->name, scratch);
+        const struct text *by = map_get(&s->ran_by, key);
+        counting_mark(s, of->ns, (const struct text[2]){key, by ? *by : key}, label, labels, ret);
 }
 
 const struct scaler *scalers_find(const struct scalers *s, struct text ns, struct text group, struct text kind,
@@ -181,5 +202,7 @@ void scalers_release(struct scalers *s)
 {
         map_release(&s->of);
         map_release(&s->ran_by);
+        map_release(&s->counting);
+        map_release(&s->selector);
         arena_release(&s->arena);
 }

@@ -27,14 +27,32 @@ struct scaler {
 struct scalers {           /* {0} is empty */
         struct map of;     /* the workload's "ns/group/kind/name/" -> struct scaler */
         struct map ran_by; /* key of a workload that a Rollout's workloadRef names -> struct text, the Rollout's key */
+        struct map counting; /* a namespace -> struct counting: its autoscalers by utilization */
+        struct map selector; /* a workload's key -> where its selector stands; only where there are autoscalers */
+        int64_t compared;    /* comparisons of labels made so far */
         struct arena arena;
 };
+/* Once so many comparisons are made, each further workload is taken to be counted. */
+enum { RENDER_COMPARES = 32 << 20 };
 /* Add an object if it is an autoscaler, or a Rollout with a workloadRef; ignore others. */
 void scalers_add(struct scalers *s, const struct doc *d, const struct doc_object *o, struct text default_ns);
 /* The autoscalers of a workload, or of the Rollout that runs its template; NULL: none. */
 const struct scaler *scalers_find(const struct scalers *s, struct text ns, struct text group, struct text kind,
                                   struct text name, struct arena *scratch);
+/* After all are added: add an object's selector, which says what pods autoscalers count. */
+void scalers_add_selector(struct scalers *s, const struct doc *d, const struct doc_object *o, struct text default_ns);
+/* Mark the resources by whose utilization autoscalers of other workloads count the pods of this one, of these labels.
+ */
+void scalers_mark_counted(struct scalers *s, const struct deploy_subject *of, const struct label_pair *label,
+                          size_t labels, struct arena *scratch, bool ret[static RESOURCES]);
 void scalers_release(struct scalers *s);
+
+/* render_counts.c: of an autoscaler of the workload with that key; of a workload's selector; and what they count of
+ * pods with these labels, unless it is one of their own keys. */
+void counting_add(struct scalers *s, struct text ns, struct text key, const bool *utilization);
+void counting_add_selector(struct scalers *s, const struct doc *d, const struct doc_object *o, struct text key);
+void counting_mark(struct scalers *s, struct text ns, const struct text own[2], const struct label_pair *label,
+                   size_t labels, bool ret[static RESOURCES]);
 
 /*
  * render_left.c: list in the row, with their reasons, the requests that an answer does not change: of the containers,

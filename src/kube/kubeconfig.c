@@ -254,6 +254,7 @@ static int read_server(const struct entry *e, struct access_config *c, struct er
         if (!c->server)
                 return err_set(err, ERR_INVALID, "cluster '%s' in %s names no server", e->name, e->path);
         size_t scheme = strncmp(c->server, "https://", 8) == 0 ? 8 : strncmp(c->server, "http://", 7) == 0 ? 7 : 0;
+        c->server[scheme + strcspn(c->server + scheme, "?#")] = '\0'; /* kubectl leaves out a query and a fragment */
         if (!scheme || c->server[scheme] == '\0' || c->server[scheme] == '/')
                 return err_set(err, ERR_INVALID, "server '%s' of cluster '%s' in %s is not https://host:port",
                                c->server, e->name, e->path);

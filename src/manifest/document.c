@@ -59,6 +59,14 @@ int fail_at(const struct doc *d, uint32_t node, struct err *err, const char *fmt
         return err_set(err, ERR_INVALID, "line %u, column %u: %s", line, column, why);
 }
 
+int fail_many(const struct doc *d, uint32_t node, struct err *err, size_t most, const char *what)
+{
+        (void)fail_at(d, node, err, "more than %zu %s", most, what);
+        if (err)
+                err->code = ERR_TOOBIG;
+        return ERR_TOOBIG;
+}
+
 /* --- objects --- */
 
 /* What an object inherits from the document or the list around it. */

@@ -91,6 +91,8 @@ void splice_add(struct doc *d, size_t at, size_t drop, struct text put);
 /* Set and return ERR_INVALID, "line L, column C: …" with the place of the node. */
 int fail_at(const struct doc *d, uint32_t node, struct err *err, const char *fmt, ...)
         __attribute__((format(printf, 4, 5)));
+/* ERR_TOOBIG, with the node's place: "more than 64 containers". */
+int fail_many(const struct doc *d, uint32_t node, struct err *err, size_t most, const char *what);
 
 /* find.c */
 static inline uint32_t node_next(const struct doc *d, uint32_t at)

@@ -251,7 +251,7 @@ static int find_gather(struct gather *g, uint32_t mapping)
                 if (is_gathered(g, g->count, key))
                         return fail_at(d, at, g->err, "key '%.*s' is there twice", TEXT_ARG(key));
                 if (g->count == g->max)
-                        return err_set(g->err, ERR_TOOBIG, "line %u: more than %zu members", d->node[at].line, g->max);
+                        return fail_many(d, at, g->err, g->max, "keys");
                 g->out[g->count++] = (struct doc_member){key, node_next(d, at)};
         }
         uint32_t merge = merge_find(d, mapping);
@@ -278,7 +278,7 @@ int doc_items(const struct doc *d, uint32_t sequence, size_t max, uint32_t *ret,
         size_t count = 0;
         for (uint32_t at = in + 1; at < d->node[in].skip; at = node_next(d, at)) {
                 if (count == max)
-                        return err_set(err, ERR_TOOBIG, "line %u: more than %zu items", d->node[at].line, max);
+                        return fail_many(d, at, err, max, "items");
                 ret[count++] = at;
         }
         return (int)count;

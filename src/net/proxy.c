@@ -253,7 +253,7 @@ static bool proxy_is_v4(const struct in6_addr *ip)
 static bool proxy_is_local(const struct proxy_destination *d)
 {
         if (!d->is_ip)
-                return text_is(d->host, "localhost");
+                return d->host.len == strlen("localhost") && strncasecmp(d->host.p, "localhost", d->host.len) == 0;
         return IN6_IS_ADDR_LOOPBACK(&d->ip) || (proxy_is_v4(&d->ip) && d->ip.s6_addr[12] == 127);
 }
 

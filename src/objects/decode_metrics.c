@@ -33,10 +33,32 @@ static bool metrics_read_container(struct decoder *d, struct pod_metrics_view *r
         return !pause && c->name.len > 0 && readable;
 }
 
+static void metrics_take_larger(bool has, int64_t value, bool *to_has, int64_t *to_value)
+{
+        if (has && (!*to_has || value > *to_value))
+                *to_value = value;
+        *to_has |= has;
+}
+
+/* A runtime at fault may report the process before a restart too. As with Prometheus' series, the largest counts. */
+static bool metrics_join_same(struct pod_metrics_view *ret)
+{
+        const struct pod_metrics_container_view *c = &ret->container[ret->containers];
+        for (int i = 0; i < ret->containers; i++) {
+                struct pod_metrics_container_view *to = &ret->container[i];
+                if (!text_equal(to->name, c->name))
+                        continue;
+                metrics_take_larger(c->has[CPU], c->cpu_nano, &to->has[CPU], &to->cpu_nano);
+                metrics_take_larger(c->has[MEMORY], c->memory_bytes, &to->has[MEMORY], &to->memory_bytes);
+                return true;
+        }
+        return false;
+}
+
 static void metrics_read_containers(struct decoder *d, struct pod_metrics_view *ret)
 {
         while (decoder_item_cut(d, "containers", ret->containers, VIEW_CONTAINERS, &ret->lacks))
-                if (metrics_read_container(d, ret))
+                if (metrics_read_container(d, ret) && !metrics_join_same(ret))
                         ret->containers++;
                 else
                         ret->odd++;

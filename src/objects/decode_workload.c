@@ -270,6 +270,7 @@ static int read_template(struct workload_reader *r, const char *path_below_step,
         w->template_annotation = meta.annotation;
         w->template_label = meta.label;
         w->template_labels = meta.labels;
+        w->template_labels_cut = meta.labels_cut;
         w->meta.labels_cut |= meta.labels_cut;
         return decoder_end(d, "workload", &w->meta, err);
 }

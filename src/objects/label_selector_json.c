@@ -83,7 +83,7 @@ static int selector_read_labels(const json_t *json, size_t most, struct selector
         if (!json_is_object(json))
                 return err_set(err, ERR_INVALID, "matchLabels is not an object of labels, such as {app: web}");
         if (json_object_size(json) > most)
-                return err_set(err, ERR_INVALID, "matchLabels has more than %zu labels", most);
+                return err_set(err, ERR_TOOBIG, "matchLabels has more than %zu labels", most);
         const char *key;
         json_t *value;
         json_object_foreach((json_t *)(uintptr_t)json, key, value)
@@ -117,7 +117,7 @@ static int read_values(const json_t *list, size_t most, struct requirement *r, s
                                wanted ? "values: %s needs at least one value" : "values: %s takes none",
                                operator_name[r->op]);
         if (n > most)
-                return err_set(err, ERR_INVALID, "values: more than %zu", most);
+                return err_set(err, ERR_TOOBIG, "values: more than %zu", most);
         for (size_t i = 0; i < n; i++) {
                 int rc = selector_add_value(r, json_array_get(list, i), err);
                 if (rc < 0)
@@ -146,8 +146,8 @@ static int read_expressions(const json_t *json, const struct selector_bounds *mo
         if (!json || json_is_null(json))
                 return 0;
         if (!json_is_array(json) || json_array_size(json) > most->expressions)
-                return err_set(err, ERR_INVALID, "matchExpressions is not a list of at most %zu conditions",
-                               most->expressions);
+                return err_set(err, json_is_array(json) ? ERR_TOOBIG : ERR_INVALID,
+                               "matchExpressions is not a list of at most %zu conditions", most->expressions);
         for (size_t i = 0; i < json_array_size(json); i++)
                 if (read_expression(json_array_get(json, i), most->values, s, err) < 0)
                         return err_wrap(err, "matchExpressions[%zu]", i);

@@ -9,11 +9,16 @@ struct parse {
         struct err *err;
 };
 
-static int selector_fail(struct parse *p, const char *what)
+static int selector_fail_as(struct parse *p, int code, const char *what)
 {
-        return err_set(p->err, ERR_INVALID,
+        return err_set(p->err, code,
                        "%s at character %d of '%.128s': write app=web,tier in (a,b),track!=beta,team,!canary", what,
                        (int)(p->p - p->begin) + 1, p->begin);
+}
+
+static int selector_fail(struct parse *p, const char *what)
+{
+        return selector_fail_as(p, ERR_INVALID, what);
 }
 
 static bool selector_is_word(char c)
@@ -85,7 +90,7 @@ static int read_set(struct parse *p, struct requirement *r)
         for (const char *c = p->p; c < p->end && *c != ')'; c++)
                 values += *c == ',';
         if (values > selector_of_others.values)
-                return selector_fail(p, "there are too many values");
+                return selector_fail_as(p, ERR_TOOBIG, "there are too many values");
         r->value = arena_new(p->a, values * sizeof *r->value);
         do {
                 int rc = selector_text_add_value(p, r);
@@ -123,7 +128,7 @@ static int read_relation(struct parse *p, struct requirement *r)
 static int read_requirement(struct parse *p)
 {
         if (p->s->count == selector_of_others.labels + selector_of_others.expressions)
-                return selector_fail(p, "there are too many requirements");
+                return selector_fail_as(p, ERR_TOOBIG, "there are too many requirements");
         struct requirement *r = &p->s->of[p->s->count];
         *r = (struct requirement){.op = OP_DOES_NOT_EXIST};
         bool none = selector_take(p, "!");

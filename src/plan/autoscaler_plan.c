@@ -400,26 +400,30 @@ static const char *also_counts(const struct autoscaler *of, char *ret, size_t si
 {
         char more[40] = "";
         *ret = '\0';
-        if (of->counts_any) {
+        if (of->counting == COUNTS_ANY) {
                 snprintf(ret, size, ", and may count pods of any workload: there are too many labels to compare");
                 return ret;
         }
         if (of->others > 1)
                 snprintf(more, sizeof more, " and %u other workload%s", (unsigned)of->others - 1,
                          of->others > 2 ? "s" : "");
+        bool perhaps = of->counting == COUNTS_PERHAPS;
+        _Static_assert(VIEW_LABELS == 256, "as the words say");
         if (of->others)
-                snprintf(ret, size, ", and counts pods of %.80s%s too", of->other, more);
+                snprintf(ret, size, ", and %s pods of %.80s%s too%s", perhaps ? "may count" : "counts", of->other, more,
+                         perhaps ? " (over 256 labels)" : "");
         return ret;
 }
 
 static int say_counted(const struct autoscaler *by, enum resource r, char *ret, size_t size)
 {
         const struct workload *of = by->workload;
+        bool any = by->counting == COUNTS_ANY;
         return snprintf(ret, size,
                         "%s '%.60s'%s%s%s%.60s%s scales on %s utilization, and %s pods of this workload too%s",
                         by->kind->word, by->name, of ? " of " : "", of ? of->kind->kind : "", of ? " '" : "",
-                        of ? of->name : "", of ? "'" : "", resource_name(r), by->counts_any ? "may count" : "counts",
-                        by->counts_any ? ": there are too many labels to compare" : "");
+                        of ? of->name : "", of ? "'" : "", resource_name(r), any ? "may count" : "counts",
+                        any ? ": there are too many labels to compare" : "");
 }
 
 static int say_hold(const struct plan *p, const struct plan_autoscaler *s, enum resource r, char *ret, size_t size)

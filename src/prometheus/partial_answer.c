@@ -25,37 +25,78 @@ static void part_add(struct part *p, struct text words)
         snprintf(p->words, sizeof p->words, "%.*s", TEXT_ARG(words));
 }
 
-static void part_read_warnings(struct json *j, struct arena *a, struct part *p)
+/* Whether a value says nothing: null, false, 0, or an empty text, list or object. */
+static bool part_is_empty(struct text raw)
+{
+        static const char *const nothing[] = {"null", "false", "0", "\"\"", "\"false\""};
+        char inner = 0;
+        for (size_t i = 0; i < sizeof nothing / sizeof nothing[0]; i++)
+                if (text_is(raw, nothing[i]))
+                        return true;
+        for (size_t i = 1; i + 1 < raw.len && !inner; i++)
+                inner = strchr(" \t\r\n", raw.p[i]) ? 0 : raw.p[i];
+        return !inner && raw.len >= 2 && (raw.p[0] == '[' || raw.p[0] == '{');
+}
+
+static void part_read_warning(struct json *j, struct arena *a, struct part *p)
 {
         static const char remark[] = "PromQL info: ";
-        if (!json_enter(j, '['))
-                return;
-        while (json_item(j)) {
-                struct text words = json_peek(j) == '"' ? json_text(j, a) : json_raw(j);
-                if (words.len < sizeof remark - 1 || memcmp(words.p, remark, sizeof remark - 1) != 0)
+        struct text words = json_peek(j) == '"' ? json_text(j, a) : json_raw(j);
+        if (words.len < sizeof remark - 1 || memcmp(words.p, remark, sizeof remark - 1) != 0)
+                part_add(p, words);
+}
+
+/* A store may give warnings in another shape than a list. One that says anything is no remark. */
+static void part_read_warnings(struct json *j, struct arena *a, struct part *p)
+{
+        if (json_peek(j) == '"') {
+                struct text words = json_text(j, a);
+                if (words.len)
                         part_add(p, words);
+        } else if (json_peek(j) == '[') {
+                (void)json_enter(j, '[');
+                while (json_item(j))
+                        part_read_warning(j, a, p);
+        } else {
+                struct text raw = json_raw(j);
+                if (!part_is_empty(raw))
+                        part_add(p, raw);
         }
 }
 
-static void part_read(struct json *j, struct arena *a, struct part *p)
+static void part_read_flag(struct json *j, struct part *p)
 {
-        struct text key, error = {"", 0};
-        bool failed = false;
+        struct text raw = json_raw(j);
+        char said[64];
+        snprintf(said, sizeof said, "isPartial: %.*s", TEXT_ARG(raw));
+        if (!part_is_empty(raw))
+                part_add(p, text_of(said));
+}
+
+/* An answer may tell of parts beside its data or within it. */
+static void part_read(struct json *j, struct arena *a, struct part *p, bool outside)
+{
+        struct text key, status = {"", 0}, error = {"", 0};
         if (!json_enter(j, '{'))
                 return;
         while (json_key(j, &key))
-                if (text_is(key, "warnings") && json_peek(j) == '[')
+                if (text_is(key, "warnings"))
                         part_read_warnings(j, a, p);
-                else if (text_is(key, "isPartial") && json_peek(j) == 't' && json_bool(j))
-                        part_add(p, TEXT("isPartial: true"));
-                else if (text_is(key, "status") && json_peek(j) == '"')
-                        failed = text_is(json_text(j, a), "error");
-                else if (text_is(key, "error") && json_peek(j) == '"')
+                else if (text_is(key, "isPartial"))
+                        part_read_flag(j, p);
+                else if (outside && text_is(key, "data") && json_peek(j) == '{')
+                        part_read(j, a, p, false);
+                else if (outside && text_is(key, "status") && json_peek(j) == '"')
+                        status = json_text(j, a);
+                else if (outside && text_is(key, "error") && json_peek(j) == '"')
                         error = json_text(j, a);
                 else
                         json_skip(j);
-        if (failed)
-                part_add(p, error.len ? error : TEXT("status: error"));
+        if (status.len && !text_is(status, "success")) {
+                char said[64];
+                snprintf(said, sizeof said, "status: %.*s", TEXT_ARG(status));
+                part_add(p, error.len ? error : text_of(said));
+        }
 }
 
 int partial_answer_judge(struct text envelope, bool *ret_partial, struct err *err)
@@ -65,7 +106,7 @@ int partial_answer_judge(struct text envelope, bool *ret_partial, struct err *er
         struct json j;
         char others[32] = "";
         json_init(&j, envelope.p, envelope.len);
-        part_read(&j, &a, &p);
+        part_read(&j, &a, &p, true);
         arena_release(&a);
         if (json_done(&j, err) < 0)
                 return err->code;

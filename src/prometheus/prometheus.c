@@ -71,6 +71,9 @@ static int prometheus_check(const struct prometheus_options *o, struct err *err)
                 return err_set(err, ERR_INVALID,
                                "Prometheus' URL holds a user: give prometheus-user and prometheus-password-file, since "
                                "the URL is shown in logs");
+        if (strpbrk(o->url, "?#"))
+                return err_set(err, ERR_INVALID,
+                               "Prometheus' URL '%s' has a query: leave out what begins with '?' or '#'", o->url);
         if (!o->cert_file != !o->key_file)
                 return err_set(err, ERR_INVALID,
                                "a client certificate for Prometheus needs both files, certificate and key");

@@ -85,6 +85,8 @@ static json_t *scan_profile_default(const struct cluster_scan_options *o)
 static int scan_profile_check(const json_t *profile, struct err *err)
 {
         const char *kind = json_string_value(json_object_get(profile, "kind"));
+        if (!json_is_object(profile))
+                return err_set(err, ERR_INVALID, "is not an object with kind, metadata and spec");
         if (!kind || (strcmp(kind, "ClusterProfile") != 0 && strcmp(kind, "Profile") != 0))
                 return err_set(err, ERR_INVALID, "kind '%.64s' is not ClusterProfile or Profile", kind ? kind : "");
         if (!json_is_object(json_object_get(profile, "spec")))
@@ -137,8 +139,10 @@ static int scan_profiles_take_all(struct cache *w, const struct cluster_scan_opt
         json_array_foreach(all, i, profile)
         {
                 int rc = scan_profile_take(w, o, labels, profile, err);
+                const char *file = o->profiles_file;
                 if (rc < 0)
-                        return err_wrap(err, "profile %zu", i + 1);
+                        return file ? err_wrap(err, "profile '%s': profile %zu", file, i + 1)
+                                    : err_wrap(err, "profile %zu", i + 1);
         }
         return 0;
 }

@@ -45,6 +45,9 @@ int upstream_new(struct loop *loop, const char *url, const char *user_agent, str
                 return err_set(err, ERR_INVALID,
                                "upstream '%s' is refused: write https://, because requests to it carry callers' tokens",
                                url);
+        if (strpbrk(url, "?#"))
+                return err_set(err, ERR_INVALID, "upstream '%s' has a query: leave out what begins with '?' or '#'",
+                               url);
         struct upstream *l = MEM_NEW(struct upstream);
         l->peer.base_url = url;
         l->http = http_new(loop, &limits);

@@ -192,6 +192,8 @@ static void test_profile(void **state)
                 {"kind: Profile\nmetadata: {name: own, namespace: floor}\nspec: {paused: true}", "-A",
                  "floor deployment/held app 2 → 1500m 1Gi 415m / 206Mi 1 / - now Paused", NULL, 0},
                 {"kind: Pod\nmetadata: {name: own}", "-A", NULL, "kind 'Pod' is not ClusterProfile or Profile", 1},
+                {"words, and no profile", "-A", NULL,
+                 "profile.yaml': profile 1: is not an object with kind, metadata and spec", 1},
                 {"kind: Profile\nmetadata: {name: own}\nspec: {apply: {cooldown: 1d}}", "-A", NULL,
                  "profile 1: Profile 'own': ", 1},
                 {"kind: Profile\nmetadata: {name: own}", "-A", NULL, "spec is missing", 1},
@@ -222,6 +224,7 @@ static void test_exit_codes(void **state)
                 {"-A --fail-over 21", "", 0}, /* 4.1 of 20.2 cores */
                 {"-A --fail-over 101%", "--fail-over '101%' is not a share from 0% to 100%", 2},
                 {"-A --fail-over much", "is not a share", 2},
+                {"-A --fail-over 20.5%", "--fail-over '20.5%' is not a share from 0% to 100%, in whole per cent", 2},
                 {"-A -n shop", "-A and -n exclude each other", 2},
                 {"shop", "takes no arguments, not 'shop'", 2},
                 {"-A --since 14d", "require --prometheus", 2},

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "../../support/shop.h"
+#include "objects/label_selector.h"
 
 #define SELECTS(what)    "\"selector\":{" what "},"
 #define APP(value)       SELECTS("\"matchLabels\":{\"app\":\"" value "\"}")
@@ -207,6 +208,137 @@ static void test_many_labels(void **state)
         cache_release(&w);
 }
 
+/* "l0":"v", … */
+static char *labels_from_0(int count, const char *then)
+{
+        struct buf b;
+        buf_init(&b, 64 << 10);
+        for (int i = 0; i < count; i++)
+                buf_printf(&b, "%s\"l%d\":\"v\"", i ? "," : "", i);
+        buf_add_text(&b, then);
+        return buf_steal(&b);
+}
+
+/* Of pods with more labels than are read, any may be among the rest: only what is read can say that they do not match.
+ */
+static void test_labels_beyond_the_cut(void **state)
+{
+        (void)state;
+        enum { CUT = VIEW_LABELS };
+        static const struct {
+                const char *what, *selector, *then; /* the labels after the first ones */
+                int first;                          /* how many of these there are */
+                bool own;                           /* they are the workload's, and not its pods' */
+                const char *other;
+                unsigned others;
+                enum counting counting;
+        } row[] = {
+                {"all are read, the last matches", APP("web"), ",\"app\":\"web\"", CUT - 1, false,
+                 "Deployment 'canary'", 1, COUNTS_SURELY},
+                {"all are read, none matches", APP("web"), ",\"app\":\"db\"", CUT - 1, false, "", 0, COUNTS_SURELY},
+                {"the label is beyond", APP("web"), ",\"app\":\"web\"", CUT, false, "Deployment 'canary'", 1,
+                 COUNTS_PERHAPS},
+                {"so is another value", APP("web"), ",\"app\":\"db\"", CUT, false, "Deployment 'canary'", 1,
+                 COUNTS_PERHAPS},
+                {"what is read contradicts", SELECTS("\"matchLabels\":{\"app\":\"web\",\"l3\":\"w\"}"),
+                 ",\"app\":\"web\"", CUT, false, "", 0, COUNTS_SURELY},
+                {"a label that must be absent is among those read",
+                 SELECTS("\"matchExpressions\":[{\"key\":\"l3\",\"operator\":\"DoesNotExist\"}]"), ",\"app\":\"web\"",
+                 CUT, false, "", 0, COUNTS_SURELY},
+                {"it may be absent beyond",
+                 SELECTS("\"matchExpressions\":[{\"key\":\"x\",\"operator\":\"NotIn\",\"values\":[\"a\"]}]"),
+                 ",\"app\":\"web\"", CUT, false, "Deployment 'canary'", 1, COUNTS_PERHAPS},
+                {"only the workload's own are cut", APP("web"), ",\"app\":\"web\"", CUT, true, "", 0, COUNTS_SURELY},
+        };
+        for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+                struct cache w;
+                AUTO(mem_free) char *labels = labels_from_0(row[i].first, row[i].then);
+                AUTO(mem_free) char *meta = row[i].own ? mem_printf(",\"labels\":{%s}", labels) : NULL;
+                AUTO(mem_free)
+                char *spec = mem_printf(ONE "\"template\":{\"metadata\":{\"labels\":{%s}}}",
+                                        row[i].own ? "\"app\":\"db\"" : labels);
+                AUTO(mem_free) char *web = mem_printf(ONE "%s" WEB, row[i].selector);
+                cache_init(&w, "halflife", "halflife");
+                put(&w, "web", 1, &(struct object){"Deployment", "web", NULL, web});
+                put(&w, "web", 2, &(struct object){"Deployment", "canary", meta, spec});
+                put_hpa(&w, "Deployment", "web", BY_UTILIZATION);
+                cache_relink(&w, at);
+                expect(row[i].what, &w, row[i].other, row[i].others);
+                assert_int_equal(hpa_of(&w)->counting, row[i].counting);
+                const struct workload *canary = workload_find(&w, "apps", "Deployment", "web", "canary");
+                assert_int_equal(workload_more(canary)->counted_by[CPU] != NULL, row[i].others);
+                /* the last label beyond the cut goes, and comes again */
+                put(&w, "web", 2, &(struct object){"Deployment", "canary", NULL, ONE LABELS("\"l3\":\"v\"")});
+                cache_relink(&w, at);
+                assert_int_equal(hpa_of(&w)->counting, COUNTS_SURELY);
+                cache_release(&w);
+        }
+}
+
+/* Of others that are counted surely and perhaps, the former are told. */
+static void test_sure_before_perhaps(void **state)
+{
+        (void)state;
+        struct cache w;
+        AUTO(mem_free) char *labels = labels_from_0(VIEW_LABELS, ",\"app\":\"web\"");
+        AUTO(mem_free) char *spec = mem_printf(ONE LABELS("%s"), labels);
+        cache_init(&w, "halflife", "halflife");
+        put(&w, "web", 1, &(struct object){"Deployment", "web", NULL, ONE APP("web") WEB});
+        put(&w, "web", 2, &(struct object){"Deployment", "a", NULL, spec});
+        put(&w, "web", 3, &(struct object){"Deployment", "b", NULL, spec});
+        put_hpa(&w, "Deployment", "web", BY_UTILIZATION);
+        cache_relink(&w, at);
+        expect("two perhaps", &w, "Deployment 'a'", 2);
+        assert_int_equal(hpa_of(&w)->counting, COUNTS_PERHAPS);
+        put(&w, "web", 4, &(struct object){"Deployment", "canary", NULL, ONE WEB});
+        cache_relink(&w, at);
+        expect("one surely", &w, "Deployment 'canary'", 1);
+        assert_int_equal(hpa_of(&w)->counting, COUNTS_SURELY);
+        cache_release(&w);
+}
+
+/* Words v1 to v(count - 1), and web, between quotes. */
+static char *words_and_web(size_t count, const char *quote)
+{
+        struct buf b;
+        buf_init(&b, 64 << 10);
+        for (size_t i = 1; i < count; i++)
+                buf_printf(&b, "%sv%zu%s,", quote, i, quote);
+        buf_printf(&b, "%sweb%s", quote, quote);
+        return buf_steal(&b);
+}
+
+/* A selector longer than is read may ask for any label: of the template's kind, and of the status' text. */
+static void test_selector_longer_than_read(void **state)
+{
+        (void)state;
+        for (int text = 0; text <= 1; text++)
+                for (int more = 0; more <= 1; more++) {
+                        struct cache w;
+                        AUTO(mem_free)
+                        char *words = words_and_web(selector_of_others.values + (size_t)more, text ? "" : "\"");
+                        AUTO(mem_free)
+                        char *spec = text ? mem_string(ONE WEB)
+                                          : mem_printf(ONE BY_EXPRESSION("\"key\":\"app\",\"operator\":\"In\","
+                                                                         "\"values\":[%s]") WEB,
+                                                       words);
+                        AUTO(mem_free)
+                        char *status = text ? mem_printf("\"selector\":\"app in (%s)\"", words) : mem_string("");
+                        const char *kind = text ? "Rollout" : "Deployment";
+                        cache_init(&w, "halflife", "halflife");
+                        put_status(&w, "web", 1, &(struct object){kind, "web", NULL, spec}, status);
+                        put(&w, "web", 2, &(struct object){"Deployment", "canary", NULL, ONE WEB});
+                        put(&w, "web", 3, &(struct object){"Deployment", "db", NULL, ONE LABELS("\"app\":\"db\"")});
+                        put_hpa(&w, kind, "web", BY_UTILIZATION);
+                        cache_relink(&w, at);
+                        expect(more ? "longer" : "as long", &w, more ? "" : "Deployment 'canary'", 1);
+                        assert_int_equal(hpa_of(&w)->counting, more ? COUNTS_ANY : COUNTS_SURELY);
+                        const struct workload *db = workload_find(&w, "apps", "Deployment", "web", "db");
+                        assert_int_equal(workload_more(db)->counted_by[CPU] != NULL, more);
+                        cache_release(&w);
+                }
+}
+
 /* Each change of what is counted counts anew; what changes nothing of it does not. */
 static void test_follows_what_changes(void **state)
 {
@@ -377,7 +509,7 @@ static void test_too_much_to_compare(void **state)
         for (int i = 0; i < HPAS; i++) {
                 AUTO(mem_free) char *key = mem_printf("web/h%d", i);
                 const struct autoscaler *s = map_get(&w.autoscalers, text_of(key));
-                if (s->others != (i >= WITHIN) || s->counts_any != (i >= WITHIN) || s->other)
+                if (s->others != (i >= WITHIN) || (s->counting == COUNTS_ANY) != (i >= WITHIN) || s->other)
                         fail_msg("%s: %u others", key, (unsigned)s->others);
         }
         static const char *const held[] = {"web", "w0", "w30"};
@@ -400,6 +532,9 @@ int main(void)
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_rows),
                 cmocka_unit_test(test_many_labels),
+                cmocka_unit_test(test_labels_beyond_the_cut),
+                cmocka_unit_test(test_sure_before_perhaps),
+                cmocka_unit_test(test_selector_longer_than_read),
                 cmocka_unit_test(test_follows_what_changes),
                 cmocka_unit_test(test_custom_kinds),
                 cmocka_unit_test(test_several_autoscalers),

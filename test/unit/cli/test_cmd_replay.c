@@ -144,7 +144,8 @@ static void test_failures(void **state)
              *broken = tmp_file("broken.yaml", "kind: Profile\nspec: {resources: {cpu: {min: -1}}}\n"),
              *other = tmp_file("other.yaml", "kind: Deployment\nspec: {}\n"),
              *specless = tmp_file("specless.yaml", "kind: Profile\n"), *blank = tmp_file("blank.yaml", "# nothing\n"),
-             *junk = tmp_file("junk.yaml", "a: [\n"), *clears = tmp_file("clears.yaml", "kind: \"\\e[2J\"\n");
+             *junk = tmp_file("junk.yaml", "a: [\n"), *clears = tmp_file("clears.yaml", "kind: \"\\e[2J\"\n"),
+             *words = tmp_file("words.yaml", "words, and no profile\n");
         const struct {
                 const char *profile, *trace, *why;
         } row[] = {
@@ -157,6 +158,7 @@ static void test_failures(void **state)
                 {specless, good, "spec is missing"},
                 {blank, good, "contains no profile"},
                 {junk, good, "line "},
+                {words, good, "words.yaml': is not an object with kind and spec"},
                 {clears, good, "kind '?[2J' is not"}, /* no profile moves a terminal's cursor */
         };
         for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {

@@ -24,6 +24,9 @@ static void test_ownership_label(void **state)
                 {"kustomize.toolkit.fluxcd.io/name", NULL, true},
                 {"helm.toolkit.fluxcd.io/namespace", NULL, true},
                 {"objectset.rio.cattle.io/hash", NULL, true},
+                {"addon.kops.k8s.io/name", NULL, true},
+                {"dev.okteto.com/deployed-by", NULL, true},
+                {"stack.okteto.com/name", NULL, true},
                 {"olm.owner", NULL, true},
                 {"olm.owner.kind", NULL, true},
                 {"operators.coreos.com/", NULL, true}, /* the last of the list, and nothing behind its slash */

@@ -735,6 +735,125 @@ static void test_autoscalers_of_other_texts(void **state)
         snapshot_drop(s.view);
 }
 
+#define COUNTED(kind, name, more, labels)                                                                              \
+        "---\napiVersion: apps/v1\nkind: " kind "\nmetadata: {name: " name "}\nspec:\n" more                           \
+        "  template: {metadata: {labels: {" labels "}}, spec: {containers: [{name: app, resources: "                   \
+        "{requests: {cpu: 300m}}}]}}\n"
+#define SELECTS(asks) "  selector: {" asks "}\n"
+#define APP_WEB       SELECTS("matchLabels: {app: web}")
+#define HPA_OF_WEB    HPA(REF("web") UTILIZED("cpu"))
+
+/* Why the CPU request of a workload is not lowered; "": it is. */
+static const char *cpu_left(const struct render *r, const char *name)
+{
+        size_t count, i = 0;
+        const struct render_row *rows = render_rows(r, &count);
+        while (i < count && !text_is(rows[i].name, name))
+                i++;
+        assert_true(i < count);
+        for (size_t k = 0; k < rows[i].lefts; k++)
+                if (rows[i].left[k].resource == CPU)
+                        return rows[i].left[k].reason;
+        return rows[i].reason ? rows[i].reason : "";
+}
+
+/* An HPA of the texts counts the pods of other workloads there, as its controller will. */
+static void test_pods_that_another_counts(void **state)
+{
+        (void)state;
+        static const struct {
+                const char *what, *in;
+                bool counted;
+        } scaled[] = {
+                {"the same label",
+                 HPA_OF_WEB COUNTED("Deployment", "web", APP_WEB, "app: web")
+                         COUNTED("StatefulSet", "other", "", "app: web, track: canary"),
+                 true},
+                {"the HPA comes last",
+                 COUNTED("Deployment", "other", "", "app: web")
+                         COUNTED("Deployment", "web", APP_WEB, "app: web") "---\n" HPA_OF_WEB,
+                 true},
+                {"another value",
+                 HPA_OF_WEB COUNTED("Deployment", "web", APP_WEB, "app: web")
+                         COUNTED("Deployment", "other", "", "app: db"),
+                 false},
+                {"one label of two",
+                 HPA_OF_WEB COUNTED("Deployment", "web", SELECTS("matchLabels: {app: web, tier: a}"),
+                                    "app: web, tier: a") COUNTED("Deployment", "other", "", "app: web"),
+                 false},
+                {"expressions",
+                 HPA_OF_WEB COUNTED("Deployment", "web",
+                                    SELECTS("matchExpressions: [{key: app, operator: In, values: [x, web]}, {key: no, "
+                                            "operator: DoesNotExist}, {key: app, operator: Exists}, {key: t, "
+                                            "operator: NotIn, values: [t]}]"),
+                                    "app: web") COUNTED("Deployment", "other", "", "app: web"),
+                 true},
+                {"an expression that does not match",
+                 HPA_OF_WEB COUNTED("Deployment", "web", SELECTS("matchExpressions: [{key: no, operator: Exists}]"),
+                                    "app: web") COUNTED("Deployment", "other", "", "app: web"),
+                 false},
+                {"an expression that cannot be read",
+                 HPA_OF_WEB COUNTED("Deployment", "web", SELECTS("matchExpressions: [{key: no, operator: Near}]"),
+                                    "app: web") COUNTED("Deployment", "other", "", "app: web"),
+                 true},
+                {"0 replicas",
+                 HPA_OF_WEB COUNTED("Deployment", "web", APP_WEB, "app: web")
+                         COUNTED("Deployment", "other", "  replicas: 0\n", "app: web"),
+                 false},
+                {"no selector in the texts", HPA_OF_WEB COUNTED("Deployment", "other", "", "app: web"), false},
+                {"by memory alone",
+                 HPA(REF("web") UTILIZED("memory")) COUNTED("Deployment", "web", APP_WEB, "app: web")
+                         COUNTED("Deployment", "other", "", "app: web"),
+                 false},
+        };
+        for (size_t i = 0; i < sizeof scaled / sizeof scaled[0]; i++) {
+                struct scene s;
+                scene_select_all(&s);
+                struct rendered got = rendered(s.view, text_of(scaled[i].in), "shop", false);
+                if (!got.out.data)
+                        fail_msg("%s: %s", scaled[i].what, got.err.text);
+                const char *left = cpu_left(got.r, "other");
+                if ((strcmp(left, "HPAShared") == 0) != scaled[i].counted)
+                        fail_msg("%s: '%s'\n%s", scaled[i].what, left, got.out.data);
+                rendered_release(&got);
+                snapshot_drop(s.view);
+        }
+}
+
+/* Once too much is compared, what is left counts as counted. */
+static void test_more_pods_than_are_compared(void **state)
+{
+        (void)state;
+        enum { HPAS = 700, WORKLOADS = 50 };
+        struct scene s;
+        struct buf b;
+        scene_select_all(&s);
+        buf_init(&b, 4 << 20);
+        for (int i = 0; i < HPAS; i++) {
+                buf_printf(
+                        &b,
+                        "---\napiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata: {name: h%d}\nspec:\n"
+                        "  scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: w%d}\n" UTILIZED("cpu"),
+                        i, i);
+                buf_printf(&b,
+                           "---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {name: w%d}\nspec:\n  selector: "
+                           "{matchExpressions: [{key: none, operator: In, values: [a",
+                           i);
+                for (int k = 0; k < 1000; k++)
+                        buf_add_text(&b, ",a");
+                buf_add_text(&b, "]}]}\n");
+        }
+        for (int i = 0; i < WORKLOADS; i++)
+                buf_printf(&b, COUNTED("Deployment", "o%d", "", "app: web"), i);
+        struct rendered got = rendered(s.view, buf_text(&b), "shop", false);
+        assert_non_null(got.out.data);
+        assert_string_not_equal(cpu_left(got.r, "o0"), "HPAShared");
+        assert_string_equal(cpu_left(got.r, "o49"), "HPAShared");
+        rendered_release(&got);
+        snapshot_drop(s.view);
+        buf_release(&b);
+}
+
 #define OF(ns)                                                                                                         \
         "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: fresh, namespace: " ns                                \
         ", labels: {tier: web}}\nspec: {template: {spec: {containers: [{name: app, resources: {limits: {cpu: "         \
@@ -771,9 +890,14 @@ static void test_report(void **state)
 int main(void)
 {
         static const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_objects),        cmocka_unit_test(test_files),
-                cmocka_unit_test(test_many_documents), cmocka_unit_test(test_autoscalers_of_other_texts),
-                cmocka_unit_test(test_report),         cmocka_unit_test(test_each_request_is_told),
+                cmocka_unit_test(test_objects),
+                cmocka_unit_test(test_files),
+                cmocka_unit_test(test_many_documents),
+                cmocka_unit_test(test_autoscalers_of_other_texts),
+                cmocka_unit_test(test_pods_that_another_counts),
+                cmocka_unit_test(test_more_pods_than_are_compared),
+                cmocka_unit_test(test_report),
+                cmocka_unit_test(test_each_request_is_told),
                 cmocka_unit_test(test_words),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);

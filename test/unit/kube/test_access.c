@@ -115,6 +115,31 @@ static void a_whole_kubeconfig_is_read(void **state)
         access_free(a);
 }
 
+/* As kubectl does, where a server's URL has more than a path. */
+static void a_servers_query_is_left_out(void **state)
+{
+        (void)state;
+        static const char *const row[][2] = {
+                {"https://h:6443?x=1", "https://h:6443"},   {"https://h/base/?x=/y/", "https://h/base"},
+                {"https://h:6443/#part", "https://h:6443"}, {"https://h/base#a?b", "https://h/base"},
+                {"https://h/base//", "https://h/base"},     {"https://?x=h", NULL},
+        };
+        for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+                struct access *a;
+                struct err err;
+                AUTO(mem_free)
+                char *config = mem_printf("clusters: [{name: c, cluster: {server: '%s'}}]\nusers: []\n"
+                                          "contexts: [{name: x, context: {cluster: c}}]\ncurrent-context: x\n",
+                                          row[i][0]);
+                put("config", config);
+                assert_int_equal(load(NULL, &a, &err), row[i][1] ? 0 : ERR_INVALID);
+                if (!row[i][1])
+                        continue;
+                assert_string_equal(access_peer(a)->base_url, row[i][1]);
+                access_free(a);
+        }
+}
+
 static void data_wins_over_files(void **state)
 {
         (void)state;
@@ -710,6 +735,7 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(a_whole_kubeconfig_is_read),
+                cmocka_unit_test(a_servers_query_is_left_out),
                 cmocka_unit_test(data_wins_over_files),
                 cmocka_unit_test(several_files_are_merged),
                 cmocka_unit_test(the_usual_places_are_tried),

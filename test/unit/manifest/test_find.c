@@ -136,10 +136,10 @@ static void members_and_items_are_listed(void **state)
         } row[] = {
                 {"base", 8, "a=1 b=2 "},
                 {"base", 2, "a=1 b=2 "},
-                {"base", 1, "line 1: more than 1 members"},
+                {"base", 1, "line 1, column 17: more than 1 keys"},
                 {"merged", 8, "b=3 c=4 a=1 "},
                 {"list", 8, "=x =y "},
-                {"list", 1, "line 3: more than 1 items"},
+                {"list", 1, "line 3, column 14: more than 1 items"},
                 {"alias", 8, "=x =y "},
                 {"null", 8, ""},
                 {"absent", 8, ""},

@@ -45,6 +45,13 @@ static const struct {
         {POD("{\"name\":\"\"},{\"name\":\"a\",\"usage\":{\"cpu\":\"NaN\"}},{\"name\":\"b\",\"usage\":{\"cpu\":\"2n\"}"
              "}"),
          "/p at=2026-11-21T11:54:02Z | b 2n (2 odd, a sum lacks them)"},
+        /* a name that is there twice is one container, and its largest usage counts */
+        {POD("{\"name\":\"a\",\"usage\":{\"cpu\":\"0\",\"memory\":\"1Mi\"}},{\"name\":\"b\"},"
+             "{\"name\":\"a\",\"usage\":{\"cpu\":\"9n\",\"memory\":\"0\"}}"),
+         "/p at=2026-11-21T11:54:02Z | a 9n 1048576 | b (1 odd)"},
+        {POD("{\"name\":\"a\",\"usage\":{\"cpu\":\"9n\"}},{\"name\":\"a\",\"usage\":{\"cpu\":\"8n\",\"memory\":\"1\"}"
+             "}"),
+         "/p at=2026-11-21T11:54:02Z | a 9n 1 (1 odd)"},
         {"{\"metadata\":{\"name\":\"p\"},\"containers\":[]}", "!timestamp is missing"},
         {"{" AT "}", "!metadata.name is missing"},
         {POD("{}"), "/p at=2026-11-21T11:54:02Z (1 odd, a sum lacks them)"},

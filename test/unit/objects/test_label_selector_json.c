@@ -167,7 +167,7 @@ static void test_bounds(void **state)
                         AUTO(json_decref) json_t *json = long_selector(of[i], more);
                         AUTO(selector_free) struct selector *s = NULL;
                         struct err err = {0};
-                        if (selector_read(json, of[i], &s, &err) != (more ? ERR_INVALID : 0))
+                        if (selector_read(json, of[i], &s, &err) != (more ? ERR_TOOBIG : 0))
                                 fail_msg("bounds %d, more %d: %s", i, more, err.text);
                         assert_int_equal(s ? s->count : 0, more ? 0 : of[i]->labels + of[i]->expressions);
                 }
@@ -189,7 +189,7 @@ static void test_long_texts(void **state)
                 buf_add_text(&in, ")");
                 for (int i = 0; i < 40; i++)
                         buf_printf(&in, ",k%d=v", i);
-                assert_int_equal(selector_parse(buf_text(&in), &a, &s, NULL), more ? ERR_INVALID : 0);
+                assert_int_equal(selector_parse(buf_text(&in), &a, &s, NULL), more ? ERR_TOOBIG : 0);
                 if (!more) {
                         assert_int_equal(s->count, 42);
                         assert_int_equal(s->of[1].values, values);

@@ -72,7 +72,7 @@ struct row {
         const char *hpa_notes;   /* its annotations; NULL: none */
         const char *scales;      /* the workload that the HPA scales; NULL: ours */
         int others;              /* so many other workloads have pods with the same label */
-        bool any;                /* the HPA has too many labels to compare */
+        enum counting counting;  /* of these others */
         int samples;
         int changed_ms, killed_ms; /* so long ago, as we know it and as a kubelet tells; 0: never */
         /* wanted */
@@ -682,11 +682,25 @@ static const struct row rows[] = {
          .original = 1000,
          .target = 285,
          .others = 1,
-         .any = true,
+         .counting = COUNTS_ANY,
          .reason = "HPAShared",
          .condition = "Applied=HPAShared",
          .says = "HPA 'web' scales on cpu utilization, and may count pods of any workload: there are too many labels "
                  "to compare"},
+        {.what = "Retune, and the HPA may count pods of one with too many labels",
+         .spec = OF_HPA("Retune"),
+         .request = "1",
+         .annotations = "",
+         .hpa = UTILIZATION("cpu"),
+         .samples = SAMPLES,
+         .original = 1000,
+         .target = 285,
+         .others = 2,
+         .counting = COUNTS_PERHAPS,
+         .reason = "HPAShared",
+         .condition = "Applied=HPAShared",
+         .says = "HPA 'web' scales on cpu utilization, and may count pods of Deployment 'other-0' and 1 other workload "
+                 "too (over 256 labels)"},
         {.what = "the HPA of another workload may count its pods",
          .spec = ROLLOUT,
          .request = "1",
@@ -696,7 +710,7 @@ static const struct row rows[] = {
          .original = 1000,
          .target = 285,
          .others = 1,
-         .any = true,
+         .counting = COUNTS_ANY,
          .scales = "other-0",
          .reason = "HPAShared",
          .condition = "Applied=HPAShared",
@@ -872,8 +886,8 @@ static void test_rows(void **state)
                 struct target *t = target_get(&w, TEXT("web"), TEXT("apps"), TEXT("Deployment"), TEXT("web"));
                 assert_non_null(t->workload);
                 t->profile->window_open = true; /* the clock's part */
-                if (r->any)
-                        ((struct autoscaler *)map_get(&w.autoscalers, TEXT("web/web")))->counts_any = true;
+                if (r->counting)
+                        ((struct autoscaler *)map_get(&w.autoscalers, TEXT("web/web")))->counting = r->counting;
                 shop_learn(t, t->workload->container[0].name, base_ms, r->samples);
                 target_set_admitted(&w, t, r->admitted);
                 if (r->contest) {

@@ -403,6 +403,7 @@ static void settings_that_cannot_work_are_refused(void **state)
         } row[] = {
                 {{.url = "prometheus:9090"}, "http://"},
                 {{.url = "https://u:cret@a/prom"}, "holds a user: give"},
+                {{.url = "https://a/prom?x=1"}, "has a query: leave out what begins with '?'"},
                 {{.url = "http://a", .cert_file = "c"}, "both files"},
                 {{.url = "http://a", .key_file = "k"}, "both files"},
                 {{.url = "http://a", .bearer_file = "t", .user = "u"}, "not both"},
