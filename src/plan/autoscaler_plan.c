@@ -410,7 +410,7 @@ static const char *also_counts(const struct autoscaler *of, char *ret, size_t si
         bool perhaps = of->counting == COUNTS_PERHAPS;
         _Static_assert(VIEW_LABELS == 256, "as the words say");
         if (of->others)
-                snprintf(ret, size, ", and %s pods of %.80s%s too%s", perhaps ? "may count" : "counts", of->other, more,
+                snprintf(ret, size, ", and %s pods of %.72s%s too%s", perhaps ? "may count" : "counts", of->other, more,
                          perhaps ? " (over 256 labels)" : "");
         return ret;
 }
