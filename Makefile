@@ -88,14 +88,14 @@ endif
 OUR_CFLAGS  := $(BASE_CFLAGS) $(FLAGS_$(MODE))
 OUR_LDFLAGS := $(LINK_$(MODE)) $(LINKER)
 
-# To optimize what a sanitizer has put in takes longer than to run it as it is, but for arithmetic and its models.
+# To optimize what a sanitizer has put in takes longer than to run it as it is, but for arithmetic and text.
 ifneq ($(filter $(MODE),asan tsan),)
-$(OUT)/test/%.o: OUR_CFLAGS += -O0
+$(OUT)/test/%.o: OUR_CFLAGS += -O0 -DSANITIZED
 $(OUT)/test/unit/core/%.o: OUR_CFLAGS += -O1
 endif
 ifeq ($(MODE),asan)
 $(OUT)/src/%.o: OUR_CFLAGS += -O0
-$(OUT)/src/core/%.o $(OUT)/src/base/%.o: OUR_CFLAGS += -O1
+$(OUT)/src/core/%.o $(OUT)/src/base/%.o $(OUT)/src/manifest/%.o: OUR_CFLAGS += -O1
 endif
 
 # One short line a step; V=1 shows the commands.

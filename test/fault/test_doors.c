@@ -282,7 +282,7 @@ static void test_brackets(void **state)
 /* Sanitizers keep shadows of all memory. */
 static bool sanitized(void)
 {
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+#ifdef SANITIZED
         return true;
 #else
         return false;
