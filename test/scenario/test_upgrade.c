@@ -1,7 +1,8 @@
 /*
  * Replicas of two versions during an upgrade. test/data/former/answers.json holds what the version before made of the
  * stories below, one line for each: the Recommendation as the API server had it, and the answers of `halflife serve` of
- * that version. test/data/former/commit names its commit. With a build of that commit in BUILD, this records the file:
+ * that version. test/data/former/commit names its commit. undecided/ beside it holds the same of the last version that
+ * wrote no status.decision. With a build of such a commit in BUILD, this records the file:
  *
  *     HALFLIFE_BUILD=BUILD build/debug/test/scenario/test_upgrade record >test/data/former/answers.json
  */
@@ -111,9 +112,17 @@ static struct story stories[] = {
 };
 enum { STORIES = sizeof stories / sizeof stories[0] };
 
+/* A version whose answers were recorded. */
+static struct former {
+        const char *path;
+        bool undecided;  /* it wrote no status.decision, and named some fields differently */
+        json_t *answers; /* by story: recommendation, admission, rest */
+} formers[] = {{.path = "test/data/former/answers.json"},
+               {.path = "test/data/former/undecided/answers.json", .undecided = true}};
+enum { FORMERS = sizeof formers / sizeof formers[0] };
+
 static struct {
         struct fake *fake;
-        json_t *former;        /* by story: recommendation, admission, rest */
         json_t *live[STORIES]; /* this version's Recommendations */
 } stage;
 
@@ -331,14 +340,16 @@ static char *text_without_times(const json_t *j)
         return level;
 }
 
-/* The same status as the version before writes it: without the new fields, and with the former names of others. */
-static json_t *former_status(const json_t *status)
+/* The same status as that version writes it: without the new fields, and with the former names of others. */
+static json_t *former_status(const struct former *of, const json_t *status)
 {
         static const char *const new_fields[] = {"decision", "mode", "soFar"};
         static const struct {
                 const char *now, *before;
         } renamed[] = {{"firstSample", "since"}, {"oomKills", "kills"}, {"lastOOMKill", "lastKill"}};
         json_t *former = json_deep_copy(status);
+        if (!of->undecided)
+                return former;
         for (size_t i = 0; i < sizeof new_fields / sizeof new_fields[0]; i++)
                 json_object_del(former, new_fields[i]);
         for (size_t i = 0; i < sizeof renamed / sizeof renamed[0]; i++) {
@@ -350,9 +361,9 @@ static json_t *former_status(const json_t *status)
         return former;
 }
 
-static const json_t *recorded(int story, const char *what)
+static const json_t *recorded(const struct former *f, int story, const char *what)
 {
-        return json_object_get(json_object_get(stage.former, stories[story].name), what);
+        return json_object_get(json_object_get(f->answers, stories[story].name), what);
 }
 
 /* --- tests --- */
@@ -360,8 +371,10 @@ static const json_t *recorded(int story, const char *what)
 static int begin(void **state)
 {
         (void)state;
-        stage.former = json_load_file("test/data/former/answers.json", 0, NULL);
-        assert_int_equal(json_object_size(stage.former), STORIES);
+        for (int i = 0; i < FORMERS; i++) {
+                formers[i].answers = json_load_file(formers[i].path, 0, NULL);
+                assert_int_equal(json_object_size(formers[i].answers), STORIES);
+        }
         play_stories();
         for (int i = 0; i < STORIES; i++)
                 stage.live[i] = recommendation_of(&stories[i]);
@@ -373,20 +386,19 @@ static int end(void **state)
         (void)state;
         for (int i = 0; i < STORIES; i++)
                 json_decref(stage.live[i]);
-        json_decref(stage.former);
+        for (int i = 0; i < FORMERS; i++)
+                json_decref(formers[i].answers);
         fake_free(stage.fake);
         return 0;
 }
 
-/* Both versions write the same, but for the fields that CHANGELOG.md lists and the texts for people. */
-static void test_written_but_for_listed_fields(void **state)
+static void compare_written(const struct former *f)
 {
         static const char *const messages[] = {"message", NULL};
-        (void)state;
         for (int i = 0; i < STORIES; i++) {
                 json_t *now = json_deep_copy(stage.live[i]);
-                json_t *before = json_deep_copy(recorded(i, "recommendation"));
-                json_object_set_new(now, "status", former_status(json_object_get(now, "status")));
+                json_t *before = json_deep_copy(recorded(f, i, "recommendation"));
+                json_object_set_new(now, "status", former_status(f, json_object_get(now, "status")));
                 drop_fields(now, messages);
                 drop_fields(before, messages);
                 key_conditions(now);
@@ -395,13 +407,21 @@ static void test_written_but_for_listed_fields(void **state)
                 json_decref(now);
                 json_decref(before);
                 if (strcmp(is, was) != 0) {
-                        fprintf(stderr, "%s:\n%s\nwas\n%s\n", stories[i].name, is, was);
+                        fprintf(stderr, "%s of %s:\n%s\nwas\n%s\n", stories[i].name, f->path, is, was);
                         fail();
                 }
         }
 }
 
-/* The rules by which the version before reads facts out of conditions, from src/control/show_world.c of its commit
+/* All write the same, but for the fields that CHANGELOG.md lists and the texts for people. */
+static void test_written_but_for_listed_fields(void **state)
+{
+        (void)state;
+        for (int i = 0; i < FORMERS; i++)
+                compare_written(&formers[i]);
+}
+
+/* The rules by which the undecided version reads facts out of conditions, from src/control/show_world.c of its commit
  * (says, waits, is_orphaned, opted_out). status NULL, reason NULL: any. */
 static const struct {
         const char *fact, *type, *status, *reason;
@@ -432,7 +452,7 @@ static bool list_has(const json_t *list, const char *word)
         return false;
 }
 
-/* By those rules a replica of the version before reads in the conditions what this version writes in decision. */
+/* By those rules a replica of the undecided version reads in the conditions what this version writes in decision. */
 static void test_conditions_still_tell_the_decision(void **state)
 {
         size_t told = 0;
@@ -459,8 +479,8 @@ static void test_conditions_still_tell_the_decision(void **state)
         assert_int_equal(told, 5); /* contested, orphaned, opted-out, other-autoscaler, canary */
 }
 
-/* Write a story's status as the leader of the version before does; both versions are one field manager. */
-static void write_status(int story, json_t *status)
+/* Write a story's status as the leader of that version does; all versions are one field manager. */
+static void write_status(const struct former *f, int story, json_t *status)
 {
         const struct story *s = &stories[story];
         AUTO(mem_free) char *path = story_path(s, rec_of(s));
@@ -472,10 +492,10 @@ static void write_status(int story, json_t *status)
         char *text = json_dumps(body, JSON_COMPACT);
         assert_int_equal(fake_apply(stage.fake, status_path, "halflife", true, text), 200);
         free(text);
-        assert_true(story_is(stage.fake, s, rec_of(s), "status.decision", "-", NULL));
+        assert_true(story_is(stage.fake, s, rec_of(s), "status.decision", "-", NULL) == f->undecided);
 }
 
-/* Whether all that the version before answered is in the present answer, with the same values. */
+/* Whether all that was answered before is in the present answer, with the same values. */
 static bool answers(const json_t *now, json_t *before)
 {
         const char *key;
@@ -500,25 +520,24 @@ static bool answers(const json_t *now, json_t *before)
         return strcmp(is, text) == 0;
 }
 
-/* By the recorded statuses, a replica of this version answers as the replica of the version before did. */
-static void test_replica_by_former_statuses(void **state)
+static void compare_answers(const struct former *f)
 {
         char *address;
-        (void)state;
         for (int i = 0; i < STORIES; i++)
-                write_status(i, json_incref(json_object_get(recorded(i, "recommendation"), "status")));
+                write_status(f, i, json_incref(json_object_get(recorded(f, i, "recommendation"), "status")));
         fake_count_reset(stage.fake);
         struct halflife *serve = serve_start(&address);
         for (int i = 0; i < STORIES; i++) {
                 json_t *patch = admission_of(&stories[i], address);
-                json_t *rest = rest_of(&stories[i], address), *was = json_deep_copy(recorded(i, "rest"));
+                json_t *rest = rest_of(&stories[i], address), *was = json_deep_copy(recorded(f, i, "rest"));
                 drop_fields(was, counters);
                 key_conditions(rest);
                 key_conditions(was);
-                if (!json_equal(patch, recorded(i, "admission")) || !answers(rest, was)) {
+                if (!json_equal(patch, recorded(f, i, "admission")) || !answers(rest, was)) {
                         AUTO(mem_free) char *is = text_without_times(rest), *before = text_without_times(was);
                         AUTO(mem_free) char *set = text_without_times(patch);
-                        fprintf(stderr, "%s: admission %s; REST:\n%s\nwas\n%s\n", stories[i].name, set, is, before);
+                        fprintf(stderr, "%s of %s: admission %s; REST:\n%s\nwas\n%s\n", stories[i].name, f->path, set,
+                                is, before);
                         fail();
                 }
                 json_decref(patch);
@@ -531,6 +550,14 @@ static void test_replica_by_former_statuses(void **state)
         mem_free(address);
 }
 
+/* By the recorded statuses, a replica of this version answers as the replicas of the versions before did. */
+static void test_replica_by_former_statuses(void **state)
+{
+        (void)state;
+        for (int i = 0; i < FORMERS; i++)
+                compare_answers(&formers[i]);
+}
+
 static bool all_written(struct fake *f, void *arg)
 {
         (void)arg;
@@ -540,13 +567,12 @@ static bool all_written(struct fake *f, void *arg)
         return true;
 }
 
-/* A leader of this version writes each status once, in its own form, and nothing else. */
-static void test_leader_after_the_version_before(void **state)
+/* each: how often a leader of this version writes each status. */
+static void succeed(const struct former *f, size_t each)
 {
         static const char *const others[] = {"/api/v1/", "/apis/apps/", "/apis/autoscaling/", "/apis/events.k8s.io/"};
-        (void)state;
         for (int i = 0; i < STORIES; i++)
-                write_status(i, former_status(json_object_get(stage.live[i], "status")));
+                write_status(f, i, former_status(f, json_object_get(stage.live[i], "status")));
         fake_count_reset(stage.fake);
         struct halflife *leader = halflife_start(stage.fake, "upgrade.db", NULL);
         assert_true(fake_wait(stage.fake, all_written, NULL, LONG_MS));
@@ -558,17 +584,27 @@ static void test_leader_after_the_version_before(void **state)
                         fail_msg("%s", fake_last(stage.fake, "write", others[i])->path);
         for (int i = 0; i < STORIES; i++) {
                 AUTO(mem_free) char *path = story_path(&stories[i], rec_of(&stories[i]));
-                json_t *now = recommendation_of(&stories[i]);
+                json_t *now = recommendation_of(&stories[i]), *live = json_deep_copy(stage.live[i]);
                 size_t writes = fake_count(stage.fake, "write", path);
                 drop_fields(now, counters);
-                drop_fields(stage.live[i], counters);
-                if (writes != 1 || !json_equal(now, stage.live[i])) {
-                        AUTO(mem_free) char *is = text_without_times(now), *was = text_without_times(stage.live[i]);
-                        fprintf(stderr, "%s: %zu writes\n%s\nwas\n%s\n", stories[i].name, writes, is, was);
+                drop_fields(live, counters);
+                if (writes != each || !json_equal(now, live)) {
+                        AUTO(mem_free) char *is = text_without_times(now), *was = text_without_times(live);
+                        fprintf(stderr, "%s of %s: %zu writes\n%s\nwas\n%s\n", stories[i].name, f->path, writes, is,
+                                was);
                         fail();
                 }
                 json_decref(now);
+                json_decref(live);
         }
+}
+
+/* A leader of this version writes a status without decision once, in its own form, and nothing else. */
+static void test_leader_after_the_version_before(void **state)
+{
+        (void)state;
+        for (int i = 0; i < FORMERS; i++)
+                succeed(&formers[i], formers[i].undecided ? 1 : 0);
 }
 
 int main(int argc, char **argv)

@@ -16,7 +16,8 @@ import (
 // others are changed only at deploys: "deployed" is lowered, "optedout" and "sized" (by a VPA) are not.
 type upgrading struct {
 	*stage.T
-	cpu string // the target
+	cpu   string // the target
+	begun int64  // samples in the database as the leader began
 }
 
 var upgraded = []string{"rolled", "deployed", "optedout", "sized"}
@@ -41,15 +42,23 @@ func upgrade(t *stage.T) {
 	before := u.make()
 	kept := M{"deployed": u.cpu, "optedout": "2", "sized": "2"}
 	u.deploy("the version before leads, this one admits", kept)
+	u.end(false)
 	u.succeed(former, t.Binary())
-	u.waitDecision(true, upgraded...)
+	u.writeAnew()
 	u.serve(former)
 	u.deploy("this version leads, the one before admits", kept)
+	u.end(false)
 	u.succeed(t.Binary(), former)
+	u.writeAnew()
 	u.serve(t.Binary())
 	u.deploy("after the downgrade", kept)
+	u.takeBack(before)
+}
+
+// takeBack has what is held be lowered as well, and then all be as it was before halflife; before: the spec of "rolled".
+func (u *upgrading) takeBack(before string) {
+	t := u.T
 	u.letGo()
-	u.waitDecision(false, "optedout", "sized")
 	u.deploy("what was held is lowered", M{"deployed": u.cpu, "optedout": u.cpu, "sized": u.cpu})
 	t.Learner.Stop()
 	t.Learner = nil
@@ -109,16 +118,22 @@ func (u *upgrading) make() string {
 	return before
 }
 
-// waitDecision waits until status.decision of these Recommendations is there, or is not: the version before leaves it out of
-// each status that it writes.
-func (u *upgrading) waitDecision(written bool, names ...string) {
-	for _, name := range names {
-		u.RecWhen("deployment-"+name, "its status.decision", stage.Soon, func(r kube.Object) error {
-			if decision := r.At("status", "decision"); (decision != nil) != written {
-				return fmt.Errorf("it is %v", decision)
-			}
-			return nil
-		})
+// writeAnew has the leader write each Recommendation, which a person writes in v1beta1: holds it, and lets it go.
+func (u *upgrading) writeAnew() {
+	for _, hold := range []any{"look", nil} {
+		for _, name := range upgraded {
+			_, err := u.Merge(fmt.Sprintf("/apis/halflife.dev/v1beta1/namespaces/%s/recommendations/deployment-%s", u.NS, name),
+				M{"metadata": M{"annotations": M{"halflife.dev/hold": hold, "e2e": "stays in managedFields"}}})
+			u.Check(err)
+		}
+		for _, name := range upgraded {
+			u.RecWhen("deployment-"+name, fmt.Sprintf("hold %v", hold), stage.Soon, func(r kube.Object) error {
+				if held := r.Condition("Held").Text("status") == "True"; held != (hold != nil) {
+					return fmt.Errorf("its conditions are %v", r.At("status", "conditions"))
+				}
+				return nil
+			})
+		}
 	}
 }
 
@@ -146,12 +161,30 @@ func (u *upgrading) deploy(what string, want M) {
 	u.Notef("%s: deployed as decided", what)
 }
 
-// succeed ends the leader of a version and starts one of the other: it reads the same histories, and tells the same numbers
-// without a write to a workload or a pod.
-func (u *upgrading) succeed(last, next string) {
-	if code, _, err := u.Learner.Terminate(); err != nil || code != 0 {
+// end ends the leader, by SIGTERM or by SIGKILL. What it had counted is in the database, but for what came since its last
+// checkpoint where it was killed.
+func (u *upgrading) end(kill bool) {
+	counted, lost := int64(u.Learner.Counter(`halflife_samples_total{result="accepted"}`)), int64(0)
+	if kill {
+		lost = int64(2 * len(upgraded) * 5) // a checkpoint every three cycles, and the one that is being written
+		u.Learner.Kill()
+	} else if code, _, err := u.Learner.Terminate(); err != nil || code != 0 {
 		u.Fatalf("SIGTERM: exit code %d (%v)", code, err)
 	}
+	kept := int64(0)
+	for _, name := range upgraded {
+		kept += stored(u.T, u.NS, name).Int("histograms", "app/cpu", "samples")
+	}
+	if counted == 0 || kept < u.begun+counted-lost {
+		u.Fatalf("%d samples are in the database: %d were as the leader began, and it counted %d", kept, u.begun, counted)
+	}
+	u.Notef("%d samples are in the database: %d were as the leader began, and it counted %d", kept, u.begun, counted)
+	u.begun = kept
+}
+
+// succeed starts the leader of a version after one of the other has ended: it reads the same histories, and tells the same
+// numbers without a write to a workload or a pod.
+func (u *upgrading) succeed(last, next string) {
 	u.compareExports(last, next)
 	numbers, generation, pods := map[string]string{}, map[string]int64{}, map[string]map[string]string{}
 	for _, name := range upgraded {

@@ -99,10 +99,14 @@ func (t *T) CheckVersionsRead(mark int64, version string) {
 	}
 }
 
-// Writes returns the requests that change something, except renewals of a Lease and questions about permissions.
+// Writes returns the requests that change something, except renewals of a Lease and questions about permissions. A dry run
+// changes nothing.
 func Writes(list []Request) []Request {
 	var writes []Request
 	for _, r := range list {
+		if strings.Contains(r.URI, "dryRun=All") {
+			continue
+		}
 		switch r.Verb {
 		case "create", "update", "patch", "delete", "deletecollection":
 			if r.Object.Resource != "leases" && !strings.HasSuffix(r.Object.Resource, "reviews") {
