@@ -129,12 +129,9 @@ static void nodes_come_by_pressure(void **state)
         static const struct {
                 const char *name;
                 int64_t cpu, memory;
-        } use[] = {{"low", 400, GI},
-                   {"cpu", 3000, GI},
-                   {"memory", 400, 15 * GI},
-                   {"hot", 3900, GI},
-                   {"also-low", 400, GI}};
-        static const char *const want[] = {"hot", "memory", "cpu", "also-low", "low", "silent"};
+        } use[] = {{"low", 400, GI},  {"cpu", 3000, GI},     {"memory", 400, 15 * GI},
+                   {"hot", 3900, GI}, {"also-low", 400, GI}, {"unused", 0, 1}};
+        static const char *const want[] = {"hot", "memory", "cpu", "also-low", "low", "unused", "silent"};
         struct cache w;
         (void)state;
         cache_init(&w, "halflife", "halflife");
@@ -155,7 +152,8 @@ static void nodes_come_by_pressure(void **state)
         assert_int_equal(t->row[0].above[CPU], 15);
         assert_int_equal(t->row[1].above[MEMORY], 15);
         assert_int_equal(t->row[2].above[CPU], 0);
-        assert_int_equal(t->row[5].load.samples, 0);
+        assert_int_equal(t->row[5].load.samples, 15);
+        assert_int_equal(t->row[6].load.samples, 0);
         struct node_table *same = node_table_hold(t);
         node_table_drop(t);
         assert_string_equal(same->row[0].name, "hot");
