@@ -156,6 +156,19 @@ func compareNode(item kube.Object, n *stage.PlayedNode, ring []stage.NodeSample,
 	return compareWorkloads(item, size, loads)
 }
 
+// compareNodeWithout is compareNode for a halflife that has missed so many of the samples, whichever: the machine stood still
+// between two of its reads. At most two are tried.
+func compareNodeWithout(missed int, item kube.Object, n *stage.PlayedNode, all []stage.NodeSample, hotPercent int64, loads []*nodeLoad) error {
+	err := compareNode(item, n, nodeRing(all), hotPercent, loads)
+	for i := 0; err != nil && missed > 0 && i < len(all)-1; i++ { // it has the last
+		less := slices.Delete(slices.Clone(all), i, i+1)
+		if compareNodeWithout(min(missed, 2)-1, item, n, less, hotPercent, loads) == nil {
+			return nil
+		}
+	}
+	return err
+}
+
 // furthestAbove are at most three loads.
 func furthestAbove(size amounts, loads []*nodeLoad) []*nodeLoad {
 	var list []*nodeLoad
