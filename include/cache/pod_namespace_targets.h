@@ -19,9 +19,11 @@
 #include "cache/cache.h"
 #include "core/pod_aggregate.h"
 
-/* Facts that few pods have: pods that belong to such targets, and pods without an owner of a known kind. */
+/* Facts that few pods have: those that belong to such targets, that have no owner of a known kind, or that ask for
+ * something as a whole. */
 struct pod_more {
-        bool alone; /* the pod has no owner: the next four fields are set */
+        struct amount asks[RESOURCES]; /* by spec.resources, as workload_more.pod_asks; unset: its containers ask */
+        bool alone;                    /* the pod has no owner: the next four fields are set */
         enum never apply_never;
         struct labels labels;                /* also set for a pod whose owner's kind is unknown */
         struct record_set original, applied; /* from its annotations */

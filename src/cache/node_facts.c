@@ -79,6 +79,7 @@ void node_facts_read(struct cache *w, struct node *n, const struct node_view *v)
                 return;
         if (memcmp(capacity, f->capacity, sizeof capacity) != 0) {
                 f->ring = (struct node_ring){0};
+                memset(f->hot_since_ms, 0, sizeof f->hot_since_ms);
                 memcpy(f->capacity, capacity, sizeof capacity);
         }
         f->ready = v->ready;

@@ -1,5 +1,5 @@
 /*
- * The samples of nodes as text for the database, and back.
+ * The samples of nodes, and since when nodes are hot, as text for the database, and back.
  */
 #include <string.h>
 
@@ -7,16 +7,24 @@
 #include "cache/cache.h"
 #include "objects/json_writer.h"
 
-/* {"name":"n-1","capacity":[4000,17179869184],"samples":[[1764000000,1200,8589934592],…]}, the oldest sample first */
+/* {"name":"n-1","capacity":[4000,17179869184],"hot":[1763999000000,0],"samples":[[1764000000,1200,8589934592],…]}, the
+ * oldest sample first */
 static void node_samples_print_one(struct writer *w, const struct node *n)
 {
         const struct node_ring *g = &n->facts->ring;
+        const int64_t *hot = n->facts->hot_since_ms;
         writer_open(w, NULL, '{');
         writer_text(w, "name", text_of(n->name));
         writer_open(w, "capacity", '[');
         writer_int(w, NULL, n->facts->capacity[CPU]);
         writer_int(w, NULL, n->facts->capacity[MEMORY]);
         writer_close(w, ']');
+        if (hot[CPU] || hot[MEMORY]) {
+                writer_open(w, "hot", '[');
+                writer_int(w, NULL, hot[CPU]);
+                writer_int(w, NULL, hot[MEMORY]);
+                writer_close(w, ']');
+        }
         writer_open(w, "samples", '[');
         for (int i = g->count; i-- > 0;) {
                 const struct node_sample *s = node_ring_at(g, i);
@@ -78,6 +86,14 @@ static void node_samples_parse_samples(struct json *j, struct node_ring *g, cons
                 }
 }
 
+static void node_samples_parse_hot(struct json *j, int64_t ret[static RESOURCES], struct wall latest)
+{
+        node_samples_parse_row(j, ret, RESOURCES);
+        for (enum resource r = CPU; r < RESOURCES; r++)
+                if (ret[r] < 0 || ret[r] > latest.ms)
+                        ret[r] = 0;
+}
+
 static void node_samples_parse_one(struct cache *w, struct json *j, struct wall latest)
 {
         struct text key, name = {"", 0};
@@ -89,6 +105,8 @@ static void node_samples_parse_one(struct cache *w, struct json *j, struct wall 
                         name = json_text(j, &w->scratch);
                 else if (text_is(key, "capacity"))
                         node_samples_parse_row(j, read.capacity, RESOURCES);
+                else if (text_is(key, "hot"))
+                        node_samples_parse_hot(j, read.hot_since_ms, latest);
                 else if (text_is(key, "samples"))
                         node_samples_parse_samples(j, &read.ring, read.capacity, latest);
                 else
@@ -99,6 +117,7 @@ static void node_samples_parse_one(struct cache *w, struct json *j, struct wall 
                 return;
         struct node_facts *f = node_facts_get(w, node_get(w, name));
         memcpy(f->capacity, read.capacity, sizeof f->capacity);
+        memcpy(f->hot_since_ms, read.hot_since_ms, sizeof f->hot_since_ms);
         f->ring = read.ring;
 }
 

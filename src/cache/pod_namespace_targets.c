@@ -107,6 +107,12 @@ static void records_read(struct cache *w, struct pod_more *more, const struct ou
         synthetic->applied = more->applied;
 }
 
+static void pod_more_keep_asks(struct pod *p, const struct pod_view *v)
+{
+        if (p->more || v->pod_asks[CPU].set || v->pod_asks[MEMORY].set)
+                memcpy(more_of(p)->asks, v->pod_asks, sizeof p->more->asks);
+}
+
 void pod_more_read(struct cache *w, struct pod *p, const struct pod_view *v)
 {
         const struct object_view *meta = &v->meta;
@@ -136,6 +142,7 @@ void pod_more_read(struct cache *w, struct pod *p, const struct pod_view *v)
                 more->alone = alone;
                 more->apply_never = never;
         }
+        pod_more_keep_asks(p, v);
         if (p->more && p->more->single)
                 w->changed = true; /* its requests may differ after a resize */
 }

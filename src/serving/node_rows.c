@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "cache/pod_namespace_targets.h"
 #include "core/pod_request_sum.h"
 #include "objects/annotation_record.h"
 
@@ -78,14 +79,15 @@ static void node_rows_pod(struct node_rows *all, const struct pod *p, struct pod
         *ret = (struct pod_part){.measured = pod_is_measured(p, all->now, all->fresh_ms)};
         for (enum resource r = CPU; r < RESOURCES; r++) {
                 struct pod_sum original = {0}, requested = {0};
+                struct amount whole = p->more ? p->more->asks[r] : (struct amount){0};
                 for (int i = 0; i < p->containers; i++) {
                         const struct pod_container *c = &p->container[i];
                         pod_sum_add(&requested, c->role, pod_request(c, r));
                         if (o)
                                 pod_sum_add(&original, c->role, node_rows_original_of(o, c, r));
                 }
-                ret->requested[r] = node_rows_total(&requested);
-                ret->original[r] = o ? node_rows_total(&original) : ret->requested[r];
+                ret->requested[r] = whole.set ? whole.value : node_rows_total(&requested);
+                ret->original[r] = o && !whole.set ? node_rows_total(&original) : ret->requested[r];
         }
         for (int i = 0; ret->measured && i < p->containers; i++)
                 if (p->container[i].role != ROLE_INIT)

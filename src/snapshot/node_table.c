@@ -12,11 +12,13 @@ struct node_table *node_table_new(size_t most)
         return t;
 }
 
-/* A silent node has no pressure, so it comes last. */
+/* A silent node comes last, behind one whose pressure is 0. */
 static int node_table_compare(const void *a, const void *b)
 {
         const struct node_row *x = a, *y = b;
         int of_x = node_load_pressure(&x->load), of_y = node_load_pressure(&y->load);
+        if ((x->load.samples == 0) != (y->load.samples == 0))
+                return x->load.samples == 0 ? 1 : -1;
         return of_x != of_y ? of_y - of_x : strcmp(x->name, y->name);
 }
 

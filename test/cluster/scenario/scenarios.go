@@ -20,7 +20,7 @@ var All = stage.Suite{Scenarios: scenarios, Longest: longest}
 // longest names the scenarios that take minutes, the longest first: they begin before others, so that none is left to be
 // waited for at the end.
 var longest = []string{"rotation", "outage", "fleet", "cronjob", "refusals", "flow", "limits", "render", "restart", "restarted", "upgrade",
-	"hpa-limit-basis", "api-server-gone", "learner-gone", "oom-200", "backfill", "in-place-restart", "permission", "install", "dimension-pod",
+	"hpa-limit-basis", "api-server-gone", "learner-gone", "nodes", "hot-node", "oom-200", "backfill", "in-place-restart", "permission", "install", "dimension-pod",
 	"dimension-namespace", "uninstall", "helm", "release", "node-deferred", "node-kubelet-down", "node-oom-marked", "node-guard-deferred", "node-evict",
 	"node-raise", "node-startup"}
 
@@ -182,6 +182,7 @@ var scenarios = []stage.Scenario{
 	{Name: "hostile-rounding", Needs: stage.Alone, Run: hostileRounding},
 	{Name: "hostile-restricted", Needs: stage.Alone, Run: hostileRestricted},
 	{Name: "tenant-fuse", Needs: stage.Alone, Run: tenantFuse},
+	{Name: "hot-node", Needs: stage.Alone, Run: hotNode},
 	{Name: "in-place-restart", Needs: stage.Alone, Run: inPlaceRestart},
 	{Name: "startup-killed", Needs: stage.Alone, Run: startupKilled},
 	{Name: "install", Needs: stage.Alone, Run: install},
@@ -189,6 +190,7 @@ var scenarios = []stage.Scenario{
 	{Name: "api-server-gone", Needs: stage.Alone, Run: apiServerGone},
 	{Name: "learner-gone", Needs: stage.Alone, Run: learnerGone},
 	{Name: "metrics-versions", Needs: stage.Alone, Run: metricsVersions},
+	{Name: "nodes", Needs: stage.Alone, Run: nodes},
 	{Name: "outage", Needs: stage.Alone, Run: outage},
 	{Name: "permission", Needs: stage.Alone, Run: permission},
 	{Name: "release", Needs: stage.Alone, Run: release},

@@ -47,6 +47,12 @@ func (e Expected) Compare(status kube.Object) error {
 // Targets returns the target of the usual container for CPU and memory.
 func Targets() (string, string) { return TargetsOf(UsedCPU, UsedMemory) }
 
+// LoweredOf returns what the usual policies make of that usage where the owner asks for more, in millicores and bytes.
+func LoweredOf(cpu, memory int64) (int64, int64) {
+	const much = 1 << 50
+	return model.CPUDefault.Target(model.CPU.Model(cpu), much), model.MemoryDefault.Target(model.Memory.Model(memory), much)
+}
+
 // TargetsOf returns the target of the usual container under that usage, for CPU and memory.
 func TargetsOf(cpu, memory int64) (string, string) {
 	return model.CPU.Text(model.CPUDefault.Target(model.CPU.Model(cpu), 2000)),

@@ -37,6 +37,7 @@ func (t *T) KeepCycles() {
 func (t *T) cleanUp() {
 	mine := "?labelSelector=e2e%3D" + t.Name
 	_ = t.Delete(APIPath + "/clusterprofiles" + mine)
+	_ = t.Delete("/api/v1/nodes" + mine)
 	list, _ := t.Get("/api/v1/namespaces" + mine)
 	for _, n := range list.List("items") {
 		_ = t.Delete("/api/v1/namespaces/" + n.Name())
@@ -54,6 +55,21 @@ func (t *T) Account(name string, rules ...M) {
 	t.Apply(M{"apiVersion": group + "/v1", "kind": "RoleBinding", "metadata": t.Meta(name),
 		"roleRef":  M{"apiGroup": group, "kind": "Role", "name": name},
 		"subjects": L{M{"kind": "ServiceAccount", "name": name, "namespace": t.NS}}})
+}
+
+// ClusterRole lets an Account do what the rules say in the whole cluster, until what it returns is called.
+func (t *T) ClusterRole(account string, rules ...M) func() {
+	const group = "rbac.authorization.k8s.io"
+	name := t.NS + "-" + account
+	meta := M{"name": name, "labels": M{"e2e": t.Name}}
+	t.Apply(M{"apiVersion": group + "/v1", "kind": "ClusterRole", "metadata": meta, "rules": rules})
+	t.Apply(M{"apiVersion": group + "/v1", "kind": "ClusterRoleBinding", "metadata": meta,
+		"roleRef":  M{"apiGroup": group, "kind": "ClusterRole", "name": name},
+		"subjects": L{M{"kind": "ServiceAccount", "name": account, "namespace": t.NS}}})
+	return func() {
+		_ = t.Delete("/apis/" + group + "/v1/clusterrolebindings/" + name)
+		_ = t.Delete("/apis/" + group + "/v1/clusterroles/" + name)
+	}
 }
 
 // Token makes a token of an Account, as a pipeline gets it.

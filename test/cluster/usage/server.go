@@ -49,15 +49,16 @@ type pod struct {
 
 type key struct{ namespace, name string }
 
-// Server keeps what all pods use.
+// Server keeps what all pods use, and the nodes that tell of themselves.
 type Server struct {
-	mu   sync.Mutex
-	pods map[key]*pod
+	mu    sync.Mutex
+	pods  map[key]*pod
+	nodes map[string]*node
 }
 
 // Run serves GET /metrics/nodes/NODE/metrics/resource over TLS until ctx ends.
 func Run(ctx context.Context, c *kube.Client, port, cert, key_ string) error {
-	s := &Server{pods: map[key]*pod{}}
+	s := &Server{pods: map[key]*pod{}, nodes: map[string]*node{}}
 	l, err := net.Listen("tcp", "127.0.0.1:"+port)
 	if err != nil {
 		return err
@@ -65,6 +66,7 @@ func Run(ctx context.Context, c *kube.Client, port, cert, key_ string) error {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /metrics/nodes/{node}/metrics/resource", s.serve)
 	web := &http.Server{Handler: mux}
+	go func() { _ = c.Watch(ctx, "/api/v1/nodes", s.seeNode) }()
 	go func() {
 		_ = c.Watch(ctx, "/api/v1/pods", s.see)
 		web.Close()
@@ -182,8 +184,16 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	now := time.Now().Truncate(time.Millisecond)
 	ms := now.UnixMilli()
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "node_cpu_usage_seconds_total %d %d\nnode_memory_working_set_bytes %d %d\n", ms/1000, ms, 1<<30, ms)
 	s.mu.Lock()
+	if n := s.nodes[node]; n == nil {
+		fmt.Fprintf(&b, "node_cpu_usage_seconds_total %d %d\nnode_memory_working_set_bytes %d %d\n", ms/1000, ms, 1<<30, ms)
+	} else if n.silent {
+		s.mu.Unlock()
+		http.Error(w, "the node tells nothing", http.StatusServiceUnavailable)
+		return
+	} else {
+		n.write(&b, now)
+	}
 	for _, p := range s.pods {
 		if p.node == node && !p.silent {
 			p.write(&b, now)

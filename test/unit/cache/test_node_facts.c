@@ -218,6 +218,47 @@ static void samples_survive_a_restart(void **state)
         cache_release(&w);
 }
 
+/* A hot node stays hot until it is cool, by a process that starts meanwhile as well. */
+static void hot_survives_a_restart(void **state)
+{
+        enum { AT_80_PERCENT = 80 };
+        const struct wall now = {now_s * SECOND_MS};
+        const int64_t since_ms = now.ms - 1;
+        struct cache w;
+        (void)state;
+        cache_init(&w, "halflife", "halflife");
+        take(&w, "n-1", "", SIZE);
+        struct node_facts *f = node_of(&w, "n-1")->facts;
+        for (int i = 14; i >= 0; i--) {
+                const struct node_usage u = {{(now_s - i * 60) * SECOND_MS}, {i < 10 ? 3900 : 100, GI}};
+                assert_int_equal(node_ring_add(&f->ring, &u, f->capacity, now), NODE_ACCEPTED);
+        }
+        assert_false(node_facts_judge(f, CPU, AT_80_PERCENT, now)); /* 10 samples make none hot */
+        assert_int_equal(f->hot_since_ms[CPU], 0);
+        f->hot_since_ms[CPU] = since_ms;
+        AUTO(mem_free) char *text = printed(&w);
+        cache_release(&w);
+
+        cache_init(&w, "halflife", "halflife");
+        assert_int_equal(parse(&w, text), 0);
+        take(&w, "n-1", "", SIZE);
+        f = node_of(&w, "n-1")->facts;
+        assert_false(node_facts_judge(f, CPU, AT_80_PERCENT, now)); /* nothing to tell again */
+        assert_int_equal(f->hot_since_ms[CPU], since_ms);
+        assert_int_equal(f->hot_since_ms[MEMORY], 0);
+        take(&w, "n-1", "", "\"capacity\":{\"cpu\":\"2\",\"memory\":\"16Gi\"}"); /* another machine is cool */
+        assert_int_equal(f->hot_since_ms[CPU], 0);
+        cache_release(&w);
+
+        cache_init(&w, "halflife", "halflife"); /* a clock was ahead when it was written */
+        assert_int_equal(parse(&w, "[{\"name\":\"n-1\",\"capacity\":[4000,17179869184],\"hot\":[1764000001000,-1],"
+                                   "\"samples\":[[1764000000,1,1]]}]"),
+                         0);
+        assert_int_equal(node_of(&w, "n-1")->facts->hot_since_ms[CPU], 0);
+        assert_int_equal(node_of(&w, "n-1")->facts->hot_since_ms[MEMORY], 0);
+        cache_release(&w);
+}
+
 /* Somebody edited it, a disk broke, or a clock was wrong when it was written. */
 static void what_cannot_be_is_not_loaded(void **state)
 {
@@ -261,7 +302,7 @@ int main(void)
                 cmocka_unit_test(a_node_is_kept_as_it_says),       cmocka_unit_test(another_size_is_another_machine),
                 cmocka_unit_test(a_node_that_goes_leaves_nothing), cmocka_unit_test(labels_have_a_bound),
                 cmocka_unit_test(so_many_nodes_have_facts),        cmocka_unit_test(samples_survive_a_restart),
-                cmocka_unit_test(what_cannot_be_is_not_loaded),
+                cmocka_unit_test(hot_survives_a_restart),          cmocka_unit_test(what_cannot_be_is_not_loaded),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -33,6 +33,7 @@ struct pod_row {
         const char *name, *node, *phase, *annotations, *request, *init;
         int64_t cpu_milli, memory_mi; /* -1: not measured */
         int64_t age_ms;
+        const char *whole; /* requests of spec.resources */
 };
 
 static void take_pod(struct cache *w, const struct pod_row *p)
@@ -41,11 +42,12 @@ static void take_pod(struct cache *w, const struct pod_row *p)
         AUTO(mem_free)
         char *pod =
                 mem_printf("{\"metadata\":{\"namespace\":\"web\",\"name\":\"%s\",\"uid\":\"%s\",\"annotations\":{%s}},"
-                           "\"spec\":{\"nodeName\":\"%s\",\"initContainers\":[{\"name\":\"prepare\",\"resources\":{"
+                           "\"spec\":{\"nodeName\":\"%s\",\"resources\":{\"requests\":{%s}},\"initContainers\":[{"
+                           "\"name\":\"prepare\",\"resources\":{"
                            "\"requests\":{%s}}}],\"containers\":[{\"name\":\"app\",\"resources\":{\"requests\":{%s}}"
                            "}]},\"status\":{\"phase\":\"%s\"}}",
-                           p->name, p->name, p->annotations ? p->annotations : "", p->node, p->init ? p->init : "",
-                           p->request, p->phase ? p->phase : "Running");
+                           p->name, p->name, p->annotations ? p->annotations : "", p->node, p->whole ? p->whole : "",
+                           p->init ? p->init : "", p->request, p->phase ? p->phase : "Running");
         if (pod_upsert(w, text_of(pod), 1, &err) < 0)
                 fail_msg("%s: %s", p->name, err.text);
         if (p->cpu_milli < 0)
@@ -68,23 +70,26 @@ static void take_pod(struct cache *w, const struct pod_row *p)
         "}}\",\"halflife.dev/applied-resources\":\"{\\\"app\\\":{" applied "}}\""
 
 static const struct pod_row pods[] = {
-        {"plain", "n-1", NULL, NULL, "\"cpu\":\"1\",\"memory\":\"1Gi\"", NULL, 500, 512, 0},
+        {"plain", "n-1", NULL, NULL, "\"cpu\":\"1\",\"memory\":\"1Gi\"", NULL, 500, 512, 0, NULL},
         {"lowered", "n-1", NULL,
          OURS("\\\"requests\\\":{\\\"cpu\\\":\\\"2\\\",\\\"memory\\\":\\\"4Gi\\\"}",
               "\\\"requests\\\":{\\\"cpu\\\":\\\"500m\\\"}"),
-         "\"cpu\":\"500m\",\"memory\":\"1Gi\"", NULL, 1500, 2048, 60000},
+         "\"cpu\":\"500m\",\"memory\":\"1Gi\"", NULL, 1500, 2048, 60000, NULL},
         {"by-limit", "n-1", NULL,
          OURS("\\\"limits\\\":{\\\"cpu\\\":\\\"1\\\"}", "\\\"requests\\\":{\\\"cpu\\\":\\\"100m\\\"}"),
-         "\"cpu\":\"100m\"", NULL, 300, 64, 0},
+         "\"cpu\":\"100m\"", NULL, 300, 64, 0, NULL},
         {"edited", "n-1", NULL, "\"halflife.dev/original-resources\":\"x\",\"halflife.dev/applied-resources\":\"{}\"",
-         "\"cpu\":\"100m\"", NULL, -1, -1, 0},
-        {"init", "n-1", NULL, NULL, "\"cpu\":\"100m\"", "\"cpu\":\"700m\"", 50, 8, 0},
-        {"pending", "n-1", "Pending", NULL, "\"cpu\":\"200m\"", NULL, -1, -1, 0},
-        {"over", "n-1", "Succeeded", NULL, "\"cpu\":\"3\"", NULL, 900, 900, 0},
-        {"stale", "n-1", NULL, NULL, "\"cpu\":\"100m\"", NULL, 4000, 16384, FRESH_MS + 1000},
-        {"ahead", "n-1", NULL, NULL, "\"cpu\":\"100m\"", NULL, 4000, 16384, -301000},
-        {"elsewhere", "n-2", NULL, NULL, "\"cpu\":\"100m\",\"memory\":\"1Gi\"", NULL, 200, 9216, 0},
-        {"nowhere", "n-3", NULL, NULL, "\"cpu\":\"100m\"", NULL, 200, 100, 0}, /* a node that is not watched */
+         "\"cpu\":\"100m\"", NULL, -1, -1, 0, NULL},
+        {"init", "n-1", NULL, NULL, "\"cpu\":\"100m\"", "\"cpu\":\"700m\"", 50, 8, 0, NULL},
+        {"pending", "n-1", "Pending", NULL, "\"cpu\":\"200m\"", NULL, -1, -1, 0, NULL},
+        {"whole", "n-1", NULL,
+         OURS("\\\"requests\\\":{\\\"memory\\\":\\\"3Gi\\\"}", "\\\"requests\\\":{\\\"memory\\\":\\\"1Gi\\\"}"),
+         "\"cpu\":\"100m\",\"memory\":\"1Gi\"", NULL, -1, -1, 0, "\"cpu\":\"2500m\""},
+        {"over", "n-1", "Succeeded", NULL, "\"cpu\":\"3\"", NULL, 900, 900, 0, NULL},
+        {"stale", "n-1", NULL, NULL, "\"cpu\":\"100m\"", NULL, 4000, 16384, FRESH_MS + 1000, NULL},
+        {"ahead", "n-1", NULL, NULL, "\"cpu\":\"100m\"", NULL, 4000, 16384, -301000, NULL},
+        {"elsewhere", "n-2", NULL, NULL, "\"cpu\":\"100m\",\"memory\":\"1Gi\"", NULL, 200, 9216, 0, NULL},
+        {"nowhere", "n-3", NULL, NULL, "\"cpu\":\"100m\"", NULL, 200, 100, 0, NULL}, /* a node that is not watched */
 };
 
 static void sums_are_over_the_pods_of_a_node(void **state)
@@ -103,13 +108,13 @@ static void sums_are_over_the_pods_of_a_node(void **state)
         assert_string_equal(n->name, "n-1");
         assert_true(n->ready && !n->unschedulable);
         assert_int_equal(n->allocatable[CPU], 3900);
-        assert_int_equal(n->pods, 8);
+        assert_int_equal(n->pods, 9);
         assert_int_equal(n->measured, 4);
-        /* plain, lowered, by-limit, edited, init, pending, stale, ahead */
-        assert_int_equal(n->requested[CPU], 1000 + 500 + 100 + 100 + 700 + 200 + 100 + 100);
-        assert_int_equal(n->original[CPU], 1000 + 2000 + 1000 + 100 + 700 + 200 + 100 + 100);
-        assert_int_equal(n->requested[MEMORY], 2 * GI);
-        assert_int_equal(n->original[MEMORY], 5 * GI);
+        /* plain, lowered, by-limit, edited, init, pending, stale, ahead, whole */
+        assert_int_equal(n->requested[CPU], 1000 + 500 + 100 + 100 + 700 + 200 + 100 + 100 + 2500);
+        assert_int_equal(n->original[CPU], 1000 + 2000 + 1000 + 100 + 700 + 200 + 100 + 100 + 2500);
+        assert_int_equal(n->requested[MEMORY], 3 * GI);
+        assert_int_equal(n->original[MEMORY], 8 * GI);
         assert_int_equal(n->pods_used[CPU], 500 + 1500 + 300 + 50);
         assert_int_equal(n->pods_used[MEMORY], (512 + 2048 + 64 + 8) * MI);
         assert_int_equal(n->workloads, 3);
@@ -129,12 +134,9 @@ static void nodes_come_by_pressure(void **state)
         static const struct {
                 const char *name;
                 int64_t cpu, memory;
-        } use[] = {{"low", 400, GI},
-                   {"cpu", 3000, GI},
-                   {"memory", 400, 15 * GI},
-                   {"hot", 3900, GI},
-                   {"also-low", 400, GI}};
-        static const char *const want[] = {"hot", "memory", "cpu", "also-low", "low", "silent"};
+        } use[] = {{"low", 400, GI},  {"cpu", 3000, GI},     {"memory", 400, 15 * GI},
+                   {"hot", 3900, GI}, {"also-low", 400, GI}, {"unused", 0, 1}};
+        static const char *const want[] = {"hot", "memory", "cpu", "also-low", "low", "unused", "silent"};
         struct cache w;
         (void)state;
         cache_init(&w, "halflife", "halflife");
@@ -155,7 +157,8 @@ static void nodes_come_by_pressure(void **state)
         assert_int_equal(t->row[0].above[CPU], 15);
         assert_int_equal(t->row[1].above[MEMORY], 15);
         assert_int_equal(t->row[2].above[CPU], 0);
-        assert_int_equal(t->row[5].load.samples, 0);
+        assert_int_equal(t->row[5].load.samples, 15);
+        assert_int_equal(t->row[6].load.samples, 0);
         struct node_table *same = node_table_hold(t);
         node_table_drop(t);
         assert_string_equal(same->row[0].name, "hot");
