@@ -29,7 +29,7 @@ ifeq ($(MODE),tsan)
 TEST_SRC := $(filter-out $(foreach m,core objects manifest kube prometheus snapshot deploy rest plan replay cli docs,test/unit/$(m)/%),$(TEST_SRC))
 FUZZ_SRC :=
 # Stories in which the loop, the store's thread and the server's threads are all at work.
-THREADED := $(foreach t,scenario/test_serve scenario/test_render scenario/test_rest scenario/test_rotate fault/test_doors fault/test_operation,test/$(t).c)
+THREADED := $(foreach t,scenario/test_serve scenario/test_rest scenario/test_rotate fault/test_doors fault/test_operation,test/$(t).c)
 ifdef THREADED_ONLY
 TEST_SRC := $(filter test/unit/% $(THREADED),$(TEST_SRC))
 endif
