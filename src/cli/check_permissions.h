@@ -1,6 +1,6 @@
 /*
- * What halflife check finds of permissions: of the credentials in use, by the settings and by what profiles ask for,
- * and of the account of halflife rotate.
+ * The permissions that halflife check looks at: those that the credentials in use need for the settings and the
+ * profiles, and those of the account of halflife rotate.
  */
 #ifndef HALFLIFE_CLI_CHECK_PERMISSIONS_H
 #define HALFLIFE_CLI_CHECK_PERMISSIONS_H
@@ -14,7 +14,7 @@ struct access {
         const char *user; /* whose permission; NULL: of the credentials in use */
 };
 
-/* Whom the API server takes the caller for. The caller frees it; NULL: the API server does not say. */
+/* The user name that the API server sees in these credentials; NULL: it does not say. The caller frees the text. */
 char *check_user(struct checking *c);
 
 /* Returns 1: allowed; 0: not allowed; negative: the API server could not be asked. */
