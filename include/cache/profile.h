@@ -68,7 +68,7 @@ struct profile {
         struct canary_tally canary; /* progress of its canary workloads: the sum of its groups */
         bool fused;                 /* its status reports that the fuse of the cluster is blown */
         struct map fuses;           /* its own blown fuses, struct profile_fuse by namespace (profile_fuse.h) */
-        struct map fuses_told;      /* the same, as its status reports them */
+        struct map fuses_told;      /* the profile's own blown fuses, as its status reports them */
         bool canary_closed; /* some workloads wait for canaries: as of the last canary_settle; on a replica: by its
                                status */
         /* status: digests of the last write and of the facts behind it, its time, and when its conditions last changed

@@ -26,12 +26,12 @@ void check_permissions(struct checking *c);
  * there. */
 bool check_use(struct checking *c, enum permission_use use, const char *way_out);
 void check_custom_permissions(struct checking *c);
-/* Is there a policy of the API server that bounds what halflife writes? */
+/* Print whether the API server has the policy that bounds what halflife writes. */
 void check_policy(struct checking *c);
 /* halflife rotate has an account of its own, so the API server is asked about that account. */
 void check_rotate(struct checking *c);
 void check_autoscalers(struct checking *c); /* if a profile has autoscalers retuned */
-/* If a profile has pods resized: does the server have pods/resize, and may halflife use it? */
+/* If a profile has pods resized: print whether the server has pods/resize, and whether halflife may use it. */
 void check_in_place(struct checking *c);
 
 #endif
