@@ -1,10 +1,10 @@
 /*
  * A bounded work queue of keys, like client-go's, with delayed adds and a back-off per key. A key added twice is
  * processed once; a key added during its processing is processed once more afterwards. Tenants take turns, and the keys
- * of a tenant are taken in the order in which they became ready: one with thousands keeps no other waiting. Urgent keys
- * come before all others, except that one take in eight goes by turns alone, so that no key waits for ever. Where the
- * keys in work have a bound, a tenant has as many of these places as it leaves to others, and one that is alone all but
- * one: slow ones do not take all.
+ * of a tenant are taken in the order in which they became ready. So a tenant with thousands of keys delays no other.
+ * Urgent keys come before all others; but one take in eight ignores urgency, so that no key waits for ever.
+ * queue_set_places bounds the keys in work. A tenant gets no more of these places than it leaves free, and a lone
+ * tenant all but one. So slow keys of one tenant never take all places.
  *
  * Keys are opaque pointers. The caller keeps a key alive while the queue holds it: ready, waiting for its time, or
  * taken and not yet done. queue_add makes a waiting key ready at once, even during its back-off; its failures still
@@ -19,7 +19,8 @@
 #include "base/clock.h"
 
 struct queue;
-/* tenant_of: what stands for a key's tenant, the same while the queue holds the key; NULL: all keys have one. */
+/* tenant_of: a pointer that identifies a key's tenant, and does not change while the queue holds the key. NULL: all
+ * keys have one tenant. */
 struct queue *queue_new(size_t max, int64_t back_off_least_ms, int64_t back_off_most_ms,
                         const void *(*tenant_of)(const void *key));
 /* Which keys are urgent; asked as a key becomes ready. NULL, as at first: none. */

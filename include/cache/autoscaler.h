@@ -59,7 +59,7 @@ struct autoscaler {
         bool permitted;
         char *denied; /* why the server refused; NULL: it did not */
         int64_t denied_ms;
-        /* The pods that it counts by utilization, beside those of the workload; as of the last cache_relink. */
+        /* The pods of other workloads that it counts by utilization; as of the last cache_relink. */
         uint32_t others;           /* how many other workloads have such pods */
         char *other;               /* the first of them: "Deployment 'web'"; NULL: none, or any */
         enum counting counting;    /* of these others */
@@ -99,9 +99,9 @@ void autoscalers_settle(struct cache *w);
 void autoscalers_forget(struct workload *wl);
 void autoscalers_release(struct cache *w);
 /* Find the other workloads whose pods each autoscaler counts, in namespaces where they may have changed; after
- * autoscalers_settle. A selector may have no label by which few workloads are found, and then it is compared with all
- * of its namespace; once the autoscalers of a namespace, by their keys, have made so many comparisons of texts (or read
- * that many bytes of selectors), each further one is taken to count any workload of it. */
+ * autoscalers_settle. A selector without a rare label is compared with all workloads of its namespace. The comparisons
+ * of texts, and the bytes of selectors read, have a bound for each namespace. Autoscalers beyond the bound, by key, are
+ * taken to count every workload of the namespace. */
 enum { AUTOSCALER_COMPARES_NAMESPACE = 32 << 20 };
 void autoscaler_counts_settle(struct cache *w);
 /* Whether it is an HPA that KEDA made from a watched ScaledObject. halflife then uses the ScaledObject instead. */

@@ -22,7 +22,7 @@ struct budget_account {    /* {0}: nothing counts yet */
         struct map shares; /* struct budget_share by namespace */
         const char *first; /* a namespace with targets; interned; NULL: none was seen */
         bool shared;       /* several namespaces have targets */
-        /* The sum over namespaces, of which each counts for at most `most`: kept, because each change is asked for. */
+        /* The sum over namespaces; each counts for at most `most`. It is cached, because every change needs it. */
         int64_t counted[BUDGET_UNITS], most[BUDGET_UNITS];
 };
 void budget_account_release(struct budget_account *a); /* it is {0} again */
@@ -33,7 +33,7 @@ static inline void budget_account_see(struct budget_account *a, const char *ns)
                 a->first = ns;
         a->shared |= a->first != ns;
 }
-/* The most that one namespace has of a budget of limit: half, rounded up, where several share it. */
+/* The most that one namespace may have of a budget with this limit: half, rounded up, if several share the budget. */
 int64_t budget_account_most(const struct budget_account *a, int64_t limit);
 /* ns "": it is not known, so that the amount counts in full. */
 void budget_account_add(struct budget_account *a, const char *ns, enum budget_unit u, int64_t amount);

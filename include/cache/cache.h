@@ -66,7 +66,7 @@ struct cache {
         struct pod *killed;             /* the pod written last, if it has a kill that is not counted yet; else NULL */
         bool kills;                     /* some pod may have a kill that is not counted yet */
         struct mono zones_read;         /* when the profiles' time zones were read last */
-        bool ns_gone;                   /* an object of some namespace went: namespaces_sweep is due */
+        bool ns_gone;                   /* an object was removed from some namespace: namespaces_sweep is due */
         bool changed;                   /* links may differ from those of the last cache_relink */
         bool turned; /* a pod started or stopped in a namespace where autoscaler targets follow requests */
         /* does the API server have pods/resize? */

@@ -21,7 +21,7 @@ struct cached_zone {
  * zone has trouble instead of being an error, as tzdata may be installed later. */
 struct cached_zone *cached_zone_take(struct cache *w, const char *name);
 void cached_zone_drop(struct cache *w, struct cached_zone *z); /* accepts NULL */
-/* Read all of them again. A zone that can no longer be read stays as it was. */
+/* Read all time zones again. A zone that can no longer be read stays as it was. */
 void cached_zones_read(struct cache *w);
 
 #endif

@@ -42,7 +42,7 @@ void checkpointer_kills(struct checkpointer *cp);
 void checkpointer_note(struct checkpointer *cp, const char *name, struct text value);
 /* Store everything new of t, in one transaction. */
 void checkpointer_target(struct checkpointer *cp, struct target *t);
-/* t took over the histories of old: store t's and delete old's, in one transaction. */
+/* After t has adopted the histories of `old`: store those of t and delete those of `old`, in one transaction. */
 void checkpointer_adopted(struct checkpointer *cp, struct target *t, struct target *old);
 void checkpointer_namespace(struct checkpointer *cp,
                             const char *ns); /* everything new of its targets, in one transaction */
@@ -51,7 +51,8 @@ void checkpointer_namespace(struct checkpointer *cp,
 bool checkpointer_pack(struct checkpointer *cp);
 /* Forget the targets that are over (target_is_over). */
 void checkpointer_forget_old(struct checkpointer *cp);
-/* Once a cycle: load histories again whose newest sample is ahead of both clocks, and date such starts to now. */
+/* Once a cycle: load each history again whose newest sample is ahead of both clocks. Starts that are ahead are dated to
+ * now. */
 void checkpointer_recall(struct checkpointer *cp);
 
 uint64_t checkpointer_last_sent(const struct checkpointer *cp);             /* number of the batch handed over last */

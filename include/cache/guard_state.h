@@ -63,7 +63,7 @@ int64_t guard_state_restarts(const struct target *t);
 void guard_state_add_by_limit(struct guard_state *g, const struct pod *p, int64_t untold);
 /* Count restarts as before the change if their processes ended before it, although they were reported after it. */
 void guard_state_hear(struct target *t);
-/* Count the running pods with requests set by halflife, and the ready ones of them. Leaves out pods on nodes whose
+/* Count the running pods with requests set by halflife, and how many of these are ready. Leaves out pods on nodes whose
  * kubelet is away, and unready pods created after created_before_ms. *ret_turned_ms: since when all unready pods have
  * been unready, if all began after the change; else 0. */
 struct guard_pods guard_state_pods(const struct target *t, int64_t created_before_ms, int64_t *ret_turned_ms);

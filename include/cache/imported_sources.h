@@ -27,10 +27,10 @@ struct imported {
 bool imported_has(const struct target *t, const char *container, uint64_t source);
 void imported_add(struct target *t, const char *container,
                   uint64_t source); /* ignores a known source, and one beyond IMPORTED_MOST */
-/* t adopted the histories of old: move old's sources to t. */
+/* After t has adopted the histories of `old`: move the sources of `old` to t. */
 void imported_inherit(struct cache *w, struct target *t, struct target *old);
 void imported_forget(struct cache *w, struct target *t);
-/* The JSON that the store keeps beside a target with sources, and reading it; NULL: no sources. */
+/* Write the sources as the JSON that the store keeps with the target, NULL if there are none; and read it. */
 json_t *imported_print(const struct target *t);
 void imported_read(struct cache *w, struct target *t, const json_t *printed);
 

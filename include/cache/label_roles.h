@@ -1,6 +1,6 @@
 /*
- * Which of a workload's labels are its own, which its pods have, and which its selector asks for. Bits tell the latter
- * two, because nearly every selector is a part of the template's labels.
+ * Which of a workload's labels are its own, which its pods have, and which its selector asks for. The latter two are
+ * bits, because nearly every selector asks only for labels of the template.
  */
 #ifndef HALFLIFE_CACHE_LABEL_ROLES_H
 #define HALFLIFE_CACHE_LABEL_ROLES_H
@@ -13,20 +13,22 @@
 #include "objects/decode.h"
 
 struct label_roles {
-        uint32_t own;      /* the first so many are the workload's own, which its Recommendation copies */
+        uint32_t own;      /* number of leading labels that are the workload's own; its Recommendation copies them */
         uint32_t carried;  /* bit i: its pods have label i */
-        uint32_t selected; /* bit i: its selector asks for that label with that value; 0: it asks for none so */
+        uint32_t selected; /* bit i: its selector asks for label i with that value; 0: the selector is not of this form
+                            */
 };
 
-/* What bits cannot tell; few workloads need it. */
+/* What the bits cannot express. Few workloads need it. */
 struct label_roles_rest {
-        struct labels labels; /* of its pods; empty: the bits have them */
-        char *selector;       /* as text, such as "app=web,tier in (a,b)"; NULL: the bits have it */
+        struct labels labels; /* labels of its pods; empty: the bits give them */
+        char *selector;       /* as text, such as "app=web,tier in (a,b)"; NULL: the bits give it */
         bool labels_cut;      /* its pods have more labels than are known */
         bool selector_unread; /* it has a selector that is longer than halflife reads */
 };
 
-/* Read what pods have and what the selector asks for, of a workload with these labels: its own, then its template's. */
+/* Read which labels a workload's pods have, and which its selector asks for. labels: the workload's own, then its
+ * template's. */
 void label_roles_read(const struct workload_view *v, const struct labels *labels, struct arena *a,
                       struct label_roles *ret, struct label_roles_rest *ret_rest);
 void label_roles_release(struct label_roles_rest *r);

@@ -17,9 +17,10 @@ struct limit_harms {
         struct limit_harm {
                 const char *container; /* interned */
                 struct limit_kill kill;
-                uint8_t throttled_percent;               /* share of periods (limit_throttle_next); not in the record */
-                float measured_percent;                  /* the highest of its pods, while an answer is taken */
-                int64_t throttled_limit, measured_limit; /* millicores: the pod's limit, of these shares */
+                uint8_t throttled_percent; /* share of periods (limit_throttle_next); not in the record */
+                float measured_percent;    /* the highest share among its pods, while an answer is read */
+                int64_t throttled_limit,
+                        measured_limit; /* the CPU limit, in millicores, under which each share was measured */
         } row[];
 };
 
@@ -31,12 +32,13 @@ const struct limit_harm *limit_harms_newest(const struct target *t);
 /* Keep a kill by a limit, if it is the container's newest. At most VIEW_CONTAINERS containers are kept: the one killed
  * longest ago gives way. */
 void limit_harms_kill(struct cache *w, struct target *t, const struct oom_kill *k);
-/* One pod's container is throttled in this share of its periods by a limit of so many millicores. limit_harms_measured
- * ends an answer of all of them: it judges what was measured since the one before, of every container, and drops rows
- * without a kill and a share. A share never takes the place of a kill. */
+/* Add a measurement: a pod's container is throttled in this percentage of its periods, under a limit in millicores.
+ * After the last measurement of an answer, limit_harms_measured judges each container by the highest, and drops rows
+ * with neither a kill nor a share. A share never displaces a kill. */
 void limit_harms_measure(struct cache *w, struct target *t, const char *container, double percent, int64_t limit);
 void limit_harms_measured(struct cache *w, struct target *t);
-/* Take over what halflife published before it was started again; forget it, where it cannot be measured any more. */
+/* limit_harms_recall: after a restart, take over the shares that the Recommendation has. limit_harms_unmeasured: forget
+ * the shares, because nothing measures them any more. */
 void limit_harms_recall(struct cache *w, struct target *t);
 void limit_harms_unmeasured(struct target *t);
 /* Take over the rows of the target old, as its histories were taken over. */

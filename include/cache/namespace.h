@@ -60,7 +60,7 @@ struct ns {
          * or labels_cut: it has more labels than are kept, so a selector could choose a wrong profile */
         bool exempt, apply_never, labels_cut;
         bool recount; /* what autoscalers count in it may differ from the last cache_relink */
-        bool scales;  /* an autoscaler in it goes by utilization; valid while autoscaler_counts_settle runs */
+        bool scales;  /* an autoscaler in it scales by utilization; valid while autoscaler_counts_settle runs */
         bool retunes; /* autoscaler targets follow the requests of its pods: as of the last cache_relink */
         struct backfill_refusal {
                 struct mono until; /* no back-fill is asked for until then */

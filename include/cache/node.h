@@ -22,7 +22,7 @@ struct node_view;
 struct pod;
 struct pod_container;
 
-/* What is kept of a node beside its pods. */
+/* The facts of a node itself, apart from its pods. */
 struct node_facts {
         int64_t capacity[RESOURCES];     /* millicores, bytes; 0: not known */
         int64_t hot_since_ms[RESOURCES]; /* since when it is hot (node_facts_judge), wall ms; 0: it is not */
@@ -32,8 +32,8 @@ struct node_facts {
         char *texts; /* labels, "key\0value\0" for each; behind them its taints, "key=value:Effect,…" and NUL */
         struct node_ring ring;
 };
-/* Facts are kept of so many nodes; further ones have only their pods. Labels and taints of a node have at most so many
- * bytes. */
+/* NODES_MOST: nodes with facts; for any further node only its pods are known. The others bound the bytes of a node's
+ * labels and taints. */
 enum { NODES_MOST = 10000, NODE_LABELS_MOST = 8 << 10, NODE_TAINTS_MOST = 1 << 10 };
 
 struct node {
@@ -74,12 +74,11 @@ void nodes_release(struct cache *w);                              /* after the p
  */
 int64_t node_others_used(const struct node *n, const struct pod_container *but, struct wall at, int64_t fresh_ms);
 
-/* --- what is kept of a node (node_facts.c) --- */
+/* --- the facts of a node (node_facts.c) --- */
 
 /* The node's facts, made where it has none; NULL: NODES_MOST nodes have theirs. */
 struct node_facts *node_facts_get(struct cache *w, struct node *n);
-/* Take the node's facts from its object. Of a node with another capacity than before nothing is known: it is another
- * machine. */
+/* Take the node's facts from its object. A changed capacity means another machine, so its samples are dropped. */
 void node_facts_read(struct cache *w, struct node *n, const struct node_view *v);
 void node_facts_free(struct cache *w, struct node *n);
 /* Judge after a poll whether the node is hot in a resource. Returns whether it has become so. */

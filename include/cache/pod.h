@@ -24,8 +24,8 @@ struct workload;
 
 /* An out-of-memory kill that is not counted yet. */
 struct pod_kill {
-        int64_t number;      /* of the killed process: the container's processes that had ended, this one included */
-        int64_t told_before; /* number of the newest end that had been reported before */
+        int64_t number; /* number of the killed process: how many processes of the container had ended, with this one */
+        int64_t told_before;       /* number of the newest end that had been reported before */
         int64_t at_ms, started_ms; /* when the process ended, and began; 0: not reported */
         int64_t exit_code;
         bool latest; /* the container has not started again */
@@ -52,8 +52,9 @@ struct pod_ends {
         int64_t counted_ms;    /* when it was counted, by halflife's clock; 0: not known */
         int64_t told;          /* number of the newest end that a status reported, numbered as kills are */
         uint32_t restarts;     /* restart count in the last status, and base */
-        /* What is added to reported counts since they fell (restart_counts.c); the last one reported, and the one
-         * before the fall; the newest end that any status reported, in seconds. */
+        /* For restart counts that fall (restart_counts.c). base: added to each reported count. reported: the last
+         * reported count. fell_from: the count before the fall. end_s: the newest end in any status, in seconds since
+         * 1970. */
         uint32_t base, reported, fell_from, end_s;
         /* restarts caused by a node shutdown; the restart count after the last of them */
         uint32_t node_restarts, node_restarted;
@@ -113,7 +114,7 @@ struct pod {
         bool stopped : 1;      /* the kubelet ended the whole pod */
         bool lacks_room : 1;   /* it waits for a node with room */
         bool probes_asked : 1; /* halflife has asked whether the kubelet killed its containers; no answer yet */
-        bool labels_cut : 1, containers_cut : 1; /* it has more of these than are kept */
+        bool labels_cut : 1, containers_cut : 1; /* the pod has more labels, or more containers, than are kept */
         uint16_t start_restarts; /* restarts that were reported while it had its originals for its start */
         struct workload *owner;  /* the owner counts it in children */
         struct target *target;
@@ -132,12 +133,12 @@ struct pod {
         bool canary : 1;    /* it is a canary pod of its target's pod canary */
         uint8_t resize : 3; /* enum resize_progress */
         uint8_t basis : 3;  /* enum basis: its utilization basis, request or limit */
-        /* Sum over its containers, without those by node shutdowns and those with its originals (start_restarts);
-         * UINT16_MAX: that many or more. */
+        /* Restarts of its containers, without those by node shutdowns and those in start_restarts; UINT16_MAX: that
+         * many or more. */
         uint16_t restarts;
         uint32_t ready_turned_s; /* when it became ready or unready, since 1970; 0: not reported */
-        /* CPU that its containers used together, and when: by the last measurement of it; 0: none so far. Memory is
-         * with each container. */
+        /* CPU of all its containers by the last measurement, and the time of that in seconds since 1970; 0: none so
+         * far. Memory is in each container. */
         uint32_t cpu_milli, measured_s;
         /* Its annotation original-resources (interned); NULL: none. */
         const char *original;
@@ -244,9 +245,10 @@ void pod_history(struct pod_container *c, struct history *h);
 void pod_cpu_told(struct pod *p, const struct pod_container *c, int64_t nanocores);
 /* its state of resizes, reset if it is about another change */
 struct resizing *pod_resizing_for(struct pod *p, int64_t set_ms);
-void resizing_done(struct pod *p, bool left);          /* left: leave the pod as it is until the next change */
-void resizing_raised(struct pod *p);                   /* the raise is done */
-void resizing_invalid(struct pod *p, const char *why); /* no try can succeed: leave the pod, and tell why */
+void resizing_done(struct pod *p, bool left); /* left: leave the pod as it is until the next change */
+void resizing_raised(struct pod *p);          /* the raise is done */
+void resizing_invalid(struct pod *p,
+                      const char *why); /* no resize can succeed: leave the pod as it is, and keep why for the status */
 void resizing_failed(struct resizing *kept);
 void resizing_refused(struct resizing *kept, struct mono again, const char *why);
 void pod_resize_after(struct pod *p, struct mono again);

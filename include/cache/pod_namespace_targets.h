@@ -19,18 +19,19 @@
 #include "cache/cache.h"
 #include "core/pod_aggregate.h"
 
-/* Facts that few pods have: those that belong to such targets, that have no owner of a known kind, or that ask for
- * something as a whole. */
+/* Facts that few pods need: pods of Pod or Namespace targets, pods without an owner of a known kind, and pods with
+ * pod-level requests (spec.resources). */
 struct pod_more {
-        struct amount asks[RESOURCES]; /* by spec.resources, as workload_more.pod_asks; unset: its containers ask */
+        struct amount asks[RESOURCES]; /* pod-level requests, as workload_more.pod_asks; unset: only containers have
+                                          requests */
         bool alone;                    /* the pod has no owner: the next four fields are set */
         enum never apply_never;
         struct labels labels;                /* also set for a pod whose owner's kind is unknown */
         struct record_set original, applied; /* from its annotations */
         struct request_readers readers;      /* of a pod that had no owner when it was first seen */
         struct runtime_heaps heaps;          /* likewise */
-        struct record_set born; /* halflife's requests that its annotations had when it was first seen, where it had
-                                   others: admission changed them. No rows: it had these */
+        struct record_set born; /* requests by halflife in its annotations that differed from its real ones when it was
+                                   first seen, because admission changed them; no rows: none differed */
         struct target *single, *whole; /* its target of dimension Pod, Namespace; NULL: none. As of the last settle */
         struct pod_aggregate_sample newest; /* set where whole is */
 };
@@ -40,7 +41,7 @@ struct pod_more {
 void dimension_init(struct cache *w);
 void pod_more_read(struct cache *w, struct pod *p, const struct pod_view *v);
 void pod_more_free(struct cache *w, struct pod *p);
-/* Compare a pod that is seen for the first time with what its annotations say that halflife gave it. */
+/* Compare the requests of a pod that is seen for the first time with those that its annotations record. */
 void pod_born_read(struct cache *w, struct pod *p, const struct pod_view *v);
 /* Parts of cache_relink: first find the targets and their profiles, then link each pod to its targets. */
 void dimension_settle(struct cache *w);

@@ -68,7 +68,7 @@ struct profile {
         struct canary_tally canary; /* progress of its canary workloads: the sum of its groups */
         bool fused;                 /* its status reports that the fuse of the cluster is blown */
         struct map fuses;           /* its own blown fuses, struct profile_fuse by namespace (profile_fuse.h) */
-        struct map fuses_told;      /* the same, as its status reports them */
+        struct map fuses_told;      /* the profile's own blown fuses, as its status reports them */
         bool canary_closed; /* some workloads wait for canaries: as of the last canary_settle; on a replica: by its
                                status */
         /* status: digests of the last write and of the facts behind it, its time, and when its conditions last changed
@@ -88,15 +88,17 @@ void profiles_release(struct cache *w);
 void profiles_read_zones(struct cache *w); /* load time zones again, as tzdata may have been installed or changed */
 /* The profile that wins for a subject; NULL: none matches. by: the kind that runs the subject's template in its place,
  * which a profile may name as well; NULL: none. Each profile that lost records its loss. Only the profiles of the
- * subject's namespace and ClusterProfiles are looked at. Where none in force of the namespace matches and some are left
- * out, none wins: the subject's own may be among them, and a ClusterProfile must not change what that one protects. */
+ * subject's namespace and ClusterProfiles are looked at. If no Profile in force of the namespace matches and some are
+ * left out (profile_bound.h), none wins: a left-out Profile may select the subject, and a ClusterProfile must not
+ * override it. */
 struct profile *profile_choose(struct cache *w, const struct profile_subject *s, const struct watched_kind *by);
 /* Find out which profiles' windows are open. Loads time zones again once an hour, and after windows_forget_zones. */
 void windows_settle(struct cache *w, struct now now);
 void windows_forget_zones(struct cache *w, struct mono now);
 /* A workload as the subject of profile_choose. A workload that is only a link has no labels. */
 struct profile_subject profile_subject_of(struct cache *w, const struct workload *wl, enum dimension d);
-/* Does the profile named in its Recommendation exist, but cannot be read? Then the target keeps what it has. */
+/* Whether the profile that the target's Recommendation names exists but cannot be read. Then the target keeps its
+ * values. */
 bool profile_unread(const struct cache *w, const struct target *t);
 /* Is it a system namespace, which cluster profiles select only by its name? */
 bool profile_system_namespace(const struct cache *w, const char *ns);
@@ -125,12 +127,12 @@ void profile_set_shown(struct profile *p, const struct snapshot_profile *shown);
 void profile_canary_begin(struct profile *p); /* drop the groups; nothing waits */
 struct canary_group *profile_canary_group(struct profile *p, const char *ns /* interned */); /* made when unknown */
 void profile_canary_end(struct profile *p, bool closed); /* sum up the groups; closed: some group is */
-/* and the time, where they changed */
+/* set conditions; a condition that changes gets this time */
 void profile_set_conditions(struct profile *p, bool ready, bool degraded, struct wall at);
 void profile_set_busy(struct profile *p, bool busy);
-/* its status was written, with the present saving; facts: those that the status was made of */
+/* its status was written, with the present saving. facts: digest of the facts that the status came from */
 void profile_written(struct profile *p, uint64_t digest, uint64_t facts, struct wall at);
-void profile_set_written_facts(struct profile *p, uint64_t facts); /* other facts, from which the same status follows */
+void profile_set_written_facts(struct profile *p, uint64_t facts); /* other facts that give the same status */
 void profile_write_refused(struct profile *p, int64_t retry_ms);
 void profile_forget_written(struct profile *p); /* so that the status is written again */
 

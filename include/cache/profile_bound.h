@@ -1,7 +1,7 @@
 /*
- * How many Profiles of a namespace are in force. The choice among them compares labels with selectors, and who owns the
- * namespace decides how many there are of each. So the first in the order in which they win are in force, as many as
- * stay within two bounds; the others are left out, and select nothing.
+ * How many Profiles of a namespace are in force. Choosing a Profile compares labels with selectors, and tenants decide
+ * how many of both there are. So only the Profiles that come first are in force, as many as two bounds on the
+ * comparisons allow. The others are left out, and select nothing.
  */
 #ifndef HALFLIFE_CACHE_PROFILE_BOUND_H
 #define HALFLIFE_CACHE_PROFILE_BOUND_H

@@ -15,9 +15,9 @@ enum sample_refusal {
         REFUSED_FUTURE,    /* dated more than 5 min after both clocks */
         REFUSED_REORDERED, /* older than the sample accepted last */
         REFUSED_VALUE,     /* negative, not a number, or beyond what a container can use */
-        REFUSED_MEMORY,    /* memory of zero, of a container of which no memory was ever accepted */
+        REFUSED_MEMORY,    /* memory 0, in a container without any accepted memory sample */
         REFUSED_CONTAINER, /* a container without a name, with usage that cannot be read, or beyond VIEW_CONTAINERS */
-        REFUSED_SHARED,    /* its usage cannot be told from that of another pod's container of the same names */
+        REFUSED_SHARED,    /* its usage cannot be told apart from that of another pod's container with the same names */
         SAMPLE_REFUSALS
 };
 
@@ -32,7 +32,7 @@ struct sample_refusals {
 enum { REFUSAL_INTERVALS = 10 };
 void sample_refused(struct target *t, enum sample_refusal why, const struct pod *p, int64_t now_ms,
                     int64_t interval_ms);
-/* Those that still count; NULL: none. */
+/* The refusals that still count; NULL: none. */
 const struct sample_refusals *sample_refusals_of(const struct target *t, int64_t now_ms);
 void sample_refusals_forget(struct target *t);
 

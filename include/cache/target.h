@@ -95,7 +95,7 @@ struct target {
         int64_t status_ms;  /* when the status of its Recommendation was last written */
         int64_t apply_state_generation; /* generation of the workload last compared with the apply state */
         uint8_t dimension;              /* enum dimension, by its kind */
-        bool apply_state_dirty;         /* the apply state is to be stored */
+        bool apply_state_dirty;         /* the apply state has changed and must be stored */
         bool backfilled;                /* the back-fill from Prometheus is done */
         bool starts_dropped;            /* what starts need did not fit its record when that was written last */
         bool busy;                      /* a write about it is under way */
@@ -103,7 +103,7 @@ struct target {
         bool resizing;                  /* some pod is yet to be resized */
         bool canary;                    /* it is changed before others of its profile: as of the last canary_settle */
         bool waits;                     /* it waits for the canaries of its profile */
-        bool due;                       /* a canary that is to be lowered: as of the last decision */
+        bool due;                       /* a canary that has to be lowered: as of the last decision */
         bool retuned;                   /* an autoscaler without its workload has targets that halflife changed */
         bool surplus;                   /* its namespace keeps too many that are gone: as of the last cycle */
         uint64_t admitted_digest;       /* digest of the admitted requests in the last Event; 0: no Event */
@@ -125,10 +125,10 @@ static inline bool target_is_sum(const struct target *t)
         return t->dimension == DIMENSION_NAMESPACE;
 }
 /* Whether the cache would have the target's workload if it existed. False until the kind's first list is complete. True
- * for a kind that is not to be watched, because nothing more of it will arrive. */
+ * for a kind that halflife will not watch, because nothing more of it will arrive. */
 bool target_is_seen(const struct cache *w, const struct target *t);
 /*
- * Is a target without its workload or its profile to be forgotten? Call only where target_is_seen. (target_retention.c)
+ * Whether to forget a target without its workload or its profile (target_retention.c). Call only where target_is_seen.
  *
  * Without its profile it is kept for the retention time. Without its workload it is kept for 24 times as long as it was
  * watched, at least an hour, and at most the retention time; also for as long as a hold of the guard or after a
@@ -137,11 +137,9 @@ bool target_is_seen(const struct cache *w, const struct target *t);
  * changed, it stays.
  */
 bool target_is_over(const struct target *t, int64_t now_ms, int64_t retention_ms);
-/* Once a cycle: mark, in each namespace that keeps more than NAMESPACE_GONE_TARGETS targets whose workload is gone,
- * those beyond as over. Pods go first, then the one that would be kept for the shortest time; of equal ones, the one
- * that is gone for longest. Kubernetes is meant for as many Deployments in a namespace. Returns how many all namespaces
- * keep.
- */
+/* Once a cycle: bound the targets whose workload is gone to NAMESPACE_GONE_TARGETS in a namespace, and mark the excess
+ * as over. Pods go first, then the targets with the shortest retention; of equal ones, those gone for longest.
+ * Kubernetes is meant for as many Deployments in a namespace. Returns how many all namespaces keep. */
 enum { NAMESPACE_GONE_TARGETS = 2000 };
 size_t targets_bound_gone(struct cache *w, int64_t now_ms, int64_t retention_ms);
 /* Keep what admission made of halflife's requests (JSON in annotation format); NULL: nothing. */
@@ -204,7 +202,7 @@ void history_set_cpu_weight(struct history *h, double cores); /* 0: no original 
 /* [RESOURCES]; NULL: pods are not raised */
 void history_set_original(struct history *h, const struct amount *original);
 void history_ran(struct history *h, int64_t started_ms); /* a CronJob's Job: one more run */
-/* Take over a profile's ignoreFirst. What was learned of the starts of a resource is forgotten where it is 0. */
+/* Take over a profile's ignoreFirst. If it is 0 for a resource, forget what that resource's starts taught. */
 void history_ignore_first(struct history *h, const struct resource_policy policy[static RESOURCES]);
 /* Take over starts from the store, and since when they were learned live; 0: not known. A copy of them. */
 void history_take_starts(struct history *h, const struct usage_starts *starts, int64_t since_ms);

@@ -17,9 +17,9 @@
 
 struct cache;
 
-/* The shares of a namespace: how many kinds that are not built in its profiles may name, and its Recommendations.
- * ClusterProfiles together have the first as well. A Recommendation may outlive the profile that named its kind, so
- * the second has room for the kinds of both a Profile and a ClusterProfile. */
+/* How many kinds that are not built in may be named: by a namespace's profiles, and by its Recommendations. All
+ * ClusterProfiles together may name KINDS_OF_PROFILES as well. A Recommendation may outlive the profile that named its
+ * kind, so the second has room for the kinds of both a Profile and a ClusterProfile. */
 enum { KINDS_OF_PROFILES = 16, KINDS_OF_RECOMMENDATIONS = 2 * KINDS_OF_PROFILES };
 
 /* A kind of workload: built in (core/kind.h), or named by a profile and found by discovery. */
@@ -32,17 +32,17 @@ struct watched_kind {
         unsigned flags;            /* enum kind_flags */
         struct kind_lookup lookup; /* discovery, for a kind that not every cluster has */
         bool built_in;
-        bool named;       /* by a profile or a Recommendation within a share: as of the last watched_kinds_settle */
-        bool unplaced;    /* the server has it, but other kinds have all watches */
-        int rank;         /* of a named kind: its lowest place in a share; 0: a ClusterProfile names it */
-        size_t workloads; /* that have it, with those that are gone and still pointed to */
+        bool named;    /* a profile or a Recommendation names it within a share: as of the last watched_kinds_settle */
+        bool unplaced; /* the server has it, but other kinds have all watches */
+        int rank;      /* the lowest place of a named kind in a share; 0: a ClusterProfile names it */
+        size_t workloads;          /* workloads of this kind, and deleted ones that something still points to */
         struct informer *informer; /* NULL: it is not watched */
         const struct err *trouble; /* why its watch fails, code 0: it works; valid while it is watched */
 };
 
 /* The kinds that one namespace's profiles name, or its Recommendations, or all ClusterProfiles. */
 struct kind_share {
-        struct watched_kind **kind; /* the first named is the first */
+        struct watched_kind **kind; /* in the order in which they were named */
         int count;
         bool stale; /* its profiles may name other kinds than at the last watched_kinds_settle */
 };
@@ -56,9 +56,9 @@ static inline void kind_share_release(struct kind_share *s)
 const char *watched_kind_key(struct cache *w, struct text group, struct text kind);
 /* Find a kind, or NULL. */
 struct watched_kind *watched_kind_find(const struct cache *w, struct text group, struct text kind);
-/* The same; an unknown kind is made. It stays until watched_kinds_settle finds that nothing names it. */
+/* Find a kind, or add it. It stays until watched_kinds_settle finds that nothing names it. */
 struct watched_kind *kind_watched(struct cache *w, struct text group, struct text kind);
-/* Take in which kinds are named now, and forget those that are neither named nor used. */
+/* Update which kinds are named, and forget the kinds that are neither named nor used. */
 void watched_kinds_settle(struct cache *w);
 void watched_kinds_release(struct cache *w);
 size_t watched_kinds_unplaced(const struct cache *w); /* how many kinds are unplaced */

@@ -2,8 +2,8 @@
 #ifndef HALFLIFE_CONTROL_PROXY_LOG_H
 #define HALFLIFE_CONTROL_PROXY_LOG_H
 
-/* Log how `what` is asked at url, where a proxy is set. url NULL: it is not asked. given: the proxy of the kubeconfig;
- * NULL: none. A proxy that is unusable is an error in the log, for requests then fail. */
+/* If a proxy is set, log whether requests to `what` at url use it. url NULL: there are no such requests. given: the
+ * proxy of the kubeconfig; NULL: none. An unusable proxy is logged as an error, because requests then fail. */
 void proxy_log(const char *what, const char *url, const char *given);
 
 #endif

@@ -22,7 +22,8 @@
 #include "base/err.h"
 #include "core/policy.h"
 
-/* Of a container, and of a sum, the most that any histogram has. */
+/* HISTOGRAM_BUCKETS: a container's histogram. HISTOGRAM_SUM_BUCKETS: the histogram of a sum over pods, the longest of
+ * all. */
 enum { HISTOGRAM_BUCKETS = 176, HISTOGRAM_SUM_BUCKETS = 352, HISTOGRAM_PERCENTILE_MAX = 1000 };
 
 struct histogram {
@@ -36,8 +37,8 @@ struct histogram {
 
 /* An empty histogram of a container, without memory. */
 void histogram_init(struct histogram *h, enum resource r, int64_t half_life_ms);
-/* Give h the buckets of a sum. The weights that it has stay where they are, because the buckets of a container are the
- * first of a sum; but what lies in the last one may be any value above it, and is dropped. */
+/* Give h the buckets of a sum. Its weights keep their buckets, because a sum begins with the buckets of a container.
+ * Only the weight in the container's last bucket is dropped: it may stand for any larger value. */
 void histogram_make_sum(struct histogram *h);
 static inline int histogram_buckets(const struct histogram *h)
 {

@@ -30,8 +30,8 @@ struct selector {
 /* Whether the labels, in any order, meet the selector; s NULL matches everything. Where a key occurs twice among the
  * labels, the first counts. */
 bool selector_match(const struct selector *s, const struct label_pair *label, size_t labels);
-/* Whether labels of which only these are known may meet the selector: a key that is not among them may have any value,
- * or be absent. */
+/* Whether a set of labels may match the selector if only these of them are known. Any other key may have any value, or
+ * be absent. */
 bool selector_may_match(const struct selector *s, const struct label_pair *label, size_t labels);
 /* Whether the selector names this key with this value, by operator In or by matchLabels. System namespaces are selected
  * only where they are named so, on purpose. */

@@ -2,7 +2,7 @@
  * What a node used within the last quarter of an hour: at most fifteen samples, a minute apart. Where usage is read
  * more often, the newest sample moves on until it is a minute after the one before.
  *
- * A node may tell untruths. What cannot be is refused; usage above the node's capacity counts as its capacity.
+ * A node may report wrong values. Impossible ones are refused; usage above the node's capacity counts as its capacity.
  */
 #ifndef HALFLIFE_CORE_NODE_RING_H
 #define HALFLIFE_CORE_NODE_RING_H
@@ -19,7 +19,7 @@ enum node_verdict {
         NODE_REORDERED,   /* older than the newest sample */
         NODE_FUTURE,      /* more than 5 min after the later of halflife's clock and the server's Date */
         NODE_INVALID,     /* a value is missing or negative, or memory is 0 */
-        NODE_NO_CAPACITY, /* the node's capacity is 0 or not known, so that no share of it is */
+        NODE_NO_CAPACITY, /* the node's capacity is 0 or unknown, so its load has no share */
         NODE_VERDICTS
 };
 const char *node_verdict_name(enum node_verdict v); /* "accepted", "bounded", … (a metric's label) */
@@ -36,19 +36,19 @@ struct node_ring {
         struct node_sample sample[NODE_SAMPLES];
 };
 
-/* A measurement; of what is missing the value is -1. */
+/* A measurement; a missing value is -1. */
 struct node_usage {
         struct wall at;
         int64_t value[RESOURCES]; /* millicores, bytes */
 };
 
-/* Take a measurement. capacity: of the node, millicores and bytes; 0: not known. latest: the later of both clocks. */
+/* Take a measurement. capacity: the node's, in millicores and bytes; 0: not known. latest: the later of both clocks. */
 enum node_verdict node_ring_add(struct node_ring *g, const struct node_usage *u,
                                 const int64_t capacity[static RESOURCES], struct wall latest);
 /* The sample that is i samples older than the newest; i < count. */
 const struct node_sample *node_ring_at(const struct node_ring *g, int i);
-/* How many of the newest samples count: those of the 15 min up to the newest. 0: that one is older than 5 min, or more
- * than 5 min ahead of now. */
+/* How many samples count: those within 15 min of the newest. 0: the newest is older than 5 min, or more than 5 min in
+ * the future. */
 int node_ring_counted(const struct node_ring *g, struct wall now);
 
 /* Shares of the capacity in thousandths, over the samples that count. */
@@ -63,8 +63,8 @@ void node_ring_load(const struct node_ring *g, const int64_t capacity[static RES
 /* How many of the samples that count are above percent of the capacity in a resource. */
 int node_ring_above(const struct node_ring *g, enum resource r, int64_t capacity, int percent, struct wall now);
 
-/* Is a node hot in a resource, of which so many samples are above the bound? It becomes so with 12 of the 15, and stays
- * so until fewer than 8 are, so that a single sample does not turn it on and off. */
+/* Whether a node is hot in a resource. above: how many of its 15 samples are above the bound. It becomes hot at 12 and
+ * stays hot until fewer than 8, so that single samples do not turn it on and off. */
 enum { NODE_HOT_SAMPLES = 12, NODE_COOL_SAMPLES = 8 };
 bool node_ring_hot(int above, bool was_hot);
 

@@ -9,8 +9,9 @@
 
 #include "base/text.h"
 
-/* Whether a label's key marks whose an object is: by the list of known tools, or by more, a list of a house's own keys
- * with commas between (NULL: none). A key that ends in * stands for all that begin so. */
+/* Whether a label key shows which tool manages an object. It does if it is in the list of known tools or in `more`,
+ * further keys separated by commas (NULL: none). In both, a key that ends in * stands for all keys with that beginning.
+ */
 bool ownership_label(struct text key, const char *more);
 
 #endif

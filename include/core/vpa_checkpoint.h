@@ -27,12 +27,12 @@ struct vpa_checkpoint {
 };
 
 /*
- * The history, with these half-lives, which a checkpoint does not tell, and a memory window of a day. cpu_weight is the
- * weight of a CPU sample of the container in halflife (as in struct sample). The histograms' weights are in room, which
- * has to live as long as *ret.
+ * Make a history from a checkpoint. A checkpoint has no half-lives, so the caller gives them. The memory window is a
+ * day. cpu_weight is the weight of a CPU sample of the container in halflife (as in struct sample). The histograms'
+ * weights are in room, which has to live as long as *ret.
  *
- * A checkpoint does not tell how many minutes had samples. They are taken to be as many as the samples, but at most all
- * minutes from the first sample to the last.
+ * A checkpoint does not say how many minutes had samples. Their number is taken to be that of the samples, but at most
+ * all minutes from the first sample to the last.
  *
  * Returns 0, or ERR_INVALID with *ret_why a constant text that says which field does not fit; *ret is untouched then. A
  * checkpoint in which nothing was learned is no error.

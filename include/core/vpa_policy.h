@@ -23,8 +23,8 @@ struct vpa_policy {
 
 /* What a VPA without policies sets: everything. */
 void vpa_policy_begin(struct vpa_policy *p);
-/* Add the next of the VPA's policies; p has room for one row more. Of several for a container the first counts, of
- * several for "*" the last. */
+/* Add the next of the VPA's policies; p has room for one row more. If several name one container the first counts; if
+ * several name "*" the last. */
 void vpa_policy_add(struct vpa_policy *p, struct text container, const bool sets[static RESOURCES]);
 /* Drop rows that equal the rest. Returns whether the VPA sets anything at all. */
 bool vpa_policy_settle(struct vpa_policy *p);

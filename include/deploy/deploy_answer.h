@@ -31,10 +31,10 @@ struct deploy_subject {
         const struct snapshot_target *known;
         const struct label_pair *label; /* labels of the workload, then those of its template */
         size_t labels;
-        bool apply_never;             /* the workload has the annotation halflife.dev/apply: Never */
-        bool hpa[RESOURCES];          /* an autoscaler in the same input scales the workload by utilization */
-        bool hpa_of_other[RESOURCES]; /* one that scales another workload counts its pods too */
-        bool other_autoscaler; /* an autoscaler in the same input sets requests of the workload itself: those of left */
+        bool apply_never;              /* the workload has the annotation halflife.dev/apply: Never */
+        bool hpa[RESOURCES];           /* an autoscaler in the same input scales the workload by utilization */
+        bool hpa_of_other[RESOURCES];  /* an autoscaler of another workload counts this one's pods too */
+        bool other_autoscaler;         /* an autoscaler in the same input sets the workload's requests: those in left */
         const struct vpa_policy *left; /* NULL: every request */
         bool in_place_only;       /* its update strategy is in-place only, which cannot change a template's requests */
         bool pod;                 /* the subject is a single new pod, so in_place_only does not matter */

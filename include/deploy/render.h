@@ -9,8 +9,8 @@
  *     … render_write(r, i, &out, &err), render_rows(r, &rows) …
  *
  * - An object is judged if its kind holds a pod template, by the table of kinds or because a profile names the kind.
- *   All other objects pass unchanged. Of those, Pods, documents that another program has to render first, and objects
- *   with requests somewhere are reported.
+ *   All other objects pass unchanged. Three kinds of them are still reported: Pods, documents that another program has
+ *   to render first, and objects with requests somewhere.
  * - deploy/deploy_answer.h decides, as at admission. Labels are the object's own, then its template's. The object's
  *   annotation halflife.dev/apply: Never counts. The template's annotations record the originals, so rendering a
  *   rendered text again changes nothing.

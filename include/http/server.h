@@ -98,7 +98,7 @@ struct server_calls {
         void (*withdraw)(void *arg, const struct auth_key *k);
         /* Copy what was learned; server_recalled takes the copies. NULL: this halflife does not learn. */
         void (*recall)(void *arg, const struct server_usage_request *w);
-        /* Make or share a table of the nodes; server_listed_nodes takes a reference. NULL where recall is. */
+        /* Make or share a table of the nodes; server_listed_nodes takes a reference. NULL if recall is NULL. */
         void (*list_nodes)(void *arg, uint64_t ticket);
         /* In place of recall on a replica: forward the request; server_relayed takes the answer. NULL: not a replica.
          */

@@ -105,21 +105,21 @@ char *path_of(const char *group, const char *version, const char *ns, const char
               const char *subresource);
 char *path_escape(const char *s);
 
-/* Kinds, by aggregated discovery: one request for all of them, at most one in 5 s. An answer stands for 30 s, and for
- * 10 minutes where the server has the kind. ERR_NOTFOUND: it has no such kind. done is called once, not from within: r
- * is NULL when err has a code. Returns 0, or ERR_INVALID without a call. */
+/* Find a kind by aggregated discovery: one request lists all kinds, at most one request in 5 s. An answer is valid for
+ * 30 s, or for 10 minutes if the server has the kind. ERR_NOTFOUND: it has no such kind. done is called once, not from
+ * within: r is NULL when err has a code. Returns 0, or ERR_INVALID without a call. */
 struct api_resource {
         char group[128], version[32], kind[64], plural[64];
 };
 typedef void discover_done(void *arg, const struct api_resource *r, const struct err *err);
 int client_discover(struct client *c, const char *group, const char *kind, discover_done *done, void *arg);
-/* The same of a kind that can be read in these versions alone: the best first, NULL behind the last, valid until done.
- * Found is the first that the server has; one whose own API server answers comes before all that do not. */
+/* The same for a kind that halflife reads only in these versions: the best first, NULL at the end, valid until done.
+ * The result is the first version that the server has; versions whose own API server does not answer come last. */
 int client_discover_version(struct client *c, const char *group, const char *kind, const char *const *versions,
                             discover_done *done, void *arg);
-/* Lookups of the group with this arg are given up: their done is not called. */
+/* Give up the lookups of the group with this arg: their done is not called. */
 void client_discover_cancel(struct client *c, const char *group, const void *arg);
-/* What was found of the group's list may be old: the next lookup asks the server. */
+/* Forget what discovery found for the group: the next lookup asks the server. */
 void client_undiscover(struct client *c, const char *group);
 /* Whether a lookup at that time that did not find its kind would find the same now, without a request. */
 bool client_discover_stands(const struct client *c, const char *group, struct mono asked);

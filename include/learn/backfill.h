@@ -1,5 +1,5 @@
 /*
- * The back-fill loads usage from Prometheus of the time before halflife watched a workload. It goes through the
+ * The back-fill loads usage from the time before halflife watched a workload, from Prometheus. It goes through the
  * namespaces one after the other, and within a namespace from one slice of time to the next. The owner of a pod that no
  * longer exists is found by the pattern by which controllers name their pods.
  *
@@ -8,9 +8,9 @@
  * the namespace starts over, so nothing counts twice.
  *
  * A slice that fails is queried again after a back-off; a slice that is too large is halved. Prometheus may refuse a
- * namespace for good, where one step is still too large or the query is invalid. Then the other namespaces go first,
- * and the refused namespace starts over after a back-off of its own. So it does where a store keeps answering only in
- * part: nothing is learned from a part, since what is missing would count as not used.
+ * namespace for good, if one step is still too large or the query is invalid. Then the other namespaces go first, and
+ * the refused namespace starts over after a back-off of its own. The same holds if a store keeps giving partial
+ * answers. Nothing is learned from these, because missing usage would count as no usage.
  */
 #ifndef HALFLIFE_LEARN_BACKFILL_H
 #define HALFLIFE_LEARN_BACKFILL_H

@@ -233,9 +233,9 @@ struct resource_quota_view {
 /* A VerticalPodAutoscaler, whatever its version. */
 struct vpa_view {
         struct object_view meta;
-        struct owner_ref target; /* without a UID */
-        struct text mode;        /* updateMode; "": absent, which does not mean Off */
-        bool sets;               /* it sets requests at all: neither its mode nor its policies are Off for everything */
+        struct owner_ref target;   /* without a UID */
+        struct text mode;          /* updateMode; "": absent, which does not mean Off */
+        bool sets;                 /* whether it sets any request: neither its mode nor all its policies are Off */
         struct vpa_policy *policy; /* NULL: it sets every request of every container */
 };
 
@@ -250,10 +250,10 @@ struct pod_metrics_view {
         struct wall at;
         struct pod_metrics_container_view container[VIEW_CONTAINERS];
         int containers;
-        int odd; /* containers left out: without a name, named POD (the pause container), with unreadable usage, or of
-                    a name that is there already, of which the largest usage counts */
-        bool lacks; /* one of those left out, or beyond VIEW_CONTAINERS, is a container of the pod's own: a sum of the
-                       others is too small */
+        int odd; /* containers left out: without a name, named POD (the pause container), with unreadable usage, or with
+                    the name of another one (the largest usage counts) */
+        bool lacks; /* a container of the pod itself was left out, or is beyond VIEW_CONTAINERS, so a sum of the others
+                       would be too small */
 };
 
 /* Each decode_ function reads one object. It returns 0, ERR_INVALID (malformed) or ERR_TOOBIG (over a VIEW_ bound),
@@ -310,7 +310,7 @@ bool decode_eviction_is_for_memory(struct text message);
 bool decode_eviction(struct text message, struct text *ret_container, int64_t *ret_used);
 int decode_pod_metrics(struct text json, struct arena *a, struct pod_metrics_view *ret, struct err *err);
 
-/* NodeMetrics; of a value that is missing or cannot be read, has is false. */
+/* NodeMetrics. has is false for a value that is missing or unreadable. */
 struct node_metrics_view {
         struct text name;
         struct wall at;

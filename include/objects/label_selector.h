@@ -10,7 +10,8 @@
 #include "base/mem.h"
 #include "core/label_selector.h"
 
-/* How long a selector may be: of a profile, as in its CRD; of anybody's object, and as text, longer than any in use. */
+/* The longest selectors that halflife reads. A profile's bounds are those of its CRD. Selectors in other objects and in
+ * texts have wider bounds, beyond any selector in use. */
 struct selector_bounds {
         size_t labels, expressions, values; /* matchLabels; matchExpressions; values of one expression */
 };

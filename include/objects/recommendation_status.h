@@ -142,10 +142,10 @@ struct recommendation_status {
         struct vpa_policy *left;      /* what the decision's other_autoscaler sets; NULL: every request */
         int64_t applied_ms;           /* halflife's last change */
         char *applied;                /* halflife's values in force, as compact JSON with sorted keys; NULL: none */
-        char *admitted;               /* what admission made of them in the template, in the same form: all requests of
-                                         each container of which it changed one; NULL: nothing was changed */
-        int64_t passed_ms;            /* since when the canary's first pods have those values; negative: not yet */
-        char *rest;                   /* values of the other pods, in the same form; NULL: no canary is running */
+        char *admitted;    /* the template's requests where admission changed those of halflife, in the same form: all
+                              requests of each such container; NULL: admission changed none */
+        int64_t passed_ms; /* since when the canary's first pods have those values; negative: not yet */
+        char *rest;        /* values of the other pods, in the same form; NULL: no canary is running */
 };
 
 /* Write the status' fields into the open JSON object. */

@@ -21,10 +21,10 @@
  *     max by (node, instance) (sum without (cpu) (rate(node_cpu_usage_seconds_total{…}[window])))
  *     max by (node, instance) (max_over_time(node_memory_working_set_bytes{…}[step]))
  *
- * The sum joins the series of single cores. Whatever else tells series of one cgroup apart, such as a label replica or
- * job, tells the same usage again, and the largest counts. A fetch joins the cgroups of a container to one series
- * (prometheus/cgroup_choice.h). The window is the step or rate_window_ms, whichever is longer. A memory
- * point is the maximum of its step, because a short peak is enough for an OOM kill.
+ * The sum joins the series of single cores. Series of one cgroup that differ in other labels, such as replica or job,
+ * report the same usage again, so the largest counts. A fetch joins the cgroups of a container to one series
+ * (prometheus/cgroup_choice.h). The window is the step or rate_window_ms, whichever is longer. A memory point is the
+ * maximum of its step, because a short peak is enough for an OOM kill.
  */
 #ifndef HALFLIFE_PROMETHEUS_PROMETHEUS_H
 #define HALFLIFE_PROMETHEUS_PROMETHEUS_H
@@ -54,7 +54,7 @@ struct prometheus_via {
 struct prometheus_options {
         const char *url; /* "https://host:port/prefix" */
         enum prometheus_names names;
-        const char *matchers;             /* more label matchers for every series, in PromQL: cluster="a"; NULL: none */
+        const char *matchers;             /* label matchers added to every query, in PromQL: cluster="a"; NULL: none */
         int64_t rate_window_ms;           /* the shortest window of rate(), which needs at least two scrapes */
         const char *bearer_file;          /* token; NULL: none */
         const char *user, *password_file; /* basic authentication; NULL: none */
@@ -63,7 +63,7 @@ struct prometheus_options {
         const char *cert_file, *key_file; /* client certificate; NULL: none */
         enum prometheus_auth auth;
         const char *region;   /* of PROMETHEUS_AUTH_SIGV4; NULL: AWS_REGION */
-        const char *audience; /* of PROMETHEUS_AUTH_AZURE: whom the token is for */
+        const char *audience; /* PROMETHEUS_AUTH_AZURE: the audience of the token */
         const struct prometheus_via
                 *via; /* NULL: queries go to url, with the credentials above; else url only names it */
         const char *user_agent;
@@ -81,11 +81,11 @@ enum prometheus_of { PROMETHEUS_USAGE, PROMETHEUS_THROTTLING, PROMETHEUS_NODES }
 /* The span to fetch: points at from, from + step, … up to and including to. */
 struct prometheus_slice {
         enum prometheus_of of;
-        const char *ns; /* NULL: all namespaces; of PROMETHEUS_NODES it is not used */
+        const char *ns; /* NULL: all namespaces; unused for PROMETHEUS_NODES */
         struct wall from, to;
         int64_t step_ms;     /* whole seconds, at least one */
         int64_t deadline_ms; /* for each query */
-        size_t points_most;  /* of both resources together; more end the fetch with ERR_TOOBIG */
+        size_t points_most;  /* bound on the points of both resources together; more end the fetch with ERR_TOOBIG */
 };
 
 struct prometheus_series {

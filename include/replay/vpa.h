@@ -1,6 +1,6 @@
 /*
- * What the recommender of the VerticalPodAutoscaler would ask for, by its own defaults (version 1.8): the yardstick
- * `VPA` of a replay.
+ * What the VerticalPodAutoscaler's recommender (version 1.8, with its defaults) would request: the policy `VPA` of a
+ * replay.
  *
  * CPU is P90 of all samples. Memory is P90 of peaks, one for each 24 hours from the first sample on; a peak is dated at
  * its window's end and counts while the window is open. Both have a half-life of 24 hours. Amounts are cut, not rounded

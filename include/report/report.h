@@ -60,7 +60,7 @@ void report_watch_fails(struct report *report, struct watch_health *w, const str
 void report_watch_works(struct report *report, struct watch_health *w);
 /* has the log reported failing watches with this cause? */
 bool report_outage_told(const struct report *report, const struct err *err);
-/* The first failing watch but those of kinds that only profiles name; NULL: all work. */
+/* The first failing watch, without those of kinds that only profiles name; NULL: all work. */
 const struct watch_health *report_failing_watch(const struct report *report);
 int report_failing_watches(const struct report *report);
 

@@ -1,7 +1,7 @@
 /*
- * The numbers under which an explanation is asked for again, with their bounds: parameters of GET …/explain, and
- * options of halflife explain, which so refuses the same values before anybody is asked. ERR_INVALID: err says what is
- * allowed, of the parameter or option by the name given.
+ * Parses the numbers that an explanation may change (percentile, half-life, multiplier), and checks their bounds. GET
+ * …/explain takes them as parameters, and halflife explain as options, so both refuse the same values. ERR_INVALID: err
+ * has the given name of the parameter or option, and what is allowed.
  */
 #ifndef HALFLIFE_REST_EXPLAIN_CHANGE_H
 #define HALFLIFE_REST_EXPLAIN_CHANGE_H

@@ -70,17 +70,17 @@ struct request {
 struct route {
         enum route_name name;
         const struct endpoint *endpoint; /* its row in the table */
-        const char *verb;                /* "get" or "list" on recommendations.halflife.dev, of ROUTE_NODES on nodes;
-                                            NULL: open to everybody */
-        char ns[64];                     /* "": all namespaces; of ROUTE_NODES the one whose workloads may be named */
-        const char *group;               /* of the kind; "": the core group. A constant, in the arena or in the view */
-        const char *kind, *workload;     /* stored as group is; NULL: the path names none */
-        const char *recommendation;      /* the Recommendation's name for the access review, in the arena; NULL: none */
-        bool wants_body;                 /* the endpoint reads the request's body */
-        bool wants_learned;              /* the endpoint reads learned copies of the workload's containers */
-        bool wants_worker;               /* the answer is long: a thread of its own makes it */
-        bool dry_run;                    /* render only: ?dryRun was given */
-        const struct query *query;       /* the parameters, in the arena */
+        const char *verb;  /* "get" or "list" on recommendations.halflife.dev, for ROUTE_NODES on nodes; NULL: open to
+                              everybody */
+        char ns[64];       /* "": all namespaces. ROUTE_NODES: the namespace whose workloads the answer may name */
+        const char *group; /* of the kind; "": the core group. A constant, in the arena or in the view */
+        const char *kind, *workload; /* stored as group is; NULL: the path names none */
+        const char *recommendation;  /* the Recommendation's name for the access review, in the arena; NULL: none */
+        bool wants_body;             /* the endpoint reads the request's body */
+        bool wants_learned;          /* the endpoint reads learned copies of the workload's containers */
+        bool wants_worker;           /* the answer is long: a thread of its own makes it */
+        bool dry_run;                /* render only: ?dryRun was given */
+        const struct query *query;   /* the parameters, in the arena */
 };
 
 struct answer_header {

@@ -9,8 +9,8 @@
 #include "cache/cache.h"
 #include "http/prometheus_text.h"
 
-/* The maximum number of pods with series in /metrics; the custom metrics API has all pods. Where there are more, a
- * namespace has as many as it leaves to each other one: those that come first by name. */
+/* The maximum number of pods with series in /metrics; the custom metrics API has all pods. If there are more pods, each
+ * namespace gets an equal share, for its pods that come first by name. */
 enum { UTILIZATION_SERIES_PODS = 5000 };
 
 /* Add to v the pods that were sampled at most fresh_ms before now and have a utilization. The cache must be settled. */

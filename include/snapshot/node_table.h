@@ -12,7 +12,7 @@
 /* A workload whose pods on the node use more than they ask for. */
 struct node_row_workload {
         const char *ns, *kind, *name;
-        int64_t requested[RESOURCES], used[RESOURCES]; /* of its pods on the node, millicores and bytes */
+        int64_t requested[RESOURCES], used[RESOURCES]; /* sums over its pods on the node, millicores and bytes */
 };
 enum { NODE_ROW_WORKLOADS = 3 };
 
@@ -24,9 +24,10 @@ struct node_row {
         bool ready, unschedulable;
         const char *taints;                                  /* "key=value:Effect,…"; "": none */
         int64_t capacity[RESOURCES], allocatable[RESOURCES]; /* millicores, bytes; 0: not known */
-        int64_t original[RESOURCES], requested[RESOURCES];   /* by its pods' owners, and now */
-        int64_t pods_used[RESOURCES];                        /* by its pods that were measured lately */
-        int pods, measured;                                  /* pods on it, and those that were measured lately */
+        int64_t original[RESOURCES],
+                requested[RESOURCES]; /* sums over its pods: requests as the owners set them, and present requests */
+        int64_t pods_used[RESOURCES]; /* usage of its pods that were measured lately */
+        int pods, measured;           /* pods on it, and those that were measured lately */
         struct node_load load;
         int above[RESOURCES];            /* samples above hot_percent */
         int64_t hot_since_ms[RESOURCES]; /* 0: it is not hot */
@@ -43,7 +44,7 @@ struct node_table {
         size_t rows;
 };
 
-struct node_table *node_table_new(size_t most); /* room for so many rows; the caller owns its one reference */
+struct node_table *node_table_new(size_t most); /* with room for `most` rows; the caller owns its one reference */
 void node_table_sort(struct node_table *t);     /* once all rows are there */
 struct node_table *node_table_hold(struct node_table *t);
 void node_table_drop(struct node_table *t); /* any thread; NULL: does nothing */

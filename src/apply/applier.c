@@ -6,7 +6,7 @@ static const void *target_tenant(const void *target)
         return ((const struct target *)target)->ns;
 }
 
-/* What has usage comes before what was only found, of which there may be thousands. */
+/* Targets with usage come first, because thousands of others may only have been found. */
 static bool target_has_usage(const void *target)
 {
         return ((const struct target *)target)->histories != NULL;

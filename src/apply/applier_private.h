@@ -13,7 +13,7 @@ enum { WRITES_AT_ONCE = 16, PROFILE_WRITES_AT_ONCE = 4 };
 struct profile_turns {
         struct profile_turn {
                 uint32_t round, at; /* round: how many of its namespace come before it */
-                char *key;          /* its own; of one whose turn is over it is freed */
+                char *key;          /* the profile's key; owned, and freed when its turn is over */
         } * of;
         size_t count, cap, next;
         int writing; /* writes under way */
@@ -42,8 +42,8 @@ struct applier {
 /* write_queue.c: a write has ended. On an error it is tried again after a back-off; an object that is gone is left. */
 void work_done(struct applier *applier, struct target *t, const struct err *err, int64_t retry_after_ms);
 
-/* Whether halflife's policy refused the write. Then the target is left alone as a contested one, and an Event tells so.
- */
+/* Whether halflife's policy refused the write. If so, the target is left alone like a contested one, and an Event
+ * reports it. */
 bool work_contested(struct applier *applier, struct target *t, const struct err *err);
 
 /* profile_status_write.c */

@@ -197,7 +197,7 @@ static void resize_missed(struct resize *z)
         resize_end(z, &(struct err){0}, 0);
 }
 
-/* The server's words, without the method and path before them: the pod is named beside it. */
+/* The server's message without the method and path before it, because the pod's name is printed anyway. */
 static const char *resize_said(const struct err *err)
 {
         const char *said = strstr(err->text, "HTTP ");

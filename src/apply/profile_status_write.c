@@ -50,7 +50,7 @@ static struct named_kinds profile_kinds(const struct applier *applier, const str
         return named;
 }
 
-/* A Profile is told no names of other namespaces, because its namespace's tenants read it. */
+/* The status of a Profile must not name other namespaces, because its namespace's tenants read it. */
 static void fuse_says(const struct applier *applier, const struct profile *p, char *out, size_t size)
 {
         if (p->ns)
@@ -76,12 +76,11 @@ static void profile_fuse_says(const struct profile *p, const struct profile_fuse
 
 static void profile_left_out_says(char *out, size_t size)
 {
-        snprintf(
-                out, size,
-                "this profile selects nothing: to choose among the Profiles of its namespace halflife makes at most %d "
-                "comparisons of labels for all workloads and pods, and %d for one, and those that come before it need "
-                "them. Use fewer Profiles, fewer requirements in their selectors, or fewer labels",
-                PROFILE_COMPARES_NAMESPACE, PROFILE_COMPARES_SUBJECT);
+        snprintf(out, size,
+                 "this profile selects nothing: the Profiles before it in its namespace use up the comparisons of "
+                 "labels that halflife makes there, at most %d for all workloads and pods, and %d for one. Use fewer "
+                 "Profiles, fewer requirements in their selectors, or fewer labels",
+                 PROFILE_COMPARES_NAMESPACE, PROFILE_COMPARES_SUBJECT);
 }
 
 static void profile_status_judge(struct applier *applier, const struct profile *p, struct verdict *v)
@@ -119,15 +118,15 @@ static void profile_status_judge(struct applier *applier, const struct profile *
         } else if (beyond) {
                 v->degraded_reason = "TooManyKinds";
                 snprintf(v->degraded_message, sizeof v->degraded_message,
-                         "nothing is applied by this profile while it names kinds that are not looked for: %s name at "
-                         "most %d kinds that are not built in, the oldest profile's first. Not looked for: %.280s",
+                         "nothing is applied by this profile while it names kinds beyond a limit: %s may name at most "
+                         "%d kinds that are not built in, and the oldest profile's kinds come first. Beyond it: %.280s",
                          p->ns ? "the profiles of a namespace" : "all ClusterProfiles together", KINDS_OF_PROFILES,
                          beyond);
         } else if (unplaced) {
                 v->degraded_reason = "CannotSee";
                 snprintf(v->degraded_message, sizeof v->degraded_message,
-                         "nothing is applied by this profile while other kinds have all the watches that there are for "
-                         "named kinds. Not watched: %.280s",
+                         "nothing is applied by this profile while other kinds use all watches for named kinds. Not "
+                         "watched: %.280s",
                          unplaced);
         } else if (p->trouble) {
                 v->degraded_reason = "UnknownTimeZone";
@@ -360,8 +359,8 @@ static bool profile_status_waits(const struct applier *applier, const struct pro
         return p->busy || (p->refused && wait_ms > 0 && wait_ms <= applier->live->interval_ms);
 }
 
-/* Add those of a namespace whose status is due. The first one of each namespace comes before the second of any, so that
- * a namespace with thousands keeps no other waiting. */
+/* Add the profiles of a namespace whose status is due. The first of each namespace comes before the second of any, so
+ * that a namespace with thousands of profiles delays no other. */
 static void profile_status_add_due(struct applier *applier, const struct profile_list *list, uint64_t of_cluster)
 {
         struct profile_turns *turns = &applier->statuses;

@@ -58,9 +58,8 @@ static bool target_left(const struct recommendation_status *now, const struct re
         return false;
 }
 
-/* Whether there is nothing to say: the workload has no pods, never had any that halflife saw, and halflife did nothing
- * to it. A cluster may have thousands of such. Where somebody makes its Recommendation, as import and adopt do, that is
- * published. */
+/* Whether the workload needs no Recommendation: halflife never saw a pod of it, and changed nothing. A cluster may have
+ * thousands of such workloads. A Recommendation that import, adopt or a person made is published all the same. */
 static bool has_nothing_to_say(const struct plan *p)
 {
         const struct target *t = p->target;
@@ -174,9 +173,8 @@ static void send_head(struct publishing *p)
 }
 
 /*
- * Make a Recommendation again that somebody deleted while a person's hold was on it. The hold comes with it, so that
- * nobody finds the object without. The annotation is then not of halflife's own field manager, whose next apply of the
- * head would remove it.
+ * Create a Recommendation again that was deleted while a person held it, with the hold from the start. The annotation
+ * gets another field manager than the head, or the next apply of the head would remove it.
  */
 static void held_made(void *arg, const struct client_answer *a)
 {
@@ -212,7 +210,7 @@ static void send_held(struct publishing *p)
 
 /* --- the Event about a held change --- */
 
-/* Is a condition published with the same reason? Then an Event has told of it. */
+/* Whether the published status has the condition with the same reason. Then an Event has reported it. */
 static bool publish_told(const struct target *t, const struct plan_condition *c)
 {
         const struct published *before = t->published;

@@ -26,7 +26,8 @@ void resize_patch_note(char *note, size_t size, const char *container, enum reso
                  amount_print(r, from, before), amount_print(r, to, after));
 }
 
-/* The wanted requests for the pod as read, without those that somebody else resized; *ret_foreign: there are such. */
+/* The wanted requests for the pod as read, without those that somebody else resized. *ret_foreign: set if there are
+ * any. */
 static struct resize_container *resize_patch_containers(const struct resize_goal *goal, const struct pod_view *v,
                                                         struct text body, struct arena *a, bool *ret_foreign)
 {
@@ -144,7 +145,8 @@ static int notes_after(const struct resize_goal *goal, const struct pod_view *v,
         *ret = (struct notes){notes_print(a, original, rows), notes_print(a, applied, rows),
                               notes_raised(goal, rows > 0, a)};
         if (goal->starts && rows == 0)
-                ret->original = notes_keep(a, ours->original); /* by it, the pod goes down once it has started */
+                ret->original = notes_keep(
+                        a, ours->original); /* so that halflife knows the pod and lowers it once it has started */
         return 0;
 }
 

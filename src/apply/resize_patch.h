@@ -40,9 +40,9 @@ struct resize_wanted *resize_patch_wanted(const struct resize_goal *goal, struct
 void resize_patch_note(char *note, size_t size, const char *container, enum resource r, int64_t from, int64_t to);
 
 /*
- * Decide the next patch of the pod v, whose JSON is body. Where that is of the requests, goal->note and each sent are
- * set. basis_stands as in objects/patch.h. *ret is in a, and valid until that is reset. 0, or patch_build's error,
- * with stands and stays set.
+ * Decide the next patch of the pod v, whose JSON is body. If it patches requests, goal->note and each sent are set.
+ * basis_stands as in objects/patch.h. *ret is in a, and valid until that is reset. 0, or patch_build's error, with
+ * stands and stays set.
  */
 int resize_patch_next(struct resize_goal *goal, const struct pod_view *v, struct text body, bool basis_stands,
                       struct arena *a, struct resize_next *ret, struct err *err);

@@ -374,7 +374,7 @@ bool json_enter(struct json *j, char bracket)
         return true;
 }
 
-/* Go to the next member or element, or consume the end of what is innermost and return false. */
+/* Go to the next member or element, or consume the end of the innermost object or array, and return false. */
 static bool json_advance(struct json *j, char bracket)
 {
         char c = next_byte(j);

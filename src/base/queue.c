@@ -45,7 +45,8 @@ struct queue {
         uint64_t draws, taken;
 };
 
-/* The name of a pointer in a map: its bytes, which the pointer's place keeps. */
+/* The map key of a pointer: the bytes of the pointer itself. key is where the pointer is stored, and must stay there.
+ */
 static struct text name_of(const void *key)
 {
         return (struct text){key, sizeof(void *)};
@@ -186,8 +187,8 @@ static void line_leave(struct queue *q, struct entry *e)
         mem_free(line);
 }
 
-/* Whether the tenant leaves to others as many places as it has. One that is alone leaves one place, so that the next
- * that comes gets it at once. */
+/* Whether the tenant may have another place: it leaves to others at least as many as it has. A tenant that is alone
+ * leaves one place, so that the next tenant starts at once. */
 static bool line_has_place(const struct queue *q, const struct line *line)
 {
         bool alone = q->lines.count == 1 && q->places > 1;
@@ -221,7 +222,7 @@ static struct entry *line_next(struct queue *q)
         return TAILQ_FIRST(&line->keys[urgent]);
 }
 
-/* A ready key of a line goes into work. */
+/* Move a ready key of a line into work. */
 static void line_work(struct queue *q, struct entry *e)
 {
         struct line *line = e->line;

@@ -1,6 +1,6 @@
 /*
  * Which workloads an autoscaler counts beside its own. The HPA controller takes the selector of its target's scale
- * subresource, and counts all pods of the namespace that the selector matches, whoever made them.
+ * subresource, and counts all pods of the namespace that the selector matches, no matter which workload made them.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -34,8 +34,9 @@ static struct labels labels_of_pods(const struct workload *wl, struct arena *a)
         return label_roles_of_pods(&wl->labels, &wl->roles, &workload_more(wl)->roles, a);
 }
 
-/* Of a workload that others own, the topmost one with a template speaks. A Job runs once and is over, so that its pods
- * would hold changes for a moment only, and put requests back for it. */
+/* Whether a workload has pods that an autoscaler may count. In a chain of owners only the topmost workload with a
+ * template counts. A Job does not: it ends soon, so it would hold changes back, and put requests back, only for a
+ * moment. */
 static bool counts_has_pods(const struct workload *wl)
 {
         bool once = (wl->kind->flags & KIND_TO_COMPLETION) && !(wl->kind->flags & KIND_BY_RUNS);
@@ -56,7 +57,8 @@ static int counted_index_order(const void *x, const void *y)
         return a->digest < b->digest ? -1 : a->digest > b->digest;
 }
 
-/* Of the workloads with more labels than are known, any of a namespace may have any label. */
+/* A workload with more labels than halflife keeps may have any label, so the index has one digest for all of these in a
+ * namespace. */
 static uint64_t cut_digest(const char *ns)
 {
         return label_digest(ns, TEXT(""), TEXT("cut"));
@@ -121,7 +123,7 @@ static struct counted_index counted_index_with(const struct counted_index *all, 
         return (struct counted_index){all->row + from, end - from};
 }
 
-/* The rows among which all that the selector matches are: those of its rarest label. */
+/* The rows to compare with the selector: those of its rarest label. No other row can match. */
 static struct counted_index counted_index_few(const struct counted_index *all, const char *ns, const struct selector *s)
 {
         struct counted_index few = counted_index_with(all, ns_digest(ns));
@@ -142,8 +144,8 @@ static struct counted_index counted_index_few(const struct counted_index *all, c
 /* Comparisons of labels for the autoscalers of one namespace, in the order of their keys. */
 struct count_share {
         const char *ns;
-        int64_t left;          /* below 0: one of them needed more, and those after it are not compared */
-        bool noted[RESOURCES]; /* one that is not compared is noted on all workloads, for this resource */
+        int64_t left; /* below 0: an autoscaler needed more than was left, and the later ones are not compared */
+        bool noted[RESOURCES]; /* an autoscaler that is not compared was noted on all workloads, for this resource */
 };
 
 static struct selector *selector_of_workload(const struct workload *wl, struct arena *a)
@@ -176,7 +178,7 @@ static struct selector *scale_selector(struct cache *w, const struct autoscaler 
         return own || *ret_unread ? own : selector_of_workload(s->workload, &w->scratch);
 }
 
-/* Of several autoscalers, the workload is told the first by key. */
+/* A workload keeps one autoscaler for each resource: of several, the first by key. */
 static void counted_note(const struct autoscaler *s, struct workload *of)
 {
         for (enum resource r = CPU; r < RESOURCES; r++) {
@@ -210,8 +212,8 @@ static bool counts_other(struct cache *w, const struct autoscaler *s, const stru
                           : selector_match(asks, labels.pair, labels.count);
 }
 
-/* One that is not compared may count any workload, so it holds them all. The first of them by key is noted, as for
- * those that are compared. */
+/* An autoscaler that is not compared may count any workload, so it holds all workloads. Each of them keeps the first
+ * such autoscaler by key, as counted_note does. */
 static void autoscaler_count_all(struct autoscaler *s, const struct counted_index *all, struct count_share *share)
 {
         bool news = false;
@@ -307,8 +309,8 @@ static int autoscaler_order(const void *a, const void *b)
         return strcmp((*(struct autoscaler *const *)a)->key, (*(struct autoscaler *const *)b)->key);
 }
 
-/* Forget what the autoscalers of the namespaces to be counted anew counted. Returns how many go by utilization, and
- * those in the order of their keys, so that those of a namespace follow each other; the caller frees the list. */
+/* Reset the counts of all autoscalers in namespaces that are due. Returns how many of these scale by utilization, and
+ * lists them by key, so that a namespace's autoscalers are neighbours; the caller frees the list. */
 static size_t autoscalers_to_count(struct cache *w, struct autoscaler ***ret)
 {
         struct autoscaler *s, **due = NULL;

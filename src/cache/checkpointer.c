@@ -19,7 +19,7 @@ static struct store_key checkpointer_key_of(const struct target *t, const char *
 
 /* --- loading --- */
 
-/* Of a history whose profile is not known yet. */
+/* The policy of a loaded history until its profile is known. */
 static const struct resource_policy unknown_policy[RESOURCES] = {{.half_life_ms = DAY_MS}, {.half_life_ms = DAY_MS}};
 
 static void *load_target(void *arg, const struct store_key *key)

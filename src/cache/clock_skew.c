@@ -1,7 +1,7 @@
 /*
- * This machine's clock and the API server's; either may be wrong. What is forgotten for good goes by the earlier clock.
- * A time written by a clock that was ahead is set to the present once that is noticed. So a wait neither lasts for the
- * year that a clock was wrong by, nor ends early.
+ * This machine's clock and the API server's; either may be wrong. To forget something for good, halflife uses the
+ * earlier clock. If a stored time turns out to be ahead, it is set to the present. So a wait neither lasts the year by
+ * which a clock was wrong, nor ends early.
  */
 #include "cache/clock_skew.h"
 

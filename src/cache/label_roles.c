@@ -13,7 +13,8 @@ enum { BITS = 32, SELECTOR_TEXT_MAX = 4 << 20 }; /* a text is shorter than its o
 
 /* --- as bits --- */
 
-/* The bit of a label among those of the workload; 0: it has another value, no such label, or too many before it. */
+/* The bit of a label of the workload; 0: the workload lacks it, has it with another value, or has it beyond the last
+ * bit. */
 static uint32_t bit_of(const struct labels *labels, struct text key, struct text value)
 {
         for (size_t i = 0; i < labels->count && i < BITS; i++)

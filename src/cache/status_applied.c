@@ -85,7 +85,7 @@ void target_set_admitted(struct cache *w, struct target *t, const char *json)
         arena_reset(&w->scratch);
 }
 
-/* Other members of a row are nobody's requests. */
+/* Skip other members of a row: they are not requests. */
 static json_t *admitted_note(const json_t *row)
 {
         json_t *requests = json_object();

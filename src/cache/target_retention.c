@@ -1,7 +1,7 @@
 /*
- * How long a target is kept once its workload is gone: in proportion to the time for which it was watched, since that
- * is the time in which a workload that is made again would learn as much. Whoever makes and deletes workloads under
- * ever new names would else fill API server, memory and database for the whole retention time.
+ * How long a target is kept once its workload is gone: in proportion to the time for which it was watched. A recreated
+ * workload would need that time to learn as much again. A fixed time would let a user who creates and deletes workloads
+ * under ever new names fill API server, memory and database.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +24,7 @@ static bool target_shows_learned(const struct target *t)
         return false;
 }
 
-/* Whether anything was learned of it, or done to it. */
+/* Whether halflife learned anything about the target, or changed it. */
 static bool target_is_known(const struct target *t)
 {
         const struct apply_state *d = &t->apply_state;
@@ -49,9 +49,8 @@ static void watched_span_add(struct watched_span *s, int64_t first_ms, int64_t n
                 s->newest_ms = newest_ms;
 }
 
-/* The time from its first sample to its newest, those of starts included. Its Recommendation's status has them as well,
- * if the database was lost.
- */
+/* The time from the target's first sample to its newest, samples of starts included. The times in its Recommendation
+ * count too, in case the database was lost. */
 static int64_t target_watched_ms(const struct target *t)
 {
         struct watched_span span = {0};
@@ -137,8 +136,8 @@ static size_t count_gone(struct cache *w, int64_t now_ms, int64_t retention_ms, 
         return sum;
 }
 
-/* Those of a namespace together, pods last, because most never come back under their names; first the one that is kept
- * for longest, then the one that went last. */
+/* Sort by namespace. Within one, pods come last, because most never come back under their names; before that the target
+ * with the longest retention comes first, then the one that went last. */
 static int gone_target_compare(const void *one, const void *other)
 {
         const struct gone_target *a = one, *b = other;
@@ -173,7 +172,8 @@ static void tell_surplus(struct ns *ns)
         if (ns->gone_told)
                 return;
         ns->gone_told = true;
-        log_warn("a namespace's deleted workloads leave more behind than is kept: what was learned shortest goes first",
+        log_warn("a namespace has more deleted workloads than halflife keeps: those watched for the shortest time are "
+                 "forgotten",
                  KV("namespace", ns->name), KV_INT("gone", ns->gone_targets), KV_INT("kept", NAMESPACE_GONE_TARGETS));
 }
 

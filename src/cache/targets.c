@@ -323,7 +323,7 @@ static void container_recall(const struct pod *p, struct pod_container *c)
         }
 }
 
-/* Link pods that came and went since the last settle, because they may have kills. */
+/* Link pods that came and went between two settles too, because they may have kills. */
 static void link_dropped(struct cache *w)
 {
         for (size_t i = 0; i < w->droppeds; i++) {

@@ -189,7 +189,8 @@ static struct text published_ns(const struct published *p)
         return (struct text){p->key, (size_t)(strchr(p->key, '/') - p->key)};
 }
 
-/* Count the kinds of one namespace's Recommendations, the first of those given. Returns how many those are. */
+/* Count the kinds of one namespace's Recommendations, which come first in the list. Returns how many of the list are
+ * that namespace's. */
 static size_t published_name_kinds(struct cache *w, struct published *const *all, size_t count)
 {
         struct kind_count c = {.most = KINDS_OF_RECOMMENDATIONS};

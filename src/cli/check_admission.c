@@ -9,7 +9,7 @@
 
 enum { PROBE_WAIT_MS = 40 * SECOND_MS, WEBHOOK_TIMEOUT_MS = 2 * SECOND_MS };
 
-/* A pod that every namespace takes: also one that enforces the restricted policy, or that has a quota. */
+/* A pod that every namespace accepts, even one with the restricted pod security standard or with a quota. */
 static json_t *probe_pod(const char *ns)
 {
         AUTO(mem_free) char *name = mem_printf("halflife-check-%ld", (long)getpid());
@@ -53,8 +53,7 @@ static const char *probe_way_out(int64_t took_ms)
                 return "it waited as long as the webhook may take: its way to the Service's pods is closed. Open their "
                        "port (10250) to the control plane: a firewall rule, a security group or a NetworkPolicy";
         return "is there a MutatingWebhookConfiguration of halflife (kubectl apply -k manifests/overlays/admission), "
-               "do "
-               "its selectors take this namespace, has it a caBundle, and do pods of halflife-serve run?";
+               "do its selectors match this namespace, does it have a caBundle, and do pods of halflife-serve run?";
 }
 
 static void probe_tell(struct checking *c, const char *ns, const json_t *pod, int64_t took_ms)
@@ -73,8 +72,10 @@ void check_admission(struct checking *c, const char *ns)
         struct err err = {0};
         AUTO(mem_free) char *user = check_user(c), *own = mem_printf("system:serviceaccount:%s:halflife", c->ns);
         if (user && strncmp(user, own, strlen(own)) == 0) {
-                check_tell(c, DOUBTFUL, "admission cannot be tried with halflife's own account: it is passed over",
-                           "run halflife check --try-admission where your own kubeconfig is");
+                check_tell(
+                        c, DOUBTFUL,
+                        "admission cannot be tried with halflife's own account: admission leaves its writes unchanged",
+                        "run halflife check --try-admission where your own kubeconfig is");
                 return;
         }
         struct mono began = loop_now(c->session.loop).mono;
@@ -86,6 +87,6 @@ void check_admission(struct checking *c, const char *ns)
         AUTO(mem_free) char *line = mem_printf("admission was not tried in namespace %s: %s", ns, err.text);
         check_tell(c, BAD, line,
                    err.code == ERR_DENIED
-                           ? "it takes the right to create pods there, and a namespace that takes a pod of 1m CPU"
+                           ? "this needs permission to create pods there, and a namespace that accepts a pod of 1m CPU"
                            : "does the namespace exist?");
 }

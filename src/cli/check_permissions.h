@@ -1,6 +1,6 @@
 /*
- * What halflife check finds of permissions: of the credentials in use, by the settings and by what profiles ask for,
- * and of the account of halflife rotate.
+ * The permissions that halflife check looks at: those that the credentials in use need for the settings and the
+ * profiles, and those of the account of halflife rotate.
  */
 #ifndef HALFLIFE_CLI_CHECK_PERMISSIONS_H
 #define HALFLIFE_CLI_CHECK_PERMISSIONS_H
@@ -14,7 +14,7 @@ struct access {
         const char *user; /* whose permission; NULL: of the credentials in use */
 };
 
-/* Whom the API server takes the caller for. The caller frees it; NULL: the API server does not say. */
+/* The user name that the API server sees in these credentials; NULL: it does not say. The caller frees the text. */
 char *check_user(struct checking *c);
 
 /* Returns 1: allowed; 0: not allowed; negative: the API server could not be asked. */
@@ -26,12 +26,12 @@ void check_permissions(struct checking *c);
  * there. */
 bool check_use(struct checking *c, enum permission_use use, const char *way_out);
 void check_custom_permissions(struct checking *c);
-/* Is there a policy of the API server that bounds what halflife writes? */
+/* Print whether the API server has the policy that bounds what halflife writes. */
 void check_policy(struct checking *c);
 /* halflife rotate has an account of its own, so the API server is asked about that account. */
 void check_rotate(struct checking *c);
 void check_autoscalers(struct checking *c); /* if a profile has autoscalers retuned */
-/* If a profile has pods resized: does the server have pods/resize, and may halflife use it? */
+/* If a profile has pods resized: print whether the server has pods/resize, and whether halflife may use it. */
 void check_in_place(struct checking *c);
 
 #endif

@@ -2,7 +2,8 @@
 
 #include "net/proxy.h"
 
-/* Print how requests to url go, where a proxy is used or set. A proxy that is unusable is told by whatever needs it. */
+/* If a proxy is set, print whether requests to url use it. An unusable proxy is not reported here but by the check that
+ * needs it. */
 static void check_proxy(struct checking *c, const char *what, const char *url, const char *given)
 {
         struct proxy_choice choice;

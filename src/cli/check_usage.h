@@ -6,7 +6,7 @@
 
 #include "checking.h"
 
-/* Read the usage of all pods once, where it is the source, and print what is wrong with it. */
+/* If metrics-server is the usage source, read the usage of all pods once, and print what is wrong with it. */
 void check_usage(struct checking *c);
 /* The same of nodes, from whichever source it is read. */
 void check_node_usage(struct checking *c);

@@ -1,4 +1,4 @@
-/* What the parts of halflife check have in common: the connection, the settings, and how a line is told. */
+/* What the parts of halflife check share: the connection, the settings, and how a line is printed. */
 #ifndef HALFLIFE_CLI_CHECKING_H
 #define HALFLIFE_CLI_CHECKING_H
 

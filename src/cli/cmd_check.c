@@ -310,7 +310,7 @@ static const char *check_prometheus_hint(const struct checking *checking, const 
                                           "federated with halflife's ServiceAccount? prometheus-auth is azure"};
         enum prometheus_auth auth = checking->settings.controller.prometheus.auth;
         if (c->partial)
-                return "are all stores behind it up? halflife learns from whole answers alone, and asks again";
+                return "are all stores behind it up? halflife learns only from complete answers, and asks again";
         if (auth != PROMETHEUS_AUTH_FILES && c->err.code != ERR_RETRY)
                 return by_identity[auth];
         return c->err.code == ERR_DENIED ? "set --prometheus-token-file, --prometheus-headers-file, or "
@@ -364,13 +364,11 @@ static void check_prometheus(struct checking *c)
                 check_tell(c, BAD, line, check_prometheus_hint(c, &count));
         } else if (count.doubtful) {
                 snprintf(line, sizeof line,
-                         "Prometheus %s tells usage of several pods with the same names, of %zu of %zu "
-                         "containers",
+                         "Prometheus %s mixes the usage of several pods with the same names, for %zu of %zu containers",
                          url, count.doubtful, count.containers);
-                check_tell(
-                        c, DOUBTFUL, line,
-                        "if it sees several clusters, say which by --prometheus-matchers; halflife takes no samples of "
-                        "these containers while that lasts");
+                check_tell(c, DOUBTFUL, line,
+                           "if it has several clusters, choose one with --prometheus-matchers; until then halflife "
+                           "takes no samples of these containers");
         } else if (count.containers == 0) {
                 snprintf(line, sizeof line, "Prometheus %s has no usage of any container", url);
                 check_tell(c, DOUBTFUL, line, "are --prometheus-names and --prometheus-matchers right?");

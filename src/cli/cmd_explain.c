@@ -54,7 +54,7 @@ static int explain_check(void *state, const struct command_line *line, struct er
         return rc < 0 ? rc : workload_parse(line->words.word[0], &x->q.workload, err);
 }
 
-/* --- of whom it is asked --- */
+/* --- where the data comes from --- */
 
 static int ask_server(struct explaining *x, struct err *err)
 {

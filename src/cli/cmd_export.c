@@ -261,7 +261,8 @@ static int export_ask(struct exporting *x, struct err *err)
 struct loaded {
         struct loaded *next;
         struct store_key key;
-        /* from the target's record: the foreign histories in its own, and what its containers need while they start */
+        /* from the target's record: the imported sources of its histories, and what its containers need while they
+         * start */
         json_t *imported, *starts;
         char text[];
 };

@@ -84,7 +84,8 @@ static const json_t *first_at_path(const json_t *list, const char *path)
         return NULL;
 }
 
-/* A list is one of conditions, which are found by their type; or "*" stands for its first element with the value. */
+/* Find the value at a path. In a list, a step is the type of a condition, or "*" for the first element that has the
+ * rest of the path. */
 static const json_t *at_path(const json_t *value, const char *path)
 {
         char key[64];

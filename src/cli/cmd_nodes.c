@@ -145,7 +145,8 @@ static char *nodes_hot(const json_t *item)
                     : mem_string("-");
 }
 
-/* How far a workload's pods are above their requests, in the resource in which that is more of the node. */
+/* Print a workload and how far its usage on the node exceeds its requests, in the resource where that is the larger
+ * share of the node. */
 static void nodes_add_workload(struct buf *b, const json_t *item, const json_t *of)
 {
         enum resource most = CPU;
@@ -289,7 +290,7 @@ static const struct option_spec options[] = {
          .help = "only nodes with these labels, as kubectl takes them"},
         {.name = "namespace", .letter = 'n', .value = "NAME", .shape = OPTION_NAMESPACE,
          OPTION_IN(struct node_listing, ns),
-         .help = "name workloads of this namespace alone, for who may list recommendations only there"},
+         .help = "name only workloads of this namespace; for users who may list recommendations only there"},
         {.name = "limit", .value = "N", OPTION_IN(struct node_listing, limit),
          .help = "show at most so many nodes (default 500)"},
         {.name = "output", .letter = 'o', .value = "FORMAT", .choices = "table|wide|json",
@@ -302,14 +303,13 @@ static const struct option_spec options[] = {
 
 const struct command command_nodes = {
         .name = "nodes",
-        .help = "list the nodes by pressure, with what is requested of them and who uses more",
+        .help = "list nodes by pressure, their requests, and the workloads that use more than they request",
         .words = TAKES_NOTHING,
         .usage = {"[option]..."},
         .intro = "Lists the nodes, those under the greatest pressure first: the larger of CPU's and memory's mean "
                  "share of\n"
-                 "the capacity in the last 15 minutes. A running halflife is asked. It shows nodes to who may list "
-                 "nodes,\n"
-                 "and names workloads to who may list recommendations.\n",
+                 "the capacity in the last 15 minutes. Asks a running halflife. It shows nodes to users who\n"
+                 "may list nodes, and names workloads to users who may list recommendations.\n",
         COMMAND_OPTIONS(options),
         .size = sizeof(struct node_listing),
         .check = nodes_check,

@@ -285,7 +285,7 @@ static const struct option_spec options[] = {
         {.name = "deploy-every", .value = "TIME", OPTION_IN(struct arguments, every),
          .help = "time between two deploys of an entity, from its first row on (default 24h)"},
         {.name = "raise", .value = "TIME", OPTION_IN(struct arguments, after),
-         .help = "score every profile a second time, raising a request once usage has stood above it for this time "
+         .help = "score every profile a second time, raising a request once usage has been above it for this time "
                  "(as apply.raise does, after 15m)"},
         {.name = "weekly-peak", OPTION_IN(struct arguments, weekly_peak),
          .help = "turn on weeklyPeak for memory, whatever the profiles say"},
@@ -293,7 +293,7 @@ static const struct option_spec options[] = {
          .help = "also score weeklyPeak, P95 and P99 without decay, and VPA's defaults; print a row for each trace "
                  "and a column for each policy"},
         {.name = "halves", OPTION_IN(struct arguments, halves),
-         .help = "replay each trace once more for each half of its entities, so that what holds by chance shows"},
+         .help = "also replay each half of a trace's entities, which shows what differs by chance alone"},
         {.name = "nodes", .value = "CORES,MEMORY", OPTION_IN(struct arguments, size),
          .help = "pack the entities as pods on nodes of this size (16,64Gi), each day by what every policy asks for, and "
                  "print the nodes needed, how often they are short of CPU, and how often memory is used up"},
@@ -320,14 +320,15 @@ const struct command command_replay = {
                 "arithmetic. Slack is the requested amount that was not used; an overrun is usage above the request.\n"
                 "The policy 'peak' requests the highest value seen so far. Changes nothing.\n\n"
                 "A profile of mode InPlace or Rollout is played as the controller does, at each row: up an hour after\n"
-                "the last change, down after the cooldown. OnDeploy, and Recommend as if it were, change at deploys.\n"
-                "A row is scored for all policies or for none: from minHistory on of the profile whose is longest.\n"
+                "the last change, down after the cooldown. OnDeploy and Recommend change at deploys.\n"
+                "A row is scored for all policies or for none: the longest minHistory must be over.\n"
                 "Memory counts even if the profile turns it off, and a percentile may have tenths (97.5). Selectors,\n"
                 "containers, overcommit, windows, budget and canaries do not count.\n\n"
                 "With --nodes, entities are pods on nodes: packed each day (UTC) by the requests at its first row, "
                 "first\n"
-                "fit decreasing, and their usage summed in slots of 5 minutes. Beside the policies stand the owners'\n"
-                "requests, if every entity has one, and 'clairvoyant': each pod's highest usage of the day to come.\n",
+                "fit decreasing, and their usage summed in slots of 5 minutes. The table also has the\n"
+                "owners' requests, if every entity has one, and 'clairvoyant': each pod's highest usage of the day to "
+                "come.\n",
         COMMAND_OPTIONS(options),
         .size = sizeof(struct arguments),
         .check = replay_check,

@@ -4,7 +4,7 @@
 
 enum {
         CONTEXT = 3,
-        ALIKE = 2,       /* so many equal lines in a row show that both texts are at the same place again */
+        ALIKE = 2,       /* number of equal lines in a row after which the texts count as equal again */
         LOOK_MOST = 2000 /* most lines to search ahead; if nothing is found, the rest counts as one difference */
 };
 
@@ -44,7 +44,7 @@ static bool diff_same(const struct lines *a, size_t i, const struct lines *b, si
         return text_equal(a->line[i], b->line[k]);
 }
 
-/* Are ALIKE lines from here on equal? The ends of both texts are equal, too. */
+/* Whether the next ALIKE lines of both texts are equal. The end of both texts counts as equal too. */
 static bool diff_meet(const struct lines *a, size_t i, const struct lines *b, size_t k)
 {
         for (int n = 0; n < ALIKE; n++, i++, k++) {

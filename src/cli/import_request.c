@@ -135,7 +135,7 @@ static void import_ask_count(struct importing *im, const struct import_ask *a, c
                 im->joined += joined;
                 im->known += known;
                 im->refused += !joined && !known;
-                import_ask_print(a, name, known ? "known: its samples are there already" : what ? what : "refused");
+                import_ask_print(a, name, known ? "known: its samples were imported before" : what ? what : "refused");
         }
         fflush(stdout);
 }

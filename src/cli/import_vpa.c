@@ -241,7 +241,7 @@ static int take_checkpoint(void *arg, json_t *item, struct err *err)
         struct reading *r = arg;
         const struct vpa_target *v = vpa_target_of(r, item);
         if (!v && r->scope->words == 0 && !r->scope->labels) {
-                import_vpa_refuse(r->im, item, "its VerticalPodAutoscaler is gone, so nobody knows whose it is");
+                import_vpa_refuse(r->im, item, "its VerticalPodAutoscaler is gone, so its workload is unknown");
                 return 0;
         }
         if (!v || !import_vpa_is_named(r, v))
@@ -385,7 +385,7 @@ int import_vpa(struct importing *im, const struct import_vpa_scope *s, struct er
         bool ours = rc == 0;
         if (rc == 0)
                 rc = import_vpa_read_all(&r, KNOWN_VPAS, NULL, take_vpa, err);
-        if (rc == 0 && !s->labels) /* which are those of Recommendations */
+        if (rc == 0 && !s->labels) /* the labels select Recommendations, so with labels none are made for VPAs */
                 rc = import_vpa_read_all(&r, KNOWN_VPA_CHECKPOINTS, NULL, take_wanted, err);
         if (rc == 0)
                 rc = import_vpa_make_all(&r, err);

@@ -1,5 +1,5 @@
 /*
- * The policies that a replay scores: those of profiles or the defaults, and other policies to compare them with.
+ * The policies that a replay scores: those of the given profiles or of the defaults, and others for comparison.
  */
 #ifndef HALFLIFE_SRC_CLI_REPLAY_POLICY_H
 #define HALFLIFE_SRC_CLI_REPLAY_POLICY_H

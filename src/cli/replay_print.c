@@ -222,7 +222,7 @@ void replay_print_table(const struct replay *r, const char *trace, bool entities
         print_scores(r);
         putchar('\n');
         replay_print_weights();
-        printf("%lld rows of %zu entities, %lld refused, as a whole or in a value (a memory of 0 is none)\n",
+        printf("%lld rows of %zu entities, %lld refused, wholly or in one value (memory 0 counts as missing)\n",
                (long long)r->rows, r->entities, (long long)r->refused);
         if (!scored_any(r))
                 puts("nothing could be scored: no entity was Ready, under every profile (after minHistory), before its "

@@ -116,7 +116,7 @@ static void scan_report_sum(struct scan_report *r)
         }
 }
 
-/* Cores and bytes are compared as shares of what all ask for. */
+/* To compare cores with bytes, take both as shares of all requests. */
 static void scan_row_weigh(struct scan_row *row, const struct scan_total *all)
 {
         for (enum resource r = CPU; r < RESOURCES; r++) {

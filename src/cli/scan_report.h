@@ -6,7 +6,7 @@
 
 #include "plan/plan.h"
 
-/* One container of a workload. Amounts are millicores or bytes: of one pod, but the saving, which is of all. */
+/* One container of a workload. Amounts are millicores or bytes of one pod; the saving is that of all pods. */
 struct scan_row {
         char *ns, *workload, *container, *profile; /* workload: "deployment/web" */
         const char *state;
@@ -18,14 +18,14 @@ struct scan_row {
         bool held[RESOURCES];  /* a gate would hold the change back, so the saving is out of reach */
         bool lacks[RESOURCES]; /* it uses more than it asks for */
         enum reason why[RESOURCES];
-        double weight, held_weight; /* its saving, and what is held back of it, as shares of all requests */
+        double weight, held_weight; /* its saving, and the part of it that is held back, as shares of all requests */
 };
 
 /* The sum of a namespace, or of all. */
 struct scan_total {
         const char *ns; /* NULL: all */
         int64_t workloads;
-        int64_t now[RESOURCES], saving[RESOURCES], held[RESOURCES]; /* saving: without what is held */
+        int64_t now[RESOURCES], saving[RESOURCES], held[RESOURCES]; /* saving: without the held part */
 };
 
 struct scan_report {
@@ -39,12 +39,12 @@ struct scan_report {
 
 /* Add the rows of a plan. arg: struct scan_report. For cluster_scan_decide. */
 void scan_report_add(void *arg, const struct plan *p);
-/* Sort the rows by saving, the largest first, then by what is held back; and sum them up. Call once, after the last
- * plan. */
+/* Sort the rows by saving, the largest first, then by the held part, and sum them up. Call once, after the last plan.
+ */
 void scan_report_finish(struct scan_report *r);
 void scan_report_release(struct scan_report *r);
 
-/* Whether more than `percent` of all that is requested of a resource could be saved. */
+/* Whether more than `percent` of all requests for a resource could be saved. */
 bool scan_report_exceeds(const struct scan_report *r, enum resource of, int percent);
 
 #endif

@@ -6,7 +6,8 @@
 
 enum { UNREAD_EVERY_MS = HOUR_MS, HINT_WAIT_MS = 10 * SECOND_MS };
 
-/* Whoever names kinds without end cannot fill the log: their profiles' conditions name them as well. */
+/* A user who names kinds without end must not fill the log. The conditions of the profiles name the missing kinds too.
+ */
 #define MISSING_LINES_PER_SECOND 0.1
 
 static void watch_trouble(void *arg, const struct err *err)
@@ -90,7 +91,7 @@ static void watch_end(struct informers *all, struct watched_kind *k, const char 
                 struct watch *w = &all->watch[i];
                 if (w->kind != k || !w->health.informer)
                         continue;
-                log_info("kind is watched no longer", KV("what", w->health.what), KV("why", why));
+                log_info("kind is no longer watched", KV("what", w->health.what), KV("why", why));
                 watch_close(w);
         }
         watched_kind_set_informer(k, NULL, NULL);
@@ -127,7 +128,7 @@ static void watch_found(struct informers *all, struct watched_kind *k, const str
         if (k->informer && strcmp(k->version, r->version) == 0 && strcmp(k->plural, r->plural) == 0)
                 return;
         if (k->informer)
-                watch_end(all, k, "the server has it by another version");
+                watch_end(all, k, "the server has another version of it");
         bool placed = k->built_in || watch_place(all, k);
         watched_kind_set_unplaced(k, !placed);
         if (placed) {
@@ -148,7 +149,7 @@ static void watch_discovered(struct kind_lookup *l, enum kind_lookup_state befor
         if (err->code == 0 && watched_kind_is_wanted(k))
                 watch_found(all, k, r);
         else if (l->state == LOOKUP_REMOVED)
-                watch_end(all, k, "the server has it no more; asking again each cycle");
+                watch_end(all, k, "the server no longer has it; asking again each cycle");
         else if (before == LOOKUP_UNKNOWN && l->state == LOOKUP_MISSING && !k->built_in &&
                  rate_limit_has(&all->missing_lines, 1, loop_now(all->parts->loop).mono)) {
                 rate_limit_take(&all->missing_lines);
@@ -310,8 +311,8 @@ void informers_tell_late(const struct informers *all)
         for (int i = 0; i < all->watches; i++) {
                 const struct watch *w = &all->watch[i];
                 if (w->health.informer && is_late(w) && !w->health.trouble.code)
-                        log_warn("its list is not there yet: goes on without it, and the cause of an OOM kill may stay "
-                                 "unknown until it comes",
+                        log_warn("its list has not arrived: starts without it, and the cause of an OOM kill may stay "
+                                 "unknown until it arrives",
                                  KV("what", w->health.what));
         }
 }
@@ -374,7 +375,7 @@ void informers_tick(struct informers *all)
                 bool lately = w->unread_told > 0 && (now.ns - w->unread_said.ns) / 1000000 < UNREAD_EVERY_MS;
                 if (is->refused == w->unread_told || lately)
                         continue;
-                log_warn("cannot be read, and is left as it was known; the rest goes on", KV("what", w->health.what),
+                log_warn("objects cannot be read: the last readable state of each is used", KV("what", w->health.what),
                          KV_INT("times", is->refused - w->unread_told), KV("last", is->refusal.text));
                 w->unread_told = is->refused;
                 w->unread_said = now;

@@ -114,11 +114,10 @@ const struct metric metrics[METRICS] = {
                       METRIC_GAUGE},
         [M_EVENTS_DROPPED] = {"halflife_events_dropped_total", "Events that could not be written.", METRIC_COUNTER},
         [M_WATCHES_FAILING] = {"halflife_watches_failing", "Watches that fail at present.", METRIC_GAUGE},
-        [M_KINDS_UNPLACED] =
-                {"halflife_kinds_unplaced",
-                 "Kinds that profiles name and the API server has, but that are not watched, because other "
-                 "named kinds have all watches.",
-                 METRIC_GAUGE},
+        [M_KINDS_UNPLACED] = {"halflife_kinds_unplaced",
+                              "Kinds that profiles name and the API server has, but that are not watched, because "
+                              "other named kinds use all watches.",
+                              METRIC_GAUGE},
         [M_HTTP_ANSWERS] = {"halflife_http_requests_total",
                             "Requests answered on --serve-listen, by class of status code.", METRIC_COUNTER},
         [M_HTTP_SHED] = {"halflife_http_shed_total",
@@ -131,7 +130,7 @@ const struct metric metrics[METRICS] = {
                            "admission.",
                            METRIC_COUNTER},
         [M_AUTH_REVIEWS] = {"halflife_auth_reviews_total",
-                            "Checks of a caller's token and permission, asked of the API server.", METRIC_COUNTER},
+                            "Requests to the API server that check a caller's token or permission.", METRIC_COUNTER},
         [M_HTTP_CONNECTIONS] = {"halflife_http_connections", "Open connections on --serve-listen.", METRIC_GAUGE},
         [M_ADMISSIONS] = {"halflife_admissions_total", "Objects reviewed by the admission webhook, by result.",
                           METRIC_COUNTER},

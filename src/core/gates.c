@@ -145,8 +145,8 @@ static bool by_min_change(const struct gate_facts *f, const struct move *m)
         return !m->at_once && !gate_changed_enough(m->from, m->to, f->apply->min_change_percent);
 }
 
-/* How much of the cooldown is left; 0: it is over. A last change that lies ahead of now by more than a whole cooldown
- * was written by a wrong clock, and holds nothing. */
+/* The rest of the cooldown; 0: it is over. A last change more than a whole cooldown in the future comes from a wrong
+ * clock, and holds nothing. */
 static int64_t cooldown_left_ms(const struct gate_facts *f, const struct move *m)
 {
         int64_t wait = is_decrease(m) ? f->apply->cooldown_ms : INCREASE_WAIT_MS;

@@ -490,7 +490,7 @@ static void days_join(struct usage *dst, const struct usage *src)
                         dst->day_mi[at] = src->day_mi[i];
 }
 
-/* Keep the newest bumps of both. */
+/* Join the times of the bumps of two histories, and keep the newest. */
 static void steps_join(struct usage *dst, const struct usage *src)
 {
         int64_t joined[USAGE_STEPS];

@@ -120,12 +120,13 @@ static bool days_fit(const struct usage *u, double most)
         return true;
 }
 
-/* Whether a reader that takes the history for a container's finds all of it in bounds. */
+/* Whether the history stays in the bounds of a container's, so that a reader without sums accepts it. */
 static bool usage_fits_container(const struct usage *u)
 {
         double most = usage_absurd[false][MEMORY];
         for (int r = 0; r < RESOURCES; r++)
-                if (u->of[r].first + u->of[r].count >= HISTOGRAM_BUCKETS) /* its last bucket holds all above as well */
+                if (u->of[r].first + u->of[r].count >=
+                    HISTOGRAM_BUCKETS) /* a container's last bucket also holds all larger values */
                         return false;
         for (int i = 0; i < USAGE_KILLS; i++)
                 if (u->kill[i].bytes > most)

@@ -115,7 +115,7 @@ void usage_starts_pull_back(struct usage_starts *s, struct wall at)
 
 /* --- what they say --- */
 
-/* The first place where the running sum reaches share / whole of all weights; -1: there is no weight. */
+/* The first index at which the running sum reaches the fraction share / whole of all weights; -1: all weights are 0. */
 static int weight_place(const float *w, int count, int share, int whole)
 {
         double total = 0, running = 0;

@@ -32,8 +32,8 @@ static void deploy_remembered(const struct status_container *known, struct decid
 
 /* --- the owner's originals --- */
 
-/* The request in force is halflife's as well where it is below the original: admission may have changed it as it was
- * written, and the annotations have what was sent. */
+/* A request in force below the original counts as halflife's too. Admission may have changed what halflife sent, and
+ * the annotations only have what was sent. */
 static void read_original_request(const struct deploy_container *from, const struct status_container *known,
                                   const struct snapshot_ns *ns, struct deploy_row *row, struct decide_container *c)
 {
@@ -118,8 +118,8 @@ static bool is_chosen(const struct snapshot_profile *p, struct text ns, struct t
         return canary_chosen(canary_rank_of(ns, kind, name), p->spec->apply.canary.percent);
 }
 
-/* Have the canaries of a namespace passed, so that its other workloads are changed? One of those shows it: it does not
- * wait. A workload alone does not show it, because it is a canary whatever its rank. */
+/* Whether the canaries of a namespace have passed, so that its other workloads may change. A workload that is no canary
+ * and does not wait proves it. A namespace's only workload proves nothing: it is always a canary. */
 static bool canary_rest_follows(const struct snapshot *v, const struct snapshot_profile *p, struct text ns)
 {
         size_t workloads = 0;

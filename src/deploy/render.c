@@ -375,7 +375,7 @@ static void leave_unknown(struct work *w)
         if (w->o->refused && !w->o->templated)
                 leave_refused(w, w->o->refused);
         else if (render_at(w->d, template, "spec") != DOC_NONE)
-                render_leave(w, "UnknownKind", "it is none of the kinds known, and no profile names it in targets");
+                render_leave(w, "UnknownKind", "halflife does not know its kind, and no profile names it in targets");
         else
                 render_leave(w, "UnknownKind", "objects of this kind hold their requests where halflife knows nothing");
 }

@@ -1,13 +1,13 @@
 /*
- * Whose pods the autoscalers in the rendered texts will count beside those of the workload that they scale: as the HPA
- * controller does, all of the namespace that the selector of that workload matches.
+ * Which other workloads' pods the autoscalers in the rendered texts will count. Like the HPA controller, an autoscaler
+ * counts all pods of its namespace that match the selector of the workload it scales.
  */
 #include "core/label_selector.h"
 #include "render_private.h"
 
 enum { REQUIREMENTS = 256, VALUES = 4096 };
 
-/* Where the selector of a workload stands. */
+/* The place of a workload's selector in the text. */
 struct counting_place {
         const struct doc *d;
         uint32_t selector;

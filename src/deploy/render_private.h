@@ -21,7 +21,7 @@ static inline struct text render_text(const struct doc *d, uint32_t mapping, con
 /* The autoscalers in the texts, by the workload they scale. */
 struct scaler {
         bool utilization[RESOURCES];   /* some autoscaler scales by the utilization of this resource */
-        bool sets_requests;            /* some autoscaler sets requests itself: those of left */
+        bool sets_requests;            /* some VerticalPodAutoscaler sets the requests in left */
         const struct vpa_policy *left; /* NULL: every request */
 };
 struct scalers {           /* {0} is empty */
@@ -32,7 +32,7 @@ struct scalers {           /* {0} is empty */
         int64_t compared;    /* comparisons of labels made so far */
         struct arena arena;
 };
-/* Once so many comparisons are made, each further workload is taken to be counted. */
+/* Bound on these comparisons. Beyond it, every workload is taken to be counted. */
 enum { RENDER_COMPARES = 32 << 20 };
 /* Add an object if it is an autoscaler, or a Rollout with a workloadRef; ignore others. */
 void scalers_add(struct scalers *s, const struct doc *d, const struct doc_object *o, struct text default_ns);
@@ -41,22 +41,22 @@ const struct scaler *scalers_find(const struct scalers *s, struct text ns, struc
                                   struct text name, struct arena *scratch);
 /* After all are added: add an object's selector, which says what pods autoscalers count. */
 void scalers_add_selector(struct scalers *s, const struct doc *d, const struct doc_object *o, struct text default_ns);
-/* Mark the resources by whose utilization autoscalers of other workloads count the pods of this one, of these labels.
- */
+/* Mark the resources for which autoscalers of other workloads count this workload's pods, which have these labels. */
 void scalers_mark_counted(struct scalers *s, const struct deploy_subject *of, const struct label_pair *label,
                           size_t labels, struct arena *scratch, bool ret[static RESOURCES]);
 void scalers_release(struct scalers *s);
 
-/* render_counts.c: of an autoscaler of the workload with that key; of a workload's selector; and what they count of
- * pods with these labels, unless it is one of their own keys. */
+/* render_counts.c. counting_add: add an autoscaler of the workload with that key. counting_add_selector: add a
+ * workload's selector. counting_mark: mark the resources for which they count pods with these labels, except those of
+ * their own workloads. */
 void counting_add(struct scalers *s, struct text ns, struct text key, const bool *utilization);
 void counting_add_selector(struct scalers *s, const struct doc *d, const struct doc_object *o, struct text key);
 void counting_mark(struct scalers *s, struct text ns, const struct text own[2], const struct label_pair *label,
                    size_t labels, bool ret[static RESOURCES]);
 
 /*
- * render_left.c: list in the row, with their reasons, the requests that an answer does not change: of the containers,
- * and those that the pod has as a whole. They live in the arena.
+ * render_left.c: list in the row the requests that an answer leaves unchanged, with the reasons: those of the
+ * containers, and those of the pod as a whole. The list lives in the arena.
  */
 void left_list(const struct deploy_subject *s, const struct deploy_answer *d, const struct amount *pod_asks,
                struct arena *a, struct render_row *row);

@@ -271,7 +271,8 @@ struct auth_waiter *auth_settle(struct auth *a, const struct auth_key *k, enum s
         return waiting;
 }
 
-/* The newest question about a new caller of the address that has most of them; NULL: none has more than one. */
+/* The newest question about a new caller, from the address that has asked most of these; NULL: no address has more than
+ * one. */
 static struct entry *newest_of_most(const struct auth *a)
 {
         struct entry *e, *newest = NULL;

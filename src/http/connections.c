@@ -226,7 +226,7 @@ static void look_at_busy(struct http_request *v)
         if (v->ended || age_ms(v) < (v->lent ? WORKING_SHARE * most_ms : most_ms))
                 return;
         if (v->suspended) {
-                http_request_give_up(v, PROBLEM_UNAVAILABLE, "the answer was not found in time: try again");
+                http_request_give_up(v, PROBLEM_UNAVAILABLE, "the answer was not ready in time: try again");
         } else if (v->step != STEP_SENDING) {
                 atomic_fetch_add(&v->listener->late, 1);
                 http_request_late(v);

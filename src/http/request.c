@@ -383,7 +383,7 @@ static enum MHD_Result http_request_send_answer(struct http_request *v)
 
 /* --- the work --- */
 
-/* A client by its token, which was accepted; of a route for everybody, and of admission, by its address. */
+/* Name the client for turns: by its accepted token, or by its address for admission and routes open to everybody. */
 static void take_client(struct http_request *v)
 {
         struct job *j = v->job;

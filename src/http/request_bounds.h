@@ -1,6 +1,6 @@
 /*
  * The bounds on the bodies and answers of requests: what one request may have, what a caller or an address may have of
- * it, and all of them together. Whoever reaches a bound is told so.
+ * it, and all of them together. A caller that reaches a bound gets an answer that names the bound.
  */
 #ifndef HALFLIFE_HTTP_REQUEST_BOUNDS_H
 #define HALFLIFE_HTTP_REQUEST_BOUNDS_H

@@ -65,7 +65,8 @@ static void listener_post(struct rest_listener *d, const struct message *l)
         struct message *copy = MEM_NEW(struct message);
         *copy = *l;
         bool posted = mailbox_post(&d->messages, &copy->item);
-        assert(posted); /* without a bound, and never closed: rest_listener_close frees what comes too late */
+        assert(posted); /* cannot fail: the mailbox has no bound and is never closed; rest_listener_close frees late
+                           messages */
 }
 
 void rest_listener_set_own_user(struct rest_listener *d, const char *user)

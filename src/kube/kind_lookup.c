@@ -37,7 +37,7 @@ void kind_lookup_ask(struct kind_lookup *l, struct client *c, const char *group,
         struct mono now = loop_now(client_loop(c)).mono;
         if (watched && (now.ns - l->asked.ns) / 1000000 < LOST_EVERY_MS)
                 return;
-        if (l->state == LOOKUP_LOST) /* what was found before is old */
+        if (l->state == LOOKUP_LOST) /* the kind was lost, so the earlier answer of discovery is old */
                 client_undiscover(c, group);
         *l = (struct kind_lookup){l->state, true, now, group, kind, answered, arg};
         l->asking = client_discover(c, group, kind, kind_lookup_found, l) == 0;

@@ -98,7 +98,8 @@ static void poll_release(struct metrics_poll *p)
         mem_free(p);
 }
 
-/* What discovery said may be old. A version that went is looked for again at once, and one that is away next time. */
+/* Whether to ask discovery again and repeat the poll, because the version that it named is gone (404). If the version's
+ * server only fails, the next poll asks discovery. */
 static bool poll_repeats(struct metrics_poll *p, const struct client_answer *a)
 {
         bool gone = a->err.code == ERR_NOTFOUND;

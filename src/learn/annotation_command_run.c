@@ -96,9 +96,9 @@ static struct published *annotation_commands_next(struct learner *learner)
         return map_each(&learner->cache->published, &learner->command_at);
 }
 
-/* Few answers are written at once: they share the rate of requests with all that halflife does. Each look goes on where
- * the last one ended, and a failed answer waits for the next pass, so that answers which are refused again and again
- * keep out no others. */
+/* Answer the waiting commands, few at once, because the answers share the request rate with all other work. Each call
+ * continues where the last one ended, and a failed answer waits for the next pass. So answers that are always refused
+ * do not block others. */
 static void annotation_commands_go_on(struct learner *learner)
 {
         struct published *p;

@@ -191,12 +191,12 @@ static void course_find(struct backfill *b, const struct prometheus_series *s, s
         if (ret->policy[CPU].ignore_first_ms == 0 && ret->policy[MEMORY].ignore_first_ms == 0)
                 return;
         ret->beginning = beginning_of(b, s);
-        if (ret->filling->edge_ms == 0) /* of a workload that came meanwhile, the slices before were not read */
+        if (ret->filling->edge_ms == 0) /* earlier slices were not read for a workload created during the back-fill */
                 ret->filling->edge_ms = t->workload->created_ms < b->began.ms ? b->first.ms : b->from.ms;
 }
 
-/* A series does not say when its container began. Of a pod that is gone, it began with the first point, if that is not
- * where the first slice begins. Else the point belongs to a container that ran before, and counts. */
+/* A series does not say when its container began. For a pod that is gone, the first point is the beginning, unless the
+ * first slice begins there. Then the container ran before the slice, and the point counts. */
 static void judge_point(const struct backfill *b, const struct course *course, struct sample *s)
 {
         struct beginning *begun = course->beginning;

@@ -11,7 +11,8 @@ struct backfill_delay {
         const char *log;           /* what the log says */
 };
 
-/* By a failed answer: a refusal mends by a change of settings, a part by itself. */
+/* The delay after a failed answer. It is long after a refusal, which only a change of settings ends, and short after a
+ * partial answer, which may pass by itself. */
 const struct backfill_delay *backfill_delay_by(const struct prometheus_answer *a);
 /* times: how often in a row the namespace was put off before. */
 int64_t backfill_delay_ms(const struct backfill_delay *d, int times);

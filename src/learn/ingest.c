@@ -140,7 +140,7 @@ static void ingest_fold_container(struct learner *learner, struct pod *p, struct
         count_run(h, p);
 }
 
-/* Of every target that the pod belongs to, for none of them learns from it. */
+/* Record the refusal on every target that the pod belongs to, because none of them gets the sample. */
 static void ingest_refuse(struct learner *learner, const struct pod *p, enum sample_refusal why)
 {
         struct target *const of[] = {p->target, p->more ? p->more->single : NULL, p->more ? p->more->whole : NULL};

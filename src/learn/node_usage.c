@@ -1,9 +1,9 @@
 /*
- * Usage of nodes: read once a cycle beside that of pods, for which decisions wait, and for nodes nothing does.
+ * Usage of nodes, read once in each cycle. Decisions wait for the usage of pods, but nothing waits for that of nodes.
  */
 #include "learner_private.h"
 
-/* The first measurement of each kind that is not taken as it is gets a line in the log; all are counted. */
+/* Count measurements that are refused or bounded. The log has a line for the first of each verdict. */
 static void node_usage_tell(struct learner *learner, const struct node *n, const struct node_metrics_view *m,
                             enum node_verdict v)
 {
@@ -69,14 +69,14 @@ static void node_usage_polled(void *arg, const struct metrics_result *r)
         learner->nodes.away = false;
 }
 
-/* Too many nodes are told once; those without facts are as good as unknown. */
+/* Warn once if there are too many nodes. The nodes beyond the bound have no facts. */
 static void node_usage_tell_full(struct learner *learner)
 {
         if (learner->nodes.full_told || learner->cache->nodes.with_facts < NODES_MOST ||
             learner->cache->nodes.by_name.count == learner->cache->nodes.with_facts)
                 return;
         learner->nodes.full_told = true;
-        log_warn("there are more nodes than halflife keeps usage of: the further ones are left out",
+        log_warn("there are more nodes than halflife keeps usage for: the others are left out",
                  KV_INT("kept", NODES_MOST), KV_INT("nodes", learner->cache->nodes.by_name.count));
 }
 

@@ -132,7 +132,7 @@ static void oom_disbelieve(struct learner *learner, struct history *h, const str
                   KV("pod", p->name), KV("container", pc->name), KV_INT("exit_code", exit_code));
 }
 
-/* Restarts between the last counted kill and this one that no status showed; they are taken for kills as well. */
+/* The restarts between the last counted kill and this one that no status showed. They count as kills too. */
 static int64_t untold_before(const struct pod_container *pc, const struct pod_kill *k)
 {
         int64_t counted = pod_ended(pc).kills_counted;
@@ -140,8 +140,9 @@ static int64_t untold_before(const struct pod_container *pc, const struct pod_ki
 }
 
 /*
- * Whether a kill with a number that was counted is another one: its process ended after the counted one was counted,
- * and by more than clocks may differ. So the restart count fell while halflife was down. It goes on from there.
+ * Whether a kill whose number was counted is a new one: its process ended after the counted kill was counted, by more
+ * than clocks may differ. Then the restart count fell while halflife was down, and the numbers go on from the last
+ * counted one.
  */
 static bool is_after_a_fall(struct pod_container *pc, const struct pod_kill *told)
 {

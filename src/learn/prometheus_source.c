@@ -55,7 +55,7 @@ static bool prometheus_source_doubts(struct prometheus_source *s, const struct p
         return doubt_span_lasts(&d->span, at.ms, s->live->interval_ms);
 }
 
-/* Forget those that have not been in doubt since; before_ms INT64_MAX: all. */
+/* Forget the containers that were last in doubt before before_ms; INT64_MAX: all. */
 static void prometheus_source_forget(struct prometheus_source *s, int64_t before_ms)
 {
         struct doubted *d;
@@ -159,7 +159,7 @@ static void prometheus_source_done(void *arg, const struct prometheus_answer *a)
         s->to.done(s->to.arg, &result);
 }
 
-/* The moment of now, with a step of the interval. */
+/* A slice of one point, the present; its step is the interval. */
 static struct prometheus_slice prometheus_source_slice(const struct prometheus_source *s, enum prometheus_of of,
                                                        int64_t deadline_ms)
 {

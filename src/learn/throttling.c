@@ -36,7 +36,8 @@ static void throttling_forget(struct throttling *t, struct target *of)
         limit_harms_unmeasured(of);
 }
 
-/* A share is one of the last hour: of a container that began since, a start or another limit may have made it. */
+/* A share covers the last hour. If the container began within that hour, its start or an earlier limit may have made
+ * the share, so it does not count. */
 static bool throttling_counts(const struct throttling *t, const struct pod *p, const struct pod_container *c)
 {
         int64_t now_ms = loop_now(t->learner->loop).wall.ms;

@@ -198,8 +198,8 @@ static void put_block(struct edit *e, const struct look *look, size_t end, struc
         splice_add(e->d, end, 0, buf_text(&b));
 }
 
-/* The end of the last line from here on that is blank and has a tab. Such a line is read as a part of the plain value
- * above it, but is an error below one that is indented further, as new members may be. */
+/* From here on, the end of the last blank line that has a tab. YAML reads such a line as part of a plain value above
+ * it, but refuses it after a deeper line, as new members may be. */
 static size_t behind_tabs(const struct doc *d, size_t end)
 {
         size_t last = end;
@@ -338,8 +338,8 @@ static bool hollow_extent(const struct doc *d, uint32_t key, size_t colon, struc
         return true;
 }
 
-/* Remove the empty value, keep a comment behind it, and add the members on lines of their own. Blank lines with a tab
- * go as well: below a null they are read as a part of it, below a mapping they are an error. */
+/* Remove the empty value, keep a comment behind it, and add the members on lines of their own. Remove blank lines with
+ * a tab too: after a null YAML reads them as part of it, and after a mapping they are an error. */
 static int fill_block(struct edit *e, struct insertion_point at, uint32_t key, size_t colon, struct change_set set,
                       size_t depth)
 {

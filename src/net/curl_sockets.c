@@ -46,7 +46,8 @@ static void socket_drop(struct curl_socket *s)
         mem_free(s);
 }
 
-/* Whether ours is a copy of what libcurl's number is now: a number may be another socket by then. */
+/* Whether our copy is still of libcurl's socket. libcurl may have closed it, and the number may be another socket now.
+ */
 static bool is_copied(const struct curl_socket *s)
 {
         struct stat now, copied;

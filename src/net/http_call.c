@@ -150,7 +150,8 @@ static int on_sending(void *arg, char *peer_ip, char *own_ip, int peer_port, int
         (void)peer_ip, (void)own_ip, (void)peer_port, (void)own_port;
         if (!c->r.peer->insecure && !tls_is_of_server(c->easy)) {
                 AUTO(mem_free) char *route = http_call_route(c);
-                err_set(&c->reply.err, ERR_DENIED, "%s: the server's certificate is refused: it is not one for servers",
+                err_set(&c->reply.err, ERR_DENIED,
+                        "%s: the server's certificate is refused: it was not issued for servers (extended key usage)",
                         route);
                 return CURL_PREREQFUNC_ABORT;
         }

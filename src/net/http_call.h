@@ -35,8 +35,8 @@ struct http_call {
         struct loop_timer deadline, silence;
         struct mono last_byte;
         bool any_byte;
-        bool no_descriptor; /* no socket: the process or system has no free file descriptor */
-        bool unwatched;     /* nor a second one to watch the socket: the call ends at the next turn */
+        bool no_descriptor; /* libcurl got no socket, because no file descriptor was free */
+        bool unwatched;     /* no file descriptor was free to watch the socket, so the call ends at the next turn */
         int sent;           /* how often libcurl sent the request */
 
         size_t header_bytes;
@@ -47,8 +47,8 @@ struct http_call {
 struct http_call *http_call_new(struct http *h, const struct http_request *r);
 void http_call_free(struct http_call *c);
 
-/* Create the easy handle, ready for a multi handle. files: those of its connections, made where they are not. Returns
- * 0, or a code with the reason in reply.err; ERR_INVALID: the peer's URL or certificates are unusable. */
+/* Create the easy handle, ready for a multi handle. files: the TLS files of its connections; those that are missing are
+ * made. Returns 0, or a code with the reason in reply.err; ERR_INVALID: the peer's URL or certificates are unusable. */
 int http_call_prepare(struct http_call *c, struct tls_files *files, struct loop *l, const char *user_agent);
 
 /* The peer's address and, where it matters, its proxy, for messages; mem_free. */

@@ -14,7 +14,7 @@ struct tls_file {
         int fd;
 };
 
-/* {0} is empty. One belongs to the connections of a peer at one of its revisions. */
+/* {0} is empty. One struct serves all connections to one peer at one revision. */
 struct tls_files {
         bool made;
         struct tls_file ca, cert, key;

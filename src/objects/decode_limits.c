@@ -45,7 +45,7 @@ static void keep_lower(struct amount *kept, struct amount seen)
                 *kept = seen;
 }
 
-/* The API server enforces every item, so the strictest bound counts. Of several defaults it uses the last. */
+/* The API server enforces every item, so the strictest bound counts. From several defaults it uses the last. */
 static void limit_range_add(struct limit_range_view *l, const struct limit_item *i)
 {
         bool of_container = text_is(i->type, "Container"), of_pod = text_is(i->type, "Pod");

@@ -31,7 +31,7 @@ int decoder_end(struct decoder *d, const char *what, const struct object_view *m
 struct wall decoder_time(struct decoder *d, const char *field);
 /* A quantity, with digits as in quantity_parse. Returns false for null. */
 bool decoder_quantity(struct decoder *d, const char *field, int digits, int64_t *ret);
-/* The same, but of a quantity that cannot be read *ret_readable becomes false, and the document stands. */
+/* The same, but an unreadable quantity is no error of the document: it only sets *ret_readable to false. */
 bool decoder_quantity_or_odd(struct decoder *d, int digits, int64_t *ret, bool *ret_readable);
 /* {"cpu":…,"memory":…} in whole millicores and bytes; other resources are skipped. */
 void decoder_amounts(struct decoder *d, const char *field, struct amount ret[RESOURCES]);

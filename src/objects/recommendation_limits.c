@@ -56,7 +56,7 @@ static uint8_t status_percent_read(const json_t *object, const char *key)
         return n > 0 && n <= MOST ? (uint8_t)n : 0;
 }
 
-/* What is not a whole advice, as of a later version, is left out. */
+/* Skip an entry that is not a complete advice, as a later version may write. */
 static void status_limit_read(const json_t *limits, int container, enum resource r, struct status_limits *to)
 {
         const json_t *from = json_object_get(limits, resource_name(r));

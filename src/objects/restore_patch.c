@@ -123,7 +123,8 @@ static bool restore_patch_row(const json_t *admitted, struct text container, enu
         return false;
 }
 
-/* A pod's request changes only by a resize, so without one by somebody else it is what admission made of halflife's. */
+/* Whether the pod still has the request it was created with, which admission made of halflife's. A request changes only
+ * by a resize, and nobody else resized it. */
 static bool restore_patch_is_born(const struct carrier *c, const char *container, enum resource r)
 {
         const json_t *managers = json_object_get(json_object_get(c->own, "metadata"), "managedFields");

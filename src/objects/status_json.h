@@ -1,6 +1,6 @@
 /*
- * Members of a status as the API has them: what is absent, or of another kind, is empty. And the files that have
- * the limits of a container, and what is left to another autoscaler.
+ * Helpers for the JSON of a status. A member that is absent or of another type reads as empty. Below them are the
+ * functions of recommendation_limits.c and recommendation_left.c.
  */
 #ifndef HALFLIFE_SRC_OBJECTS_STATUS_JSON_H
 #define HALFLIFE_SRC_OBJECTS_STATUS_JSON_H
@@ -44,8 +44,8 @@ static inline bool status_list_has(const json_t *list, const char *word)
 void status_write_limits(struct writer *w, const struct status_limits *limits, int container);
 void status_limits_read(const json_t *list, struct arena *a, struct recommendation_status *ret);
 
-/* recommendation_left.c: what another autoscaler sets of the requests; NULL: all, and so where there is no list, as in
- * the previous version. */
+/* recommendation_left.c: the requests that another autoscaler sets; NULL: all. It is also NULL without a list, as the
+ * previous version wrote it. */
 void status_write_left(struct writer *w, const struct vpa_policy *left);
 struct vpa_policy *status_left_read(const json_t *list, struct arena *a);
 

@@ -86,7 +86,7 @@ static enum autoscaler_hold hold_of(const struct plan *p, const struct autoscale
                 return hold == AUTOSCALER_FREE && mode != HPA_IGNORE ? AUTOSCALER_MODE : hold;
         if (hold != AUTOSCALER_FREE)
                 return hold;
-        if (s->others && !is_raised(s)) /* what is not raised needs no permission to be put back */
+        if (s->others && !is_raised(s)) /* its target is the owner's, so no permission to restore it is needed */
                 return AUTOSCALER_SHARED;
         if (s->denied && since >= 0 && since < DENIED_MS)
                 return AUTOSCALER_FORBIDDEN;

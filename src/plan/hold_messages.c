@@ -72,7 +72,7 @@ static const char *left_of(const struct plan_container *c)
         return !left[MEMORY] ? "cpu" : left[CPU] ? "cpu and memory" : "memory";
 }
 
-/* "memory of 'app', cpu and memory of 'side'" */
+/* List resources by container, such as "memory of 'app', cpu and memory of 'side'". */
 static void say_left(const struct plan *p, char *out, size_t size)
 {
         static const char others[] = " and of others";

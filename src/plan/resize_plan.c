@@ -65,7 +65,8 @@ int64_t resize_set_ms(const struct plan *p)
 
 /* --- one pod --- */
 
-/* A raise from before the pod's last start is over: the start had the original, and ends with what is set. */
+/* When the pod was last raised; 0: never, or before its last start. A start ends a raise, because it sets the original
+ * first and the set request after. */
 static int64_t raised_ms_of(const struct plan *p, const struct pod *pod)
 {
         int64_t raised_ms = pod->resizing ? pod->resizing->raised_ms : 0;
@@ -93,8 +94,8 @@ static int64_t raise_to(const struct plan *p, const struct pod *pod, int contain
 }
 
 /*
- * The request that is set for the pod. OnDeploy changes no request that a deploy has made. It sets a pod that was born
- * with its originals to what a deploy would give it now.
+ * The request that halflife set for the pod. In mode OnDeploy a pod keeps the requests of its deploy. Only a pod that
+ * was created with its originals gets what a deploy would give it now.
  */
 static struct amount resize_set_for(const struct plan *p, const struct plan_container *c, const struct pod *pod,
                                     struct amount has, enum resource r)
@@ -108,10 +109,10 @@ static struct amount resize_set_for(const struct plan *p, const struct plan_cont
 }
 
 /*
- * The request that a started pod is to have: the request that halflife set, else the original; the original also where
- * the change is taken back. A raised request stays until the next change, and longer while the pod uses more than the
- * next change allows. A raise that is due wins. No request exceeds the original. A request that is neither the
- * template's nor recorded as halflife's was set by somebody else and stays.
+ * The request for a started pod: the one that halflife set, else the original. It is also the original if the change is
+ * taken back. A raised request stays until the next change, and longer while the pod uses more than the next change
+ * allows. A raise that is due wins. No request exceeds the original. A request that is neither the template's nor
+ * recorded as halflife's was set by somebody else and stays.
  */
 static struct amount resize_target(const struct plan *p, const struct plan_container *c, const struct pod *pod,
                                    int container, enum resource r, bool *ret_other)
@@ -156,9 +157,9 @@ static const struct plan_container *resize_planned(const struct plan *p, const c
 struct seen {
         enum resize_verdict verdict;
         bool other;   /* somebody else set a request of the pod */
-        bool raises;  /* the pod is to be raised */
+        bool raises;  /* the pod needs a raise */
         bool lowered; /* some request is below its original */
-        bool falls;   /* some request is to be lower */
+        bool falls;   /* some request has to be lowered */
         bool kept;    /* some request is above the target, because the pod starts or is late */
         bool left;    /* another autoscaler sets some request */
         enum startup_stage stage;
@@ -280,13 +281,13 @@ static bool may_resize(const struct plan *p)
         return !p->opted_out && !t->profile->spec->paused && !t->profile->error && !p->held && !p->contested;
 }
 
-/* May the running pods follow a change? Only where halflife may start one at all, or takes one back. */
+/* Whether the running pods follow a change: only if halflife may start one, or takes one back. */
 static bool may_follow(const struct plan *p, const struct plan_facts *f)
 {
         return (p->guarded || (p->state == STATE_READY && !f->source_away)) && may_resize(p);
 }
 
-/* Is the pod one that halflife may resize in this mode? */
+/* Whether halflife may resize the pod in this mode. */
 static bool resize_counts(const struct plan *p, const struct pod *pod)
 {
         return pod->running && (in_place(p->target) || p->guarded || pod->original);

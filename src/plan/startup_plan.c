@@ -1,6 +1,6 @@
 /*
- * Pods that start under apply.startup Original: which of a target's pods have their originals meanwhile, and what bars
- * new pods from it. No I/O.
+ * Pods that start under apply.startup Original: which of a target's pods have their originals for the start, and why
+ * new pods do not get them. No I/O.
  */
 #include "cache/pod_namespace_targets.h"
 #include "plan/plan.h"

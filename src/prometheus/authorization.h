@@ -20,11 +20,11 @@ struct grant {
 };
 void grant_release(struct grant *g); /* wipes it */
 
-/* What a kind goes by. */
+/* The input of a kind: settings, environment and time. */
 struct authorization_facts {
         const char *(*variable)(const char *name); /* getenv, or a test's own */
         const char *region;                        /* AWS; NULL: by the environment */
-        const char *audience;                      /* Azure: whom the token is for */
+        const char *audience;                      /* Azure: audience of the token */
         struct wall now;
 };
 
@@ -39,14 +39,14 @@ struct authorization_ask {
 };
 void authorization_ask_release(struct authorization_ask *a);
 
-/* authorization_url.c: whether credentials may cross the way to a URL that the environment gives: it is https://, or an
- * address of the pod, its node or the agent beside it, and has no user. ERR_INVALID names the variable, not the URL. */
+/* authorization_url.c: whether credentials may be sent to a URL from the environment. It must be https:// or an address
+ * of the pod, its node or the agent beside it, and have no user. ERR_INVALID names the variable, not the URL. */
 int authorization_check_url(const char *variable, const char *url, struct err *err);
 
 struct authorization_kind {
         enum prometheus_auth of;
-        /* Returns 0 with *ret_ask, or without it (url NULL) where *ret has the credentials at once. Errors: what the
-         * environment lacks (ERR_INVALID), and those of file_read. */
+        /* Returns 0 with *ret_ask; or, if no request is needed, with its url NULL and the credentials in *ret. Errors:
+         * ERR_INVALID, which names what the environment lacks, and those of file_read. */
         int (*prepare)(const struct authorization_facts *f, struct grant *ret, struct authorization_ask *ret_ask,
                        struct err *err);
 };
@@ -60,7 +60,7 @@ struct authorization;
 int authorization_new(struct loop *l, const struct prometheus_options *o, struct authorization **ret, struct err *err);
 void authorization_free(struct authorization *a); /* NULL is fine; nobody may wait any more */
 
-/* Are there credentials that are not to be renewed yet? Otherwise wait for others. */
+/* Whether there are credentials that need no renewal yet. If not, wait for new ones. */
 bool authorization_holds(const struct authorization *a);
 /* The credentials, once authorization_holds or a wait has ended well; until the loop turns again. */
 const struct grant *authorization_grant(const struct authorization *a);
@@ -76,6 +76,6 @@ struct authorization_wait {
 };
 /* done is called once, from the loop. */
 void authorization_await(struct authorization *a, struct authorization_wait *w);
-void authorization_leave(struct authorization_wait *w); /* done is not called any more; nothing where it was */
+void authorization_leave(struct authorization_wait *w); /* give up the wait; does nothing after done */
 
 #endif

@@ -51,7 +51,9 @@ static int aws_grant(const struct authorization_facts *f, const char *key, const
                      struct wall expires, struct grant *ret, struct err *err)
 {
         if (!aws_is_secret(key) || strchr(key, ':') || !aws_is_secret(secret) || (session && !aws_is_secret(session)))
-                return err_set(err, ERR_INVALID, "AWS: an access key, its secret or its session token is unusable");
+                return err_set(err, ERR_INVALID,
+                               "AWS: the access key, its secret or its session token is empty or holds a character "
+                               "that none has");
         *ret = (struct grant){
                 .basic = mem_printf("%s:%s", key, secret),
                 .headers = session ? mem_printf("X-Amz-Security-Token: %s\n", session) : NULL,

@@ -1,6 +1,9 @@
 #include "cgroup_choice.h"
 
-enum { UID_LEAST = 32, UID_MOST = 36 }; /* of a static pod: 32 digits; else with four dashes, or underscores */
+enum {
+        UID_LEAST = 32,
+        UID_MOST = 36
+}; /* length of a pod's UID: 32 digits in a static pod; else with four dashes or underscores */
 
 static bool is_uid_byte(char c)
 {

@@ -64,7 +64,7 @@ static void series_read_labels(struct json *j, struct arena *a, struct series_la
         }
 }
 
-/* A node is told by the label node, which kube-prometheus adds, else by the address that was scraped. */
+/* The node of a series: its label node, which kube-prometheus adds, else the address that was scraped. */
 static struct text series_node(const struct series_labels *l)
 {
         const char *port = l->instance.len ? memrchr(l->instance.p, ':', l->instance.len) : NULL;

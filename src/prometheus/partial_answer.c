@@ -46,7 +46,7 @@ static void part_read_warning(struct json *j, struct arena *a, struct part *p)
                 part_add(p, words);
 }
 
-/* A store may give warnings in another shape than a list. One that says anything is no remark. */
+/* Read the warnings. Some stores do not send a list; any other value that is not empty counts as a warning. */
 static void part_read_warnings(struct json *j, struct arena *a, struct part *p)
 {
         if (json_peek(j) == '"') {
@@ -73,7 +73,7 @@ static void part_read_flag(struct json *j, struct part *p)
                 part_add(p, text_of(said));
 }
 
-/* An answer may tell of parts beside its data or within it. */
+/* Read an object of the answer. It may be marked as partial beside its data or within them. */
 static void part_read(struct json *j, struct arena *a, struct part *p, bool outside)
 {
         struct text key, status = {"", 0}, error = {"", 0};

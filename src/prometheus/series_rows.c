@@ -108,7 +108,7 @@ static void put_in_order(struct series_rows *rows, struct prometheus_series **re
         *ret_count = count;
 }
 
-/* How many of the points from there on are of the same time, series and resource, each of another cgroup. */
+/* The number of points, from this one on, with the same time, series and resource. Each comes from another cgroup. */
 static size_t series_rows_run(const struct series_rows *rows, size_t from)
 {
         const struct raw_point *raw = &rows->raw[from];

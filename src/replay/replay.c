@@ -230,7 +230,7 @@ static bool cycle_set(const struct replay_policy *p, struct replay_request *requ
         return true;
 }
 
-/* Put in force what is set. A raised request stays while usage is above what is set, or not known. */
+/* Put the set request in force. A raised request stays while usage is above the set one, or unknown. */
 static void cycle_enforce(struct replay_request *request, enum resource q, const struct sample *s, struct score *score)
 {
         bool used_more = !s->has[q] || replay_units_up(q, s->value[q]) > request->set;
@@ -342,7 +342,8 @@ static void score_requests(struct replay *r, const struct replay_entity *e, stru
         }
 }
 
-/* Requests stand in both ways from the same deploy or cycle on. */
+/* Whether each policy has a request. It suffices to look at one way, because both ways get their first request
+ * together. */
 static bool all_stand(const struct replay *r, const struct replay_entity *e, enum resource q)
 {
         bool all = e->peak.of[REPLAY_AS_SET][q].stands;
@@ -363,7 +364,7 @@ static void score_resource(struct replay *r, struct replay_entity *e, enum resou
 
 /* --- loads --- */
 
-/* A day's asks: of each policy, then of peak, a row for each way. */
+/* Index into a day's requests: one row for each policy and way, then for `peak` and each way. */
 static size_t ask_index(int policy, enum replay_way way)
 {
         return (size_t)policy * REPLAY_WAYS + way;

@@ -28,7 +28,7 @@ static void hot_nodes_tell(struct report *report, const struct node *n, enum res
                 event_emit(report->events, &e, loop_now(report->loop));
 }
 
-/* Before the first cycle has ended, no Event: the halflife before the restart reported what was hot already. */
+/* Write no Event before the first cycle has ended: these nodes were hot before the restart, so an Event exists. */
 int64_t report_hot_nodes(struct report *report, const struct cache *w, int percent)
 {
         struct wall now = loop_now(report->loop).wall;

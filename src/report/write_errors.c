@@ -11,7 +11,7 @@
 enum {
         OVER_MS = 11 * MINUTE_MS, /* longer than any back-off: the cause is gone if no write was refused in this time */
         AGAIN_MS = HOUR_MS,
-        PASSING_MS = 5000, /* the log does not report a cause that ends by itself within this time */
+        PASSING_MS = 5000, /* a cause that ends by itself within this time is not logged */
 };
 
 static void tell_count(const struct refusal *r, bool over)

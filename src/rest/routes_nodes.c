@@ -96,7 +96,7 @@ static void node_write_workloads(struct writer *w, const struct node_page *p, co
         writer_close(w, ']');
 }
 
-/* The condition of a node that is hot; of one that is not there is none. */
+/* Write the condition of a hot node; other nodes have none. */
 static void node_write_condition(struct writer *w, const struct node_page *p, const struct node_row *row)
 {
         static const char *const reason[] = {"", "CPU", "Memory", "CPUAndMemory"};

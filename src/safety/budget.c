@@ -292,7 +292,7 @@ void budget_gate(struct safety *safety, struct plan *p)
 }
 
 /* The entry for a profile, namespace and minute, created if there is none. One entry for each minute keeps the list
- * short. With very many namespaces, what comes then is of none, and counts in full. */
+ * short. Beyond a number of entries, the namespace is left out, and the spending counts in full. */
 static struct spending *budget_entry_of(struct safety *safety, const char *profile, const char *ns, int64_t at_ms)
 {
         if (safety->spendings >= SPENDINGS_APART)

@@ -69,7 +69,8 @@ static void canary_choose_first(struct profile *p)
 static void canary_close(struct profile *p)
 {
         struct canary_group *g;
-        bool closed = canary_among(p) && p->canary_groups.count == 0; /* nothing was tried at all */
+        bool closed =
+                canary_among(p) && p->canary_groups.count == 0; /* no canary was changed yet, so the others wait */
         for (size_t at = 0; (g = map_each(&p->canary_groups, &at));) {
                 g->closed = !canary_is_complete(&g->tally);
                 closed |= g->closed;

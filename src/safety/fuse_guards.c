@@ -72,8 +72,8 @@ static int guard_oldest(const struct fuse *f, const char *name, enum fuse_scope 
         return -1;
 }
 
-/* Of a namespace that has used up its share, its own oldest guard goes; of a full list the oldest. Those that the
- * cluster's fuse counts go last, so that a namespace cannot count for it anew. */
+/* Remove a guard if there is no room: the namespace's oldest if its share is used up, else the oldest of a full list.
+ * Guards that the cluster's fuse counts go last, so that a namespace cannot count twice. */
 static void guard_make_room(struct fuse *f, const char *name)
 {
         int of_namespace = 0;

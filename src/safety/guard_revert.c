@@ -72,7 +72,8 @@ void guard_killed(struct safety *safety, struct target *t, const struct pod *p, 
         if (!policy || !p->ours)
                 return;
         struct guard_state *g = t->apply_state.guard;
-        if (!kill_tells_of_request(k->cause)) { /* the limit killed it: subtract this restart from those that count */
+        if (!kill_tells_of_request(
+                    k->cause)) { /* the limit caused the kill: do not count this restart against the change */
                 if (g && g->change_ms && k->at.ms >= whole_second(g->change_ms))
                         guard_state_add_by_limit(g, p, k->untold);
                 return;
@@ -130,7 +131,7 @@ static char *guard_words_of(const struct guard_facts *f, enum guard_cause cause)
         static const char *const what[KILL_CAUSES] = {
                 [KILL_ROOM] = "a container was killed for lack of room on its node",
                 [KILL_UNKNOWN] =
-                        "a container was killed for lack of memory (of its limit or its node, which is unknown)",
+                        "a container was killed for lack of memory (at its limit or on its node: unknown which)",
                 [KILL_EVICTION] = "a pod was evicted for lack of memory",
         };
         bool killed = cause == GUARD_EVICTED || cause == GUARD_OUT_OF_MEMORY;

@@ -62,8 +62,8 @@ void fuse_release(struct fuse *f);
 /* The list of guards (fuse_guards.c). */
 void fuse_guards_add(struct fuse *f, int64_t at_ms, const char *name, const char *profile, enum fuse_scope reach);
 void fuse_guards_forget_old(struct fuse *f, int64_t now_ms); /* forget what is older than an hour */
-/* The fuse of a profile blew or was reset, in a namespace or in all (ns NULL): no fuse of a profile counts its guards
- * any more. The cluster's still counts those that it has counted. */
+/* A profile's fuse blew or was reset, in a namespace or in all (ns NULL). Profile fuses no longer count its guards; the
+ * cluster's fuse still counts those that it has counted. */
 void fuse_guards_end(struct fuse *f, const char *profile, const char *ns);
 void fuse_guards_release(struct fuse *f);
 /* "6 guards within an hour", and if named the newest workloads. The caller frees it. */

@@ -32,8 +32,8 @@ struct cluster_scan {
         struct learner *learner;
         struct scan_scope scope;
         struct arena plans;
-        struct now read;               /* when usage was read: what is silent since then is not stale */
-        bool by_metrics;               /* usage of now comes from the metrics API, not from Prometheus */
+        struct now read;               /* when usage was read; a container without later samples is not stale */
+        bool by_metrics;               /* present usage comes from the metrics API, not from Prometheus */
         bool polled;                   /* the poll under way has ended, */
         struct metrics_result of_poll; /* with this outcome */
         bool ticked;
@@ -194,8 +194,8 @@ static void cluster_scan_tell_part(const struct cluster_scan *s, const struct me
         cluster_scan_tell(s, &line);
 }
 
-/* Poll each namespace. One that may not be read, or has no usage, is told, and the next is polled. Another error ends
- * that: what was not polled has no usage either. */
+/* Poll each namespace. A namespace that may not be read, or has no usage, is reported, and the poll goes on. Any other
+ * error ends the poll, so the remaining namespaces have no usage either. */
 static int cluster_scan_poll_namespaces(struct cluster_scan *s, struct err *err)
 {
         const char **denied = mem_new_array(s->scope.count + 1, sizeof *denied);
@@ -347,7 +347,7 @@ static int cluster_scan_read_past(struct cluster_scan *s, struct err *err)
 
 /* --- kills --- */
 
-/* The cause of some kills is told by the Events of their pod, which are asked for meanwhile. */
+/* Some kills get their cause from the Events of their pod, which are requested meanwhile. */
 static void cluster_scan_count_kills(struct cluster_scan *s)
 {
         struct mono began = loop_now(s->loop).mono;

@@ -16,12 +16,12 @@ struct scan_list {
         const struct cluster_scan_options *options;
         struct scan_scope *scope;
         scan_upsert *upsert;
-        struct watched_kind *kind; /* of workloads, which have no upsert */
+        struct watched_kind *kind; /* for workloads, which have no upsert */
         const char *group, *version, *plural, *name, *selector;
         bool namespaced;
         const char *loss; /* what the scan does not know without it */
         size_t unread;    /* objects that could not be decoded */
-        struct err why;   /* of the last of them */
+        struct err why;   /* why the last of these could not be decoded */
         const char **denied;
         size_t denieds;
 };
@@ -113,7 +113,8 @@ static int scan_list_read_namespaces(struct scan_list *l, struct err *err)
         return rc;
 }
 
-/* Read all of it that may be read. ERR_DENIED: not the cluster as a whole, and its namespaces are not known. */
+/* Read a list of the whole cluster or, if that is denied, of each known namespace. ERR_DENIED: the former is denied,
+ * and no namespace is known. */
 static int scan_list_read(struct scan_list *l, struct err *err)
 {
         int rc = l->scope->whole || !l->namespaced ? scan_list_read_of(l, NULL, err) : ERR_DENIED;
@@ -122,7 +123,7 @@ static int scan_list_read(struct scan_list *l, struct err *err)
         return rc;
 }
 
-/* Read a collection that only improves the answer: its absence is told. */
+/* Read a list that only improves the answer. If it is denied, report that and go on. */
 static int scan_list_take(struct scan_list *l, struct err *err)
 {
         int rc = scan_list_read(l, err);
@@ -257,8 +258,8 @@ static const struct {
         enum known_resource_id of;
         scan_upsert *upsert; /* NULL: Events of nodes */
         const char *loss;
-        const char *name, *selector; /* NULL: the resource's, and all of it */
-        bool of_memory;              /* it tells of memory alone, which one reading does not judge */
+        const char *name, *selector; /* NULL: the name is the resource's, and the list is complete */
+        bool of_memory;              /* it only concerns memory, which one reading cannot judge */
 } scan_rows[] = {
         {KNOWN_LIMITRANGES, range_upsert, "reason LimitRange is not known", NULL, NULL, false},
         {KNOWN_RESOURCEQUOTAS, quota_upsert, "reason Quota is not known", NULL, NULL, false},

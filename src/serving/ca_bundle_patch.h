@@ -17,11 +17,11 @@ struct ca_bundle_facts {
         const char *roots; /* PEM */
         bool given;        /* Another program keeps the Secret. The former root then stays beside the new one, and the
                               path is the well-known one, because replicas know no other. */
-        const char *path;  /* of admission, without the slash; NULL: it stays. Unused if given. */
+        const char *path;  /* path of admission without its slash; NULL: leave the path. Unused if given. */
 };
 
-/* Add the changes of each webhook of a Service in f. *in_force: set to the path of the first of them, "" if it has
- * none, where it is NULL; the caller owns it. */
+/* Add the changes of each webhook of a Service in f. If *in_force is NULL, it is set to the path of the first of these
+ * webhooks, or "" if that has no path; the caller owns it. */
 void ca_bundle_add_to_webhooks(const struct ca_bundle_facts *f, json_t *patch, const json_t *configuration,
                                char **in_force);
 /* An APIService that skips verification gets no caBundle: the API server refuses both together. */

@@ -226,7 +226,7 @@ static void rotator_next_object(struct rotator *r)
 
 /* --- the Secret, read --- */
 
-/* Remember the whole contents, of which the root stays trusted if the Secret is emptied. */
+/* Remember the whole contents: if the Secret is emptied, its root stays trusted. */
 static void rotator_remember(struct rotator *r)
 {
         mem_free(r->roots);

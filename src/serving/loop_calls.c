@@ -253,7 +253,7 @@ static void answer_learned(struct loop_call *q)
 
 /* --- nodes --- */
 
-/* A table is made at most once in so many seconds, however many ask. */
+/* Share one table of nodes among all clients that ask within SHARED_MS. */
 static void answer_nodes(struct loop_call *q)
 {
         enum { SHARED_MS = 5 * SECOND_MS };

@@ -340,7 +340,7 @@ static void owner_lookup_give_turns(struct owner_lookup *k, struct mono now)
                         owner_search_ask(q, now);
 }
 
-/* The owner by what is known without a request; the caller frees it. NULL: not known. */
+/* Find the owner in the cache or among kept answers, without a request; the caller frees it. NULL: not known. */
 static struct admission_owner *owner_recall(const struct owner_lookup *k, struct text group, const char *kind,
                                             const char *ns, const char *name, const char *key)
 {

@@ -62,7 +62,7 @@ static int path_make(struct path_rotation *p, struct wall now, struct err *err)
         return 1;
 }
 
-/* The first path, after the one that is in force. */
+/* Begin the rotation with the path in force, which is kept, and a first path of its own after it. */
 static int path_begin(struct path_rotation *p, const char *in_force, struct wall now, struct err *err)
 {
         struct path_rotation fresh = {0};

@@ -132,7 +132,7 @@ static const char *labels_of(const struct snapshot_pod *p, char *out, size_t siz
         return out;
 }
 
-/* How many pods have series where a namespace has at most so many; pods are sorted by namespace. */
+/* How many pods have series if a namespace gets at most share of them. Pods are sorted by namespace. */
 static size_t utilization_series_at(const struct snapshot *v, size_t share)
 {
         size_t all = 0, own = 0;
@@ -143,7 +143,7 @@ static size_t utilization_series_at(const struct snapshot *v, size_t share)
         return all;
 }
 
-/* The most series of one namespace: of a bound for all, each has as much as it leaves to others. */
+/* The most pods of one namespace that have series, such that all namespaces together stay within the bound. */
 static size_t utilization_share(const struct snapshot *v)
 {
         size_t low = 1, high = UTILIZATION_SERIES_PODS;

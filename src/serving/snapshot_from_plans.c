@@ -36,7 +36,8 @@ void snapshot_show_target(struct snapshot_writer *w, const struct plan *p)
         if (!v)
                 return;
         struct snapshot_target *to = snapshot_row_of(v, t);
-        /* Those of its Recommendation, once there is one: as a replica, which sees no workload, answers. */
+        /* Use the labels of the Recommendation once there is one, because a replica, which sees no workload, answers
+         * with these. */
         struct labels labels = t->published ? t->published->labels : workload_own_labels(wl);
         to->labels = snapshot_labels(v, labels.pair, labels.count, &to->labels_size);
         to->profile = t->profile ? t->profile->shown : NULL;

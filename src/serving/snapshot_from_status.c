@@ -52,7 +52,7 @@ static void snapshot_add_profile_of(struct snapshot *v, struct profile *p)
         snapshot_add_profile(v, to);
 }
 
-/* By namespace, because sorting those of each is then little work. */
+/* Add profiles namespace by namespace, so that sorting them is cheap. */
 void snapshot_add_profiles(struct cache *w, struct snapshot *v)
 {
         struct ns *ns;
@@ -181,7 +181,7 @@ static const struct status_quota *row_quota(struct snapshot *v, const struct rec
         return to;
 }
 
-/* The limits of a workload that is gone are nobody's any more. */
+/* Advised limits of a workload that is gone concern nobody. */
 static const struct status_limits *row_limits(struct snapshot *v, const struct recommendation_status *s, bool gone)
 {
         if (!s->limits || gone)

@@ -274,7 +274,8 @@ size_t snapshot_profiles_of(const struct snapshot *v, struct text ns, size_t *re
         return end - first;
 }
 
-/* The first that selects the subject, or the first that is left out: none after that one selects anything. */
+/* The first profile that selects the subject, or the first that is left out: after that one, no profile selects
+ * anything. */
 static const struct snapshot_profile *choose_among(const struct snapshot *v, struct text ns,
                                                    const struct profile_subject *s)
 {

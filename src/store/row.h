@@ -9,7 +9,8 @@ enum { WATERMARK_BYTES = STORE_UID_BYTES + 8 };
 
 uint32_t crc_of_target(const struct store_key *key, struct text record, int64_t gone_ms);
 uint32_t crc_of_history(int64_t target, struct text container);
-/* packed ends with a CRC of its own; this CRC covers only that one, and ties it to its history and watermarks. */
+/* packed ends with its own CRC. This CRC covers only that CRC, the id, the generation and the watermarks, and so ties
+ * them together. */
 uint32_t crc_of_usage(int64_t id, int64_t generation, struct text packed, struct text watermarks);
 uint32_t crc_of_kill(int64_t target, struct text container, const struct store_kill *kill);
 uint32_t crc_of_note(struct text name, struct text value);

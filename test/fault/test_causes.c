@@ -207,7 +207,7 @@ static void test_watch_ends_in_trouble(void **state)
         AWAIT(s, fails, LONG_MS);
         assert_true(halflife_metric(s->h, troubled) == 1);
         PLAY(s, STORY("ends", DELETE("profiles/team")));
-        AWAIT(s, "is watched no longer", LONG_MS);
+        AWAIT(s, "is no longer watched", LONG_MS);
         PLAY(s, STORY("ends", LOOK, WEB(LIMITED), CYCLES(1)));
         assert_true(halflife_metric(s->h, troubled) == 0);
         SAID(s, works, 0);
@@ -240,7 +240,7 @@ static void test_too_many_kinds(void **state)
         PLAY(s, STORY("many", LOOK, WEB(LIMITED), CYCLES(3), EXPECT(REC, "status.state", "Ready")));
         SAID(s, full, 1);
         PLAY(s, STORY("kinds0", DELETE("profiles/p")));
-        AWAIT(s, "is watched no longer", LONG_MS);
+        AWAIT(s, "is no longer watched", LONG_MS);
         PLAY(s, STORY("many", CYCLES(2)));
         SAID(s, full, 1);
 }

@@ -47,7 +47,7 @@ static void test_what_check_says(void **state)
                 {"not-asked", "FAIL  the API server did not ask halflife about a pod in namespace not-asked",
                  "is there a MutatingWebhookConfiguration of halflife", 1},
                 {"forbidden", "FAIL  admission was not tried in namespace forbidden",
-                 "it takes the right to create pods there", 1},
+                 "this needs permission to create pods there", 1},
                 {"nowhere", "FAIL  admission was not tried in namespace nowhere", "does the namespace exist?", 1},
         };
         struct fake *f = fake_new(&(struct fake_options){0});

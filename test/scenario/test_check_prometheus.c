@@ -33,8 +33,8 @@ static void test_what_check_says(void **state)
                 {"{\"data\":{\"result\":[" APP "]}}", "ok    Prometheus ", "usage of 1 containers", 0},
                 {"{\"data\":{\"result\":[" CGROUP("8e0b0b0e-7c1d-4f6a-9b3e-0123456789ab") "," CGROUP(
                          "8e0b0b0e-7c1d-4f6a-9b3e-0123456789ac") "]}}",
-                 "tells usage of several pods with the same names, of 1 of 1 containers",
-                 "say which by --prometheus-matchers", 0},
+                 "mixes the usage of several pods with the same names, for 1 of 1 containers",
+                 "choose one with --prometheus-matchers", 0},
                 {"{\"data\":{\"result\":[]}}", "warn  Prometheus ", "are --prometheus-names", 0},
                 {"{\"data\":{\"result\":[" APP "]},\"infos\":[\"PromQL info: x\"]}", "ok    Prometheus ",
                  "usage of 1 containers", 0},

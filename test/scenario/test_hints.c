@@ -19,7 +19,7 @@
 
 enum { LONG_MS = 30000, NEVER_MS = 3600 * 1000, SLOW_MS = 3000, SLOWER_MS = 12000 /* than hints are waited for */ };
 
-static const char synced[] = "caches synced", late[] = "its list is not there yet", nodes[] = "/api/v1/nodes",
+static const char synced[] = "caches synced", late[] = "its list has not arrived", nodes[] = "/api/v1/nodes",
                   events[] = "/api/v1/events";
 
 /* Memory jumped between two samples. */

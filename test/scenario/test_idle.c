@@ -175,7 +175,7 @@ static void test_kind_that_goes(void **state)
         story_play(f, h, &cast, LONG_MS);
         assert_int_equal(fake_watches(f, WIDGETS), 1);
         fake_delete(f, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/widgets.example.org");
-        assert_true(halflife_await_log(h, "the server has it no more", 1, LONG_MS));
+        assert_true(halflife_await_log(h, "the server no longer has it", 1, LONG_MS));
         let_cycles_pass(f, h, 2);
         assert_int_equal(halflife_said(h, "watch fails"), 0);
         assert_int_equal(halflife_stop(h), 0);

@@ -73,7 +73,7 @@ func kruiseLate(t *stage.T) {
 		t.Ctl("delete", "crd", c.Resource())
 	}
 	t.Eventually("halflife knows that they went", stage.Soon, func() error {
-		return t.Learner.Says("kruise.io", "the server has it no more", len(stage.KruiseKinds))
+		return t.Learner.Says("kruise.io", "the server no longer has it", len(stage.KruiseKinds))
 	})
 	if t.Learner.Says("kruise.io", "watch fails", 1) == nil {
 		t.Fatalf("a kind that went is a failure")
