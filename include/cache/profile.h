@@ -37,6 +37,12 @@ struct profile_kind {
         const struct watched_kind *kind; /* NULL: its namespace's profiles name too many before it */
 };
 
+/* What conditions of its status say, for replicas: halflife's own verdicts, as the holder of the Lease wrote them. */
+struct profile_told {
+        bool fused;    /* the fuse of the cluster is blown */
+        bool left_out; /* of struct profile */
+};
+
 struct profile {
         char *key;      /* "ns/name", or "/name" of a ClusterProfile */
         const char *ns; /* interned; NULL: a ClusterProfile */
@@ -66,11 +72,11 @@ struct profile {
         struct budget_account budget;                             /* safety/budget alone writes it */
         struct map canary_groups;   /* struct canary_group by namespace: as of the last canary_settle */
         struct canary_tally canary; /* progress of its canary workloads: the sum of its groups */
-        bool fused;                 /* its status reports that the fuse of the cluster is blown */
-        struct map fuses;           /* its own blown fuses, struct profile_fuse by namespace (profile_fuse.h) */
-        struct map fuses_told;      /* the profile's own blown fuses, as its status reports them */
-        bool canary_closed; /* some workloads wait for canaries: as of the last canary_settle; on a replica: by its
-                               status */
+        struct profile_told told;
+        struct map fuses;      /* its own blown fuses, struct profile_fuse by namespace (profile_fuse.h) */
+        struct map fuses_told; /* the profile's own blown fuses, as its status reports them */
+        bool canary_closed;    /* some workloads wait for canaries: as of the last canary_settle; on a replica: by its
+                                  status */
         /* status: digests of the last write and of the facts behind it, its time, and when its conditions last changed
          */
         uint64_t written, written_facts;

@@ -26,5 +26,9 @@ struct profile_subjects {
 size_t profile_list_within(const struct profile_list *l, const struct profile_subjects *of);
 /* Find the Profiles that are left out, of all namespaces. */
 void profile_bounds_settle(struct cache *w);
+/* The same on a replica, which knows no workloads and never relinks: the bound for one subject, and what statuses say.
+ * After one that is left out no other selects, so where it came first meanwhile, none does until its status is written.
+ */
+void profile_bounds_follow(struct cache *w);
 
 #endif

@@ -98,7 +98,10 @@ static void profile_status_judge(struct applier *applier, const struct profile *
                          "%lld of its workloads belong to another profile that comes before it: %s '%s%s%s'",
                          (long long)p->overridden, profile_kind(p->by), p->by->ns ? p->by->ns : "",
                          p->by->ns ? "/" : "", p->by->name);
-        if (report_usage_source(applier->report)->away) {
+        if (p->left_out) { /* first, because replicas go by it */
+                v->degraded_reason = "TooManyProfiles";
+                profile_left_out_says(v->degraded_message, sizeof v->degraded_message);
+        } else if (report_usage_source(applier->report)->away) {
                 v->degraded_reason = "UsageUnavailable";
                 snprintf(v->degraded_message, sizeof v->degraded_message, "%s",
                          report_usage_source(applier->report)->error);
@@ -112,9 +115,6 @@ static void profile_status_judge(struct applier *applier, const struct profile *
         } else if (profile_fuse_first(p)) {
                 v->degraded_reason = "ProfileFuse";
                 profile_fuse_says(p, profile_fuse_first(p), v->degraded_message, sizeof v->degraded_message);
-        } else if (p->left_out) {
-                v->degraded_reason = "TooManyProfiles";
-                profile_left_out_says(v->degraded_message, sizeof v->degraded_message);
         } else if (beyond) {
                 v->degraded_reason = "TooManyKinds";
                 snprintf(v->degraded_message, sizeof v->degraded_message,

@@ -75,9 +75,8 @@ size_t profile_list_within(const struct profile_list *l, const struct profile_su
         return within;
 }
 
-static void profile_list_settle(struct profile_list *l, const struct profile_subjects *of)
+static void profile_list_cut(struct profile_list *l, size_t within)
 {
-        size_t within = profile_list_within(l, of);
         l->left_out = l->count - within;
         for (size_t i = 0; i < l->count; i++)
                 l->of[i]->left_out = i >= within;
@@ -91,5 +90,18 @@ void profile_bounds_settle(struct cache *w)
                 return;
         profile_subjects_count(w);
         for (size_t at = 0; (ns = map_each(&w->namespaces, &at));)
-                profile_list_settle(&ns->profiles, ns->subjects);
+                profile_list_cut(&ns->profiles, profile_list_within(&ns->profiles, ns->subjects));
+}
+
+void profile_bounds_follow(struct cache *w)
+{
+        static const struct profile_subjects unknown[DIMENSIONS];
+        struct ns *ns;
+        for (size_t at = 0; (ns = map_each(&w->namespaces, &at));) {
+                struct profile_list *l = &ns->profiles;
+                size_t within = profile_list_within(l, unknown), told = 0;
+                while (told < within && !l->of[told]->told.left_out)
+                        told++;
+                profile_list_cut(l, told);
+        }
 }

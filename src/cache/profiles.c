@@ -150,13 +150,19 @@ static void verdicts_read(struct profile *p, const json_t *status)
 {
         size_t i;
         json_t *row;
+        bool fused = false, left_out = false;
         const json_t *canary = json_object_get(status, "canary");
         p->canary_closed =
                 json_is_false(json_object_get(canary, json_object_get(canary, "complete") ? "complete" : "open"));
         profile_fuses_read(p, status);
-        p->fused = false;
-        json_array_foreach(json_object_get(status, "conditions"), i, row) p->fused |=
-                is_text(row, "type", "Degraded") && is_text(row, "status", "True") && is_text(row, "reason", "Fuse");
+        json_array_foreach(json_object_get(status, "conditions"), i, row)
+        {
+                if (!is_text(row, "type", "Degraded") || !is_text(row, "status", "True"))
+                        continue;
+                fused |= is_text(row, "reason", "Fuse");
+                left_out |= is_text(row, "reason", "TooManyProfiles");
+        }
+        p->told = (struct profile_told){fused, left_out};
 }
 
 int profile_upsert(struct cache *w, bool cluster, struct text json, uint32_t epoch, struct err *err)

@@ -7,29 +7,43 @@
 #include "base/mem.h"
 #include "base/rate_limit.h"
 #include "base/recent_count.h"
+#include "caller_share.h"
 #include "core/sha256.h"
 
 enum { ASKED_LATELY_MS = 1000, ADDRESSES_MAX = 4096 };
 
+TAILQ_HEAD(line, entry);
+
 enum known { KNOWN_NOTHING, KNOWN_ALLOWED, KNOWN_WHO, KNOWN_FORBIDDEN };
+
+struct verdicts {
+        struct line line; /* oldest first */
+        int count;
+};
+
+/* Whose verdicts they are: a caller's, or an address's where the API server does not know the token. */
+struct holder {
+        struct auth_key id;
+        struct verdicts allowed, refused;
+};
 
 struct entry {
         struct auth_key key;
+        struct auth_key caller; /* whose its token says it is */
         enum known known;
-        struct mono at; /* when the API server gave the verdict */
-        bool asked;     /* a question is under way */
+        struct mono at;        /* when the API server gave the verdict */
+        struct holder *holder; /* NULL: there is no verdict, or a question is under way */
+        bool asked;            /* a question is under way */
         bool asked_known;
-        char *asked_by; /* address of the request that made halflife ask; NULL: no question is under way */
+        char *asked_by; /* address of the request that made halflife ask the last question */
         struct auth_waiter *waiting;
-        TAILQ_ENTRY(entry)
-        link; /* in the list of its verdict, oldest verdict first; in the list asking while a question is under way */
+        TAILQ_ENTRY(entry) link; /* in a line of its holder; in the list asking while a question is under way */
 };
 
-TAILQ_HEAD(line, entry);
-
 struct auth {
-        struct map entries;
-        struct line allowed, refused, asking;
+        struct map entries; /* key -> struct entry */
+        struct map holders; /* id -> struct holder; only those that hold a verdict */
+        struct line asking;
         int asked, asked_new;
         bool away;           /* the API server did not answer the last question */
         struct mono away_at; /* when that question ended */
@@ -64,12 +78,63 @@ static int64_t ms_since(struct mono then, struct mono now)
         return (now.ns - then.ns) / 1000000;
 }
 
-/* --- entries --- */
+/* --- whose verdicts --- */
 
-static struct line *auth_line_of(struct auth *a, const struct entry *e)
+/* What a token claims is true only where the API server knows the token. */
+static struct auth_key holder_id(const struct entry *e)
 {
-        return e->known == KNOWN_ALLOWED ? &a->allowed : &a->refused;
+        return e->known == KNOWN_WHO ? auth_key_of(text_of(e->asked_by), "", "", "", "") : e->caller;
 }
+
+static struct holder *holder_of(struct auth *a, const struct entry *e)
+{
+        struct auth_key id = holder_id(e);
+        struct holder *h = map_get(&a->holders, key_text(&id));
+        if (h)
+                return h;
+        h = MEM_NEW(struct holder);
+        h->id = id;
+        TAILQ_INIT(&h->allowed.line);
+        TAILQ_INIT(&h->refused.line);
+        map_put(&a->holders, key_text(&h->id), h);
+        return h;
+}
+
+static struct verdicts *holder_verdicts(struct holder *h, const struct entry *e)
+{
+        return e->known == KNOWN_ALLOWED ? &h->allowed : &h->refused;
+}
+
+static void holder_add(struct holder *h, struct entry *e)
+{
+        struct verdicts *v = holder_verdicts(h, e);
+        TAILQ_INSERT_TAIL(&v->line, e, link);
+        v->count++;
+        e->holder = h;
+}
+
+static void holder_remove(struct auth *a, struct entry *e)
+{
+        struct holder *h = STEAL(&e->holder);
+        struct verdicts *v = holder_verdicts(h, e);
+        TAILQ_REMOVE(&v->line, e, link);
+        v->count--;
+        if (h->allowed.count + h->refused.count > 0)
+                return;
+        map_drop(&a->holders, key_text(&h->id));
+        mem_free(h);
+}
+
+/* Of holders with as many, the one whose first verdict is the oldest. */
+static void verdicts_most(const struct verdicts **most, const struct verdicts *v)
+{
+        if (v->count == 0 || (*most && v->count < (*most)->count))
+                return;
+        if (!*most || v->count > (*most)->count || TAILQ_FIRST(&v->line)->at.ns < TAILQ_FIRST(&(*most)->line)->at.ns)
+                *most = v;
+}
+
+/* --- entries --- */
 
 static void auth_entry_free(struct entry *e)
 {
@@ -83,23 +148,36 @@ static void entry_drop(struct auth *a, struct entry *e)
         auth_entry_free(e);
 }
 
-/* Any caller can create refused entries at will. Drop those first, so that they never displace allowed callers. */
+/* Any caller can create refused entries at will. Drop those first, so that they never displace allowed callers. A
+ * caller with tokens at will can have any number of allowed ones, so beyond its share its own go. */
+static struct entry *auth_least_missed(const struct auth *a)
+{
+        const struct verdicts *allowed = NULL, *refused = NULL;
+        const struct holder *h;
+        for (size_t at = 0; (h = map_each(&a->holders, &at));) {
+                verdicts_most(&allowed, &h->allowed);
+                verdicts_most(&refused, &h->refused);
+        }
+        assert(allowed || refused); /* entries with a question under way are far fewer than AUTH_ENTRIES_MAX */
+        bool spare = !refused || (allowed && allowed->count > AUTH_ALLOWED_SHARE);
+        return TAILQ_FIRST(spare ? &allowed->line : &refused->line);
+}
+
 static void auth_make_room(struct auth *a)
 {
-        struct line *l = TAILQ_EMPTY(&a->refused) ? &a->allowed : &a->refused;
-        struct entry *e = TAILQ_FIRST(l);
         if (a->entries.count < AUTH_ENTRIES_MAX)
                 return;
-        assert(e); /* entries with a question under way are far fewer than AUTH_ENTRIES_MAX */
-        TAILQ_REMOVE(l, e, link);
+        struct entry *e = auth_least_missed(a);
+        holder_remove(a, e);
         entry_drop(a, e);
 }
 
-static struct entry *entry_new(struct auth *a, const struct auth_key *k)
+static struct entry *entry_new(struct auth *a, const struct auth_key *k, struct text token)
 {
         auth_make_room(a);
         struct entry *e = MEM_NEW(struct entry);
         e->key = *k;
+        caller_id(token, e->caller.byte);
         map_put(&a->entries, key_text(&e->key), e);
         return e;
 }
@@ -107,8 +185,6 @@ static struct entry *entry_new(struct auth *a, const struct auth_key *k)
 struct auth *auth_new(void)
 {
         struct auth *a = MEM_NEW(struct auth);
-        TAILQ_INIT(&a->allowed);
-        TAILQ_INIT(&a->refused);
         TAILQ_INIT(&a->asking);
         rate_limit_init(&a->questions, AUTH_RATE, AUTH_BURST, (struct mono){0});
         recent_count_init(&a->asked_lately, ASKED_LATELY_MS, ADDRESSES_MAX, (struct mono){0});
@@ -117,13 +193,15 @@ struct auth *auth_new(void)
 
 void auth_free(struct auth *a)
 {
-        void *e;
-        struct text key;
+        void *each;
         if (!a)
                 return;
-        for (size_t at = 0; map_next(&a->entries, &at, &key, &e);)
-                auth_entry_free(e);
+        for (size_t at = 0; (each = map_each(&a->entries, &at));)
+                auth_entry_free(each);
+        for (size_t at = 0; (each = map_each(&a->holders, &at));)
+                mem_free(each);
         map_release(&a->entries);
+        map_release(&a->holders);
         recent_count_release(&a->asked_lately);
         mem_free(a);
 }
@@ -172,11 +250,12 @@ static enum auth_say may_ask(struct auth *a, bool known, struct text address, st
 
 static void begin_asking(struct auth *a, struct entry *e, bool known, struct text address)
 {
-        if (e->known != KNOWN_NOTHING)
-                TAILQ_REMOVE(auth_line_of(a, e), e, link);
+        if (e->holder)
+                holder_remove(a, e);
         TAILQ_INSERT_TAIL(&a->asking, e, link);
         e->asked = true;
         e->asked_known = known;
+        mem_free(e->asked_by);
         e->asked_by = mem_string_n(address.p, address.len);
         a->asked++;
         a->asked_new += !known;
@@ -187,7 +266,6 @@ static void end_asking(struct auth *a, struct entry *e)
 {
         TAILQ_REMOVE(&a->asking, e, link);
         e->asked = false;
-        mem_free(STEAL(&e->asked_by));
         a->asked--;
         a->asked_new -= !e->asked_known;
 }
@@ -209,7 +287,7 @@ static bool stale_allowed(const struct entry *e, struct mono now)
         return e && e->known == KNOWN_ALLOWED && ms_since(e->at, now) < AUTH_STALE_MS;
 }
 
-enum auth_say auth_look(struct auth *a, const struct auth_key *k, struct text address, struct mono now,
+enum auth_say auth_look(struct auth *a, const struct auth_key *k, struct auth_asker by, struct mono now,
                         struct auth_waiter *w, bool *ret_ask)
 {
         struct entry *e = map_get(&a->entries, key_text(k));
@@ -218,14 +296,14 @@ enum auth_say auth_look(struct auth *a, const struct auth_key *k, struct text ad
         if (auth_fresh(e, now))
                 return say_known(e);
         if (!e || !e->asked) {
-                enum auth_say may = may_ask(a, lately, address, now);
+                enum auth_say may = may_ask(a, lately, by.address, now);
                 if (may != AUTH_SAYS_WAIT)
                         return lately ? AUTH_SAYS_ALLOWED_LATELY : may;
                 if (!e)
-                        e = entry_new(a, k);
-                begin_asking(a, e, lately, address);
+                        e = entry_new(a, k, by.token);
+                begin_asking(a, e, lately, by.address);
                 if (!lately)
-                        recent_count_add(&a->asked_lately, address, 1, now);
+                        recent_count_add(&a->asked_lately, by.address, 1, now);
                 *ret_ask = true;
         }
         if (a->away && lately)
@@ -241,7 +319,7 @@ static void entry_keep(struct auth *a, struct entry *e)
         if (e->known == KNOWN_NOTHING)
                 entry_drop(a, e);
         else
-                TAILQ_INSERT_TAIL(auth_line_of(a, e), e, link);
+                holder_add(holder_of(a, e), e);
 }
 
 struct auth_waiter *auth_settle(struct auth *a, const struct auth_key *k, enum server_verdict v, struct mono now,

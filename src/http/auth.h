@@ -10,6 +10,10 @@
  *
  * Tokens can be made up at will. So an address has a share of the questions about callers who were not allowed lately:
  * as many as it leaves to others. Where no place is left, one that has none gets the newest of the one that has most.
+ *
+ * Where no place for a verdict is left, the oldest refusal goes of who has most of them: a caller, or an address for
+ * tokens that the API server does not know. With no refusals, or where a caller is allowed by more verdicts than its
+ * share, the oldest goes of the caller who is allowed by most. caller_share.h says who is one caller.
  */
 #ifndef HALFLIFE_HTTP_AUTH_H
 #define HALFLIFE_HTTP_AUTH_H
@@ -22,9 +26,10 @@ enum {
         AUTH_STALE_MS = 15 * MINUTE_MS,
         AUTH_PROBE_MS = 2 * SECOND_MS, /* while the API server is away, one question per so much time */
         AUTH_ENTRIES_MAX = 4096,
-        AUTH_ASKED_MAX = 64, /* questions under way */
-        AUTH_ASKED_NEW = 48, /* of these, questions about callers who were not allowed lately */
-        AUTH_RATE = 50,      /* questions a second */
+        AUTH_ALLOWED_SHARE = AUTH_ENTRIES_MAX / 2, /* of them, verdicts that allow one caller */
+        AUTH_ASKED_MAX = 64,                       /* questions under way */
+        AUTH_ASKED_NEW = 48,                       /* of these, questions about callers who were not allowed lately */
+        AUTH_RATE = 50,                            /* questions a second */
         AUTH_BURST = 100,
         AUTH_BURST_RESERVE = 25, /* part of AUTH_BURST kept for callers who were allowed lately */
 };
@@ -50,9 +55,12 @@ struct auth_waiter {
 struct auth;
 struct auth *auth_new(void);
 void auth_free(struct auth *a); /* drops waiters without a call */
-/* Look up the verdict for k, which somebody at an address wants. *ret_ask true: ask the API server now and pass its
+struct auth_asker {
+        struct text address, token; /* token: the one in the key; it is not kept */
+};
+/* Look up the verdict for k, which somebody wants. *ret_ask true: ask the API server now and pass its
  * answer to auth_settle, whatever this function returns. */
-enum auth_say auth_look(struct auth *a, const struct auth_key *k, struct text address, struct mono now,
+enum auth_say auth_look(struct auth *a, const struct auth_key *k, struct auth_asker by, struct mono now,
                         struct auth_waiter *w, bool *ret_ask);
 /* After AUTH_SAYS_SHARE_USED: where no place is left and the address has none, withdraw a question of the address that
  * has most, if that is more than one. Returns whether auth_look may find a place now: *ret_key need not be answered any

@@ -102,19 +102,19 @@ void http_requests_judged(struct auth_waiter *w, enum auth_say say)
 }
 
 /* Ask about the key, or say why not. An address that has no question under way gets a place for one. */
-static enum auth_say look_up(struct http_request *v, bool *ret_ask)
+static enum auth_say look_up(struct http_request *v, struct text token, bool *ret_ask)
 {
         struct rest_listener *d = v->listener;
-        struct text address = text_of(v->from->text);
+        struct auth_asker by = {text_of(v->from->text), token};
         struct auth_key withdrawn;
         struct auth_waiter *waiting;
-        enum auth_say say = auth_look(d->auth, &v->key, address, d->now.mono, &v->waiter, ret_ask);
-        if (say != AUTH_SAYS_SHARE_USED || !auth_withdraw(d->auth, address, d->now.mono, &withdrawn, &waiting))
+        enum auth_say say = auth_look(d->auth, &v->key, by, d->now.mono, &v->waiter, ret_ask);
+        if (say != AUTH_SAYS_SHARE_USED || !auth_withdraw(d->auth, by.address, d->now.mono, &withdrawn, &waiting))
                 return say;
         if (d->o.calls.withdraw)
                 d->o.calls.withdraw(d->o.calls.arg, &withdrawn);
         http_requests_judged(waiting, AUTH_SAYS_SHARE_USED);
-        return auth_look(d->auth, &v->key, address, d->now.mono, &v->waiter, ret_ask);
+        return auth_look(d->auth, &v->key, by, d->now.mono, &v->waiter, ret_ask);
 }
 
 /* Ask first about every Recommendation of the namespace: one verdict then serves all requests of a pipeline. Of nodes
@@ -139,7 +139,7 @@ static void ask_who(struct http_request *v)
                 return;
         }
         v->key = auth_key_of(token, resource, r->verb, ns, name);
-        enum auth_say say = look_up(v, &ask);
+        enum auth_say say = look_up(v, token, &ask);
         if (ask) {
                 const struct server_question q = {v->key, token.p, resource, r->verb, ns, name};
                 atomic_fetch_add(&d->reviews, 1);

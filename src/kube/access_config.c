@@ -48,6 +48,11 @@ static int check_token(char *text, struct err *err)
         size_t len = strlen(text), skip = strspn(text, " \t\r\n");
         while (len > skip && strchr(" \t\r\n", text[len - 1]))
                 len--;
+        if (len - skip > TOKEN_BYTES_MAX)
+                return err_set(err, ERR_TOOBIG,
+                               "the token has %zu bytes, and a request carries at most %d: get a shorter one, of "
+                               "fewer groups",
+                               len - skip, TOKEN_BYTES_MAX);
         memmove(text, text + skip, len - skip);
         text[len - skip] = '\0';
         if (text[0] == '\0')
@@ -65,6 +70,35 @@ static int check_pem(const char *text, struct err *err)
         if (begin && strstr(begin, "-----END "))
                 return 0;
         return err_set(err, ERR_INVALID, "it holds no PEM block (-----BEGIN … to -----END …)");
+}
+
+static int base64_digit(char c)
+{
+        static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+        const char *at = c ? strchr(digits, c) : NULL;
+        return at ? (int)(at - digits) : -1;
+}
+
+char *credential_decode(const char *s)
+{
+        char *out = mem_new(strlen(s) / 4 * 3 + 4);
+        size_t len = 0, digits = 0;
+        unsigned bits = 0;
+        for (; *s && *s != '='; s++) {
+                if (*s == '\n' || *s == '\r' || *s == ' ')
+                        continue;
+                int digit = base64_digit(*s);
+                if (digit < 0)
+                        break;
+                bits = bits << 6 | (unsigned)digit;
+                if (digits++ % 4 != 0)
+                        out[len++] = (char)(bits >> (6 - 2 * ((digits - 1) % 4)) & 0xff);
+        }
+        s += strspn(s, "=\r\n ");
+        if (*s == '\0' && digits % 4 != 1)
+                return out;
+        mem_free(out);
+        return NULL;
 }
 
 int credential_check(char *text, enum credential what, struct err *err)

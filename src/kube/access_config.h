@@ -34,7 +34,10 @@ struct access_config {
         struct exec_spec exec;
 };
 
-enum { CREDENTIAL_BYTES_MAX = 1 << 20 };
+enum {
+        CREDENTIAL_BYTES_MAX = 1 << 20, /* of a file, or of base64 */
+        TOKEN_BYTES_MAX = 32 << 10,     /* HTTP/2 libraries send 64 KiB of headers at most */
+};
 
 /* Load kubeconfig files and the credential files that they name. list: paths separated by ':'; context NULL: the
  * current context. */
@@ -48,7 +51,9 @@ void access_config_release(struct access_config *c);
 enum credential { CREDENTIAL_PEM, CREDENTIAL_TOKEN };
 int access_text_read(struct access_text *t, enum credential what, struct err *err);
 /* Check a text; white space around a token is cut in place. ERR_INVALID if it is not PEM, or not a token that an HTTP
- * header can carry. */
+ * header can carry; ERR_TOOBIG: it is too long a token. */
 int credential_check(char *text, enum credential what, struct err *err);
+/* Decode base64, ignoring line breaks. The caller frees the text; NULL: s is not base64. */
+char *credential_decode(const char *s);
 
 #endif

@@ -175,8 +175,11 @@ struct exec_run *exec_start(const struct exec_spec *x, const char *ca_pem, struc
         run->pid = 0;
         exec_free(run);
         errno = rc;
+        const char *cure = rc == ENOENT  ? x->hint
+                           : rc == E2BIG ? "shorten args and env, or what provideClusterInfo hands over"
+                                         : NULL;
         err_set(err, rc == ENOENT ? ERR_NOTFOUND : ERR_IO, "run credential plug-in '%s': %m%s%s", x->command,
-                rc == ENOENT && x->hint ? "; " : "", rc == ENOENT && x->hint ? x->hint : "");
+                cure ? "; " : "", cure ? cure : "");
         return NULL;
 }
 

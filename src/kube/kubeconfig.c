@@ -8,7 +8,14 @@
 #include "base/yaml.h"
 #include "net/proxy.h"
 
-enum { FILE_BYTES_MAX = 16 << 20, FILES_MAX = 64, NAMES_SHOWN = 1024 };
+enum {
+        FILE_BYTES_MAX = 16 << 20,
+        FILES_MAX = 64,
+        NAMES_SHOWN = 1024,
+        TEXT_BYTES_MAX = 8 << 10,
+        LIST_MAX = 256,
+        ITEM_BYTES_MAX = 64 << 10, /* of a list; the kernel passes 128 KiB at most */
+};
 
 struct config_file {
         char *path;
@@ -136,8 +143,8 @@ static int need_entry(const struct config_set *set, const char *section, const c
         return rc;
 }
 
-/* Read a member that is a text. If it is absent, null or "", *ret stays as it is. */
-static int text_member(const struct entry *e, const json_t *of, const char *key, char **ret, struct err *err)
+static int long_text_member(const struct entry *e, const json_t *of, const char *key, size_t most, char **ret,
+                            struct err *err)
 {
         const json_t *value = json_object_get(of, key);
         if (!value || json_is_null(value))
@@ -145,9 +152,19 @@ static int text_member(const struct entry *e, const json_t *of, const char *key,
         if (!json_is_string(value))
                 return err_set(err, ERR_INVALID, "%s of '%s' in %s must be a text: put it in quotes", key, e->name,
                                e->path);
-        if (json_string_length(value) > 0)
+        size_t len = json_string_length(value);
+        if (len > most)
+                return err_set(err, ERR_TOOBIG, "%s of '%s' in %s has %zu bytes, and at most %zu are read: shorten it",
+                               key, e->name, e->path, len, most);
+        if (len > 0)
                 *ret = mem_string(json_string_value(value));
         return 0;
+}
+
+/* Read a member that is a text. If it is absent, null or "", *ret stays as it is. */
+static int text_member(const struct entry *e, const json_t *of, const char *key, char **ret, struct err *err)
+{
+        return long_text_member(e, of, key, TEXT_BYTES_MAX, ret, err);
 }
 
 static int bool_member(const struct entry *e, const char *key, bool *ret, struct err *err)
@@ -162,36 +179,6 @@ static int bool_member(const struct entry *e, const char *key, bool *ret, struct
 }
 
 /* --- credentials --- */
-
-static int base64_digit(char c)
-{
-        static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-        const char *at = c ? strchr(digits, c) : NULL;
-        return at ? (int)(at - digits) : -1;
-}
-
-/* Decode base64, ignoring line breaks; NULL if s is not base64. */
-static char *base64_decode(const char *s)
-{
-        char *out = mem_new(strlen(s) / 4 * 3 + 4);
-        size_t len = 0, digits = 0;
-        unsigned bits = 0;
-        for (; *s && *s != '='; s++) {
-                if (*s == '\n' || *s == '\r' || *s == ' ')
-                        continue;
-                int digit = base64_digit(*s);
-                if (digit < 0)
-                        break;
-                bits = bits << 6 | (unsigned)digit;
-                if (digits++ % 4 != 0)
-                        out[len++] = (char)(bits >> (6 - 2 * ((digits - 1) % 4)) & 0xff);
-        }
-        s += strspn(s, "=\r\n ");
-        if (*s == '\0' && digits % 4 != 1)
-                return out;
-        mem_free(out);
-        return NULL;
-}
 
 /* Resolve a path relative to the folder of the file that names it. Takes ownership of path. */
 static char *path_from(const char *file, char *path)
@@ -209,11 +196,11 @@ static int pem_member(const struct entry *e, const char *key, struct access_text
 {
         AUTO(mem_free) char *data_key = mem_printf("%s-data", key);
         AUTO(mem_free) char *data = NULL;
-        int rc = text_member(e, e->value, data_key, &data, err);
+        int rc = long_text_member(e, e->value, data_key, CREDENTIAL_BYTES_MAX, &data, err);
         if (rc < 0)
                 return rc;
         if (data) {
-                ret->text = base64_decode(data);
+                ret->text = credential_decode(data);
                 if (!ret->text)
                         return err_set(err, ERR_INVALID, "%s of '%s' in %s is not base64", data_key, e->name, e->path);
                 rc = credential_check(ret->text, CREDENTIAL_PEM, err);
@@ -230,7 +217,7 @@ static int pem_member(const struct entry *e, const char *key, struct access_text
 /* Read a user's token. tokenFile takes precedence; the inline token is used as long as that file cannot be read. */
 static int token_member(const struct entry *e, struct access_text *ret, struct err *err)
 {
-        int rc = text_member(e, e->value, "token", &ret->text, err);
+        int rc = long_text_member(e, e->value, "token", CREDENTIAL_BYTES_MAX, &ret->text, err);
         if (rc == 0)
                 rc = text_member(e, e->value, "tokenFile", &ret->path, err);
         if (rc < 0)
@@ -313,10 +300,17 @@ static int kubeconfig_refuse_unknown(const struct entry *e, struct err *err)
         return 0;
 }
 
-static int kubeconfig_read_list(const struct entry *e, const json_t *list, char ***ret, struct err *err)
+static int kubeconfig_read_list(const struct entry *e, const json_t *exec, const char *key, char ***ret,
+                                struct err *err)
 {
+        const json_t *list = json_object_get(exec, key);
         size_t count = json_array_size(list), at;
         json_t *item;
+        if (count > LIST_MAX)
+                return err_set(err, ERR_TOOBIG,
+                               "exec of user '%s' in %s: %s has %zu elements, and at most %d are read: call a script "
+                               "that has them",
+                               e->name, e->path, key, count, LIST_MAX);
         *ret = mem_new_array(count + 1, sizeof(char *));
         json_array_foreach(list, at, item)
         {
@@ -330,6 +324,10 @@ static int kubeconfig_read_list(const struct entry *e, const json_t *list, char 
                         return err_set(err, ERR_INVALID,
                                        "exec of user '%s' in %s: args are texts, env has name and value", e->name,
                                        e->path);
+                if (strlen((*ret)[at]) > ITEM_BYTES_MAX)
+                        return err_set(err, ERR_TOOBIG,
+                                       "exec of user '%s' in %s: %s[%zu] has more than %d bytes: put it into a file",
+                                       e->name, e->path, key, at, ITEM_BYTES_MAX);
         }
         return 0;
 }
@@ -387,9 +385,9 @@ static int read_exec(const struct entry *e, const struct entry *cluster, struct 
         if (rc == 0)
                 rc = text_member(e, exec, "interactiveMode", &mode, err);
         if (rc == 0)
-                rc = kubeconfig_read_list(e, json_object_get(exec, "args"), &x->argument, err);
+                rc = kubeconfig_read_list(e, exec, "args", &x->argument, err);
         if (rc == 0)
-                rc = kubeconfig_read_list(e, json_object_get(exec, "env"), &x->environment, err);
+                rc = kubeconfig_read_list(e, exec, "env", &x->environment, err);
         if (rc < 0)
                 return rc;
         if (!x->command || !x->api_version)
@@ -438,6 +436,9 @@ static const char *current_context(const struct config_set *set)
 static int choose_context(const struct config_set *set, const char *wanted, struct entry *ret, struct err *err)
 {
         const char *name = wanted ? wanted : current_context(set);
+        if (name && strlen(name) > TEXT_BYTES_MAX)
+                return err_set(err, ERR_TOOBIG, "a context of %s has a name of more than %d bytes: rename it",
+                               set->list, TEXT_BYTES_MAX);
         if (name)
                 return need_entry(set, "contexts", "context", name, ret, err);
         AUTO(mem_free) char *names = names_of(set, "contexts");

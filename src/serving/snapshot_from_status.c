@@ -329,12 +329,12 @@ static void show_recommendation(const struct cache *w, const struct published *p
         }
 }
 
-/* Whether the fuse is blown. Every profile's status has the same answer, so the first that has it suffices. */
+/* Whether the fuse is blown. The status of every profile that may select something says so: the first suffices. */
 static bool is_fused(const struct cache *w)
 {
         const struct profile *p;
         for (size_t at = 0; (p = map_each(&w->profiles, &at));)
-                if (p->fused)
+                if (p->told.fused)
                         return true;
         return false;
 }
@@ -358,7 +358,7 @@ struct snapshot *snapshot_from_status(struct cache *w, struct wall at)
         struct profile *p;
         for (size_t i = 0; (p = map_each(&w->profiles, &i));)
                 profile_fuses_follow(p);
-        profile_bounds_settle(w); /* a replica never relinks */
+        profile_bounds_follow(w);
         snapshot_add_profiles(w, v);
         snapshot_add_recommendations(w, &scratch, v);
         snapshot_add_namespaces(w, v);

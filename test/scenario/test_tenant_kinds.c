@@ -172,8 +172,12 @@ static void test_many_requirements(void **state)
                 put_asking(f, name, 0);
         }
         put_asking(f, "last", -1);
+        stories_metrics(f, FAKE_METRICS_UNAVAILABLE);
         struct halflife *h = halflife_start(f, "requirements.db", NULL);
         story_play(f, h, &cast, LONG_MS);
+        PLAY(f, h, EXPECT(HOSTILE("first"), "status.conditions[Degraded].reason", "UsageUnavailable"),
+             DEGRADED("last", "TooManyProfiles", "~selects nothing")); /* what replicas go by is told first */
+        stories_metrics(f, FAKE_METRICS_ON);
         PLAY(f, h, EXPECT(REC, "status.state", "Ready"), DEGRADED("last", "TooManyProfiles", "~selects nothing"),
              EXPECT(HOSTILE("first"), "status.conditions[Degraded].status", "False"),
              CHECK("profiles/team", "status.conditions[Degraded].status", "False"), DELETE(HOSTILE("p2")),

@@ -24,6 +24,13 @@ static struct auth_key key_of(const char *token)
         return auth_key_of(text_of(token), "recommendations.halflife.dev", "get", "shop", "deployment-web");
 }
 
+static enum auth_say look_from(struct auth *a, struct text address, const char *token, int64_t ms,
+                               struct auth_waiter *w, bool *ask)
+{
+        struct auth_key k = key_of(token);
+        return auth_look(a, &k, (struct auth_asker){address, text_of(token)}, at_ms(ms), w, ask);
+}
+
 /* --- stories --- */
 
 enum { SETTLE = -1, END = -2 };
@@ -142,7 +149,7 @@ static void play(const struct event *e)
                 if (e[i].say == SETTLE)
                         waited = line_length(auth_settle(a, &k, e[i].verdict, at_ms(e[i].ms), &say));
                 else
-                        say = auth_look(a, &k, TEXT("192.0.2.1"), at_ms(e[i].ms), &waiter[i], &ask);
+                        say = look_from(a, TEXT("192.0.2.1"), e[i].token, e[i].ms, &waiter[i], &ask);
                 bool right = e[i].say == SETTLE ? waited == e[i].ask && (!waited || (int)say == e[i].told)
                                                 : (int)say == e[i].say && ask == (e[i].ask != 0);
                 if (!right)
@@ -183,8 +190,7 @@ static enum auth_say look(struct auth *a, int n, int64_t ms, struct auth_waiter 
 {
         char token[32];
         snprintf(token, sizeof token, "stranger-%d", n);
-        struct auth_key k = key_of(token);
-        return auth_look(a, &k, text_of(token), at_ms(ms), w, ask);
+        return look_from(a, text_of(token), token, ms, w, ask);
 }
 
 static void settle(struct auth *a, int n, int64_t ms, enum server_verdict v)
@@ -252,7 +258,7 @@ static void test_an_address_has_a_share_of_the_questions(void **state)
                 char token[32];
                 snprintf(token, sizeof token, "made-up-%d", i);
                 struct auth_key k = key_of(token);
-                enum auth_say say = auth_look(a, &k, TEXT("192.0.2.66"), at_ms((int64_t)i * STEP_MS), &w[i], &ask);
+                enum auth_say say = look_from(a, TEXT("192.0.2.66"), token, (int64_t)i * STEP_MS, &w[i], &ask);
                 if (say == AUTH_SAYS_WAIT)
                         (void)auth_settle(a, &k, SERVER_KNOWS_NOT, at_ms((int64_t)i * STEP_MS), &say);
                 if (i % 100 == 99 && look(a, i, (int64_t)i * STEP_MS, &slow, &ask) != AUTH_SAYS_WAIT)
@@ -263,8 +269,7 @@ static void test_an_address_has_a_share_of_the_questions(void **state)
         for (int i = 0; i < STEPS; i++) {
                 char token[32];
                 snprintf(token, sizeof token, "slow-%d", i);
-                struct auth_key k = key_of(token);
-                (void)auth_look(a, &k, TEXT("192.0.2.66"), at_ms(2 * SLOW_MS + (int64_t)i * STEP_MS), &w[i], &ask);
+                (void)look_from(a, TEXT("192.0.2.66"), token, 2 * SLOW_MS + (int64_t)i * STEP_MS, &w[i], &ask);
         }
         assert_int_equal(look(a, STEPS, 3 * SLOW_MS, &slow, &ask), AUTH_SAYS_WAIT);
         auth_free(a);
@@ -287,8 +292,7 @@ static void test_the_questions_of_others_are_not_an_address_own(void **state)
                         char token[32];
                         bool ask;
                         snprintf(token, sizeof token, "token-%d-%d", r, i);
-                        struct auth_key k = key_of(token);
-                        enum auth_say say = auth_look(a, &k, row[r].address, at_ms(i), &w[r][i], &ask);
+                        enum auth_say say = look_from(a, row[r].address, token, i, &w[r][i], &ask);
                         if (say != (i < row[r].questions ? AUTH_SAYS_WAIT : AUTH_SAYS_SHARE_USED))
                                 fail_msg("address %d, question %d: %s", r, i, say_name[say]);
                 }
@@ -297,12 +301,12 @@ static void test_the_questions_of_others_are_not_an_address_own(void **state)
 
 enum { APART_MS = 5000 }; /* of addresses, so that the rate allows their questions */
 
-/* The n-th question of an address. */
-static struct auth_key question_of(int address, int n)
+/* The token of the n-th question of an address. */
+static const char *token_of(int address, int n)
 {
-        char token[32];
+        static char token[32];
         snprintf(token, sizeof token, "token-%d-%d", address, n);
-        return key_of(token);
+        return token;
 }
 
 static struct text address_of(int n)
@@ -316,8 +320,8 @@ static enum auth_say ask_from(struct auth *a, int address, int n)
 {
         static struct auth_waiter w[AUTH_ASKED_NEW + 1][AUTH_ASKED_NEW];
         bool ask;
-        struct auth_key k = question_of(address, n);
-        enum auth_say say = auth_look(a, &k, address_of(address), at_ms(address * APART_MS), &w[address][n], &ask);
+        enum auth_say say =
+                look_from(a, address_of(address), token_of(address, n), address * APART_MS, &w[address][n], &ask);
         assert_true(ask == (say == AUTH_SAYS_WAIT));
         return say;
 }
@@ -348,7 +352,7 @@ static void test_a_further_address_gets_a_place(void **state)
                 assert_int_equal(ask_from(a, i, 0), AUTH_SAYS_SHARE_USED);
                 assert_true(withdraw_for(a, i, &withdrawn));
                 for (int j = 0; j < i; j++) { /* no address loses its only one */
-                        k = question_of(j, 0);
+                        k = key_of(token_of(j, 0));
                         assert_memory_not_equal(&withdrawn, &k, sizeof k);
                 }
                 assert_int_equal(ask_from(a, i, 0), AUTH_SAYS_WAIT);
@@ -379,6 +383,50 @@ static void test_strangers_push_out_nobody(void **state)
         auth_free(a);
 }
 
+/* The n-th token of one namespace's service account, from a pod of its own, is allowed. */
+static void allow_mallory(struct auth *a, int n, int64_t ms)
+{
+        struct auth_waiter w;
+        enum auth_say say;
+        bool ask;
+        char token[128]; /* {"iss":"k8s","sub":"system:serviceaccount:mallory:a"} */
+        snprintf(token, sizeof token, "h.eyJpc3MiOiJrOHMiLCJzdWIiOiJzeXN0ZW06c2VydmljZWFjY291bnQ6bWFsbG9yeTphIn0.%d",
+                 n);
+        struct auth_key k = key_of(token);
+        assert_int_equal(look_from(a, text_of(token), token, ms, &w, &ask), AUTH_SAYS_WAIT);
+        (void)auth_settle(a, &k, SERVER_ALLOWS, at_ms(ms), &say);
+}
+
+/* Whoever has many tokens that are allowed pays for them with its own verdicts, old and new. */
+static void test_a_caller_pushes_out_itself(void **state)
+{
+        (void)state;
+        enum { OTHERS = 100, STEP_MS = 25 };
+        struct auth *a = auth_new();
+        struct auth_waiter w = {0};
+        bool ask;
+        int64_t ms = 0;
+        for (int i = 0; i < OTHERS; i++, ms += STEP_MS) {
+                assert_int_equal(look(a, i, ms, &w, &ask), AUTH_SAYS_WAIT);
+                settle(a, i, ms, SERVER_ALLOWS);
+        }
+        for (int i = 0; i < AUTH_ENTRIES_MAX + 500; i++, ms += STEP_MS)
+                allow_mallory(a, i, ms);
+        assert_int_equal(auth_entries(a), AUTH_ENTRIES_MAX);
+        for (int i = OTHERS; i < 2 * OTHERS; i++, ms += 2 * STEP_MS) {
+                assert_int_equal(look(a, i, ms, &w, &ask), AUTH_SAYS_WAIT);
+                settle(a, i, ms, i % 2 ? SERVER_FORBIDS : SERVER_KNOWS_NOT);
+                allow_mallory(a, -i, ms);
+        }
+        for (int i = OTHERS; i < 2 * OTHERS; i++)
+                assert_int_equal(look(a, i, ms, &w, &ask), i % 2 ? AUTH_SAYS_FORBIDDEN : AUTH_SAYS_WHO);
+        assert_int_equal(look(a, 0, ms, &w, &ask), AUTH_SAYS_WAIT);
+        settle(a, 0, ms, SERVER_CANNOT_TELL);
+        for (int i = 1; i < OTHERS; i++)
+                assert_int_equal(look(a, i, ms, &w, &ask), AUTH_SAYS_ALLOWED_LATELY);
+        auth_free(a);
+}
+
 static void test_who_leaves_is_not_called(void **state)
 {
         (void)state;
@@ -388,7 +436,7 @@ static void test_who_leaves_is_not_called(void **state)
         enum auth_say say;
         bool ask;
         for (int i = 0; i < 3; i++)
-                assert_int_equal(auth_look(a, &k, TEXT("192.0.2.1"), at_ms(0), &w[i], &ask), AUTH_SAYS_WAIT);
+                assert_int_equal(look_from(a, TEXT("192.0.2.1"), "a", 0, &w[i], &ask), AUTH_SAYS_WAIT);
         auth_leave(a, &k, &w[1]);
         assert_int_equal(line_length(auth_settle(a, &k, SERVER_ALLOWS, at_ms(1), &say)), 2);
         auth_leave(a, &k, &w[0]);
@@ -429,6 +477,7 @@ int main(void)
                 cmocka_unit_test(test_the_questions_of_others_are_not_an_address_own),
                 cmocka_unit_test(test_a_further_address_gets_a_place),
                 cmocka_unit_test(test_strangers_push_out_nobody),
+                cmocka_unit_test(test_a_caller_pushes_out_itself),
                 cmocka_unit_test(test_who_leaves_is_not_called),
                 cmocka_unit_test(test_keys),
         };

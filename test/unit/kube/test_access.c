@@ -370,6 +370,83 @@ static void broken_kubeconfigs_are_refused_with_the_cure(void **state)
         }
 }
 
+/* A kubeconfig with so many units in place of its %. */
+static int load_long(const char *form, const char *unit, size_t count, struct err *err)
+{
+        size_t before = strcspn(form, "%"), len = strlen(unit);
+        AUTO(mem_free) char *field = mem_new(count * len + 1);
+        for (size_t i = 0; i < count; i++)
+                memcpy(field + i * len, unit, len);
+        AUTO(mem_free) char *text = mem_printf("%.*s%s%s", (int)before, form, field, form + before + 1);
+        struct access *a = NULL;
+        put("config", text);
+        int rc = load(NULL, &a, err);
+        access_free(a);
+        return rc;
+}
+
+#define USER(of)  CLUSTER CONTEXT "users: [{name: u, user: {" of "}}]\n"
+#define EXEC(has) USER("exec: {apiVersion: x, " has "}")
+
+static void what_is_too_long_is_refused_with_its_place(void **state)
+{
+        (void)state;
+        enum { TEXT = 8192, PEM_DATA = 1 << 20, TOKEN = 32768, ITEM = 65536, ITEMS = 256 };
+        static const struct {
+                const char *text, *unit;
+                size_t most;
+                const char *says[3];
+        } row[] = {
+                {"current-context: %\n", "a", TEXT, {"config has a name", "more than 8192 bytes", "rename it"}},
+                {CLUSTER "contexts: [{name: x, context: {cluster: c, namespace: %}}]\ncurrent-context: x\n",
+                 "a",
+                 TEXT,
+                 {"namespace of 'x'", "config has 8193 bytes, and at most 8192 are read", "shorten it"}},
+                {"clusters: [{name: c, cluster: {server: 'https://%'}}]\n" CONTEXT,
+                 "a",
+                 TEXT - 8,
+                 {"context 'x'", "server of 'c'", "8193 bytes"}},
+                {"clusters: [{name: c, cluster: {server: 'https://h', certificate-authority-data: %}}]\n" CONTEXT,
+                 "A",
+                 PEM_DATA,
+                 {"certificate-authority-data of 'c'", "1048577 bytes", "shorten it"}},
+                {USER("client-key: %"), "a", TEXT, {"client-key of 'u'", "8193 bytes", "shorten it"}},
+                {USER("token: %"), "a", TOKEN, {"token of 'u'", "the token has 32769 bytes", "get a shorter one"}},
+                {EXEC("command: %"), "a", TEXT, {"command of 'u'", "8193 bytes", "shorten it"}},
+                {EXEC("command: no-such, args: [a, %]"), "a", ITEM, {"user 'u'", "args[1] has more", "into a file"}},
+                {EXEC("command: no-such, args: [%]"), "a, ", ITEMS, {"user 'u'", "args has 257 elements", "a script"}},
+                {EXEC("command: no-such, env: [{name: KEY, value: %}]"),
+                 "a",
+                 ITEM - 4,
+                 {"user 'u'", "env[0] has more than 65536 bytes", "into a file"}},
+        };
+        for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+                struct err err;
+                if (load_long(row[i].text, row[i].unit, row[i].most, &err) == ERR_TOOBIG)
+                        fail_msg("row %zu, at most: %s", i, err.text);
+                int rc = load_long(row[i].text, row[i].unit, row[i].most + 1, &err);
+                bool ok = rc == ERR_TOOBIG && err.code == rc;
+                for (int k = 0; k < 3 && row[i].says[k]; k++)
+                        ok = ok && strstr(err.text, row[i].says[k]);
+                if (!ok)
+                        fail_msg("row %zu: %d %s", i, rc, err.text);
+        }
+}
+
+/* What the kernel refuses to pass to a plug-in. */
+static void too_much_for_a_plug_in_is_told(void **state)
+{
+        (void)state;
+        struct err err;
+        assert_int_equal(load_long("clusters: [{name: c, cluster: {server: 'https://h', extensions: [{name: "
+                                   "client.authentication.k8s.io/exec, extension: %}]}}]\n" CONTEXT
+                                   "users: [{name: u, user: {exec: {apiVersion: x, command: /bin/true, "
+                                   "provideClusterInfo: true}}}]\n",
+                                   "a", 200000, &err),
+                         ERR_IO);
+        assert_non_null(strstr(err.text, "plug-in '/bin/true': Argument list too long; shorten args and env, or"));
+}
+
 /* --- rotation ----------------------------------------------------------------------------- */
 
 static struct now later(int64_t ms)
@@ -642,6 +719,8 @@ static void plug_ins_that_fail_are_reported(void **state)
                  "neither a token"},
                 {SAY(CREDENTIAL("\"token\":\"a b\"")), ERR_INVALID, "not allowed in a token"},
                 {SAY(CREDENTIAL("\"token\":\"a\",\"expirationTimestamp\":\"tomorrow\"")), ERR_INVALID, "tomorrow"},
+                {"printf '" CREDENTIAL("\"token\":\"%s\"") "' $(head -c 32769 /dev/zero | tr '\\0' a)", ERR_TOOBIG,
+                 "status.token: the token has 32769 bytes"},
                 {"head -c 3000000 /dev/zero", ERR_TOOBIG, "more than"},
                 {"head -c 300000 /dev/zero >&2; exit 7", ERR_RETRY, "exit code 7"},
         };
@@ -740,6 +819,8 @@ int main(void)
                 cmocka_unit_test(several_files_are_merged),
                 cmocka_unit_test(the_usual_places_are_tried),
                 cmocka_unit_test(broken_kubeconfigs_are_refused_with_the_cure),
+                cmocka_unit_test(what_is_too_long_is_refused_with_its_place),
+                cmocka_unit_test(too_much_for_a_plug_in_is_told),
                 cmocka_unit_test(files_rotate_under_us),
                 cmocka_unit_test(pods_are_read_from_their_mount),
                 cmocka_unit_test(plug_ins_get_the_cluster_as_from_kubectl),

@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -211,6 +212,61 @@ static void test_a_profile_never_read(void **state)
         cache_release(&w);
 }
 
+/* A Profile of namespace shop that selects Deployments with a label of its name; its status has the condition. */
+static void put_profile(struct cache *w, const char *name, int priority, const char *condition)
+{
+        struct err err = {0};
+        AUTO(mem_free)
+        char *json = mem_printf(
+                "{\"metadata\":{\"namespace\":\"shop\",\"name\":\"%s\",\"generation\":1},\"spec\":{"
+                "\"priority\":%d,\"selector\":{\"matchLabels\":{\"%s\":\"\"}}},\"status\":{\"conditions\":["
+                "{\"type\":\"Ready\",\"status\":\"True\",\"reason\":\"Accepted\"},{\"type\":\"Degraded\",%s}]}}",
+                name, priority, name, condition);
+        assert_int_equal(profile_upsert(w, false, text_of(json), 1, &err), 0);
+}
+
+static const char *chosen_for(const struct snapshot *v, const char *label)
+{
+        const struct label_pair pair = {text_of(label), TEXT("")};
+        const struct snapshot_profile *p = snapshot_choose(v, TEXT("shop"), TEXT("apps"), TEXT("Deployment"), &pair, 1);
+        return p ? p->name : "none";
+}
+
+/* Without workloads a replica cannot tell which Profiles are too many: their statuses say so. Where one that was left
+ * out is first, none selects anything. A ClusterProfile takes nobody's place. */
+static void test_left_out_by_status(void **state)
+{
+        (void)state;
+#define SELECTS  "\"status\":\"False\",\"reason\":\"AsExpected\""
+#define ONCE     "\"status\":\"False\",\"reason\":\"TooManyProfiles\""
+#define LEFT_OUT "\"status\":\"True\",\"reason\":\"TooManyProfiles\""
+        static const struct {
+                const char *condition[3]; /* of the first, second and third */
+                const char *chosen[4];    /* for a workload of each, and for one of none */
+        } row[] = {
+                {{SELECTS, SELECTS, ONCE}, {"first", "second", "third", "all"}},
+                {{SELECTS, SELECTS, LEFT_OUT}, {"first", "second", "none", "none"}},
+                {{SELECTS, LEFT_OUT, LEFT_OUT}, {"first", "none", "none", "none"}},
+                {{LEFT_OUT, SELECTS, SELECTS}, {"none", "none", "none", "none"}},
+        };
+        static const char *const name[] = {"first", "second", "third", "other"};
+        static const char all[] = "{\"metadata\":{\"name\":\"all\"},\"spec\":{}}";
+        struct cache w;
+        struct err err = {0};
+        cache_init(&w, "halflife", "halflife");
+        assert_int_equal(profile_upsert(&w, true, text_of(all), 1, &err), 0);
+        for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+                for (int k = 0; k < 3; k++)
+                        put_profile(&w, name[k], -k, row[i].condition[k]);
+                struct snapshot *v = snapshot_from_status(&w, (struct wall){1000});
+                for (int k = 0; k < 4; k++)
+                        if (strcmp(chosen_for(v, name[k]), row[i].chosen[k]) != 0)
+                                fail_msg("row %zu, %s: %s is chosen", i, name[k], chosen_for(v, name[k]));
+                snapshot_drop(v);
+        }
+        cache_release(&w);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -219,6 +275,7 @@ int main(void)
                 cmocka_unit_test(test_new_autoscalers),
                 cmocka_unit_test(test_dimensions),
                 cmocka_unit_test(test_a_profile_never_read),
+                cmocka_unit_test(test_left_out_by_status),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }
