@@ -86,7 +86,7 @@ static struct auth_key holder_id(const struct entry *e)
         return e->known == KNOWN_WHO ? auth_key_of(text_of(e->asked_by), "", "", "", "") : e->caller;
 }
 
-static struct holder *holder_of(struct auth *a, const struct entry *e)
+static struct holder *holder_get(struct auth *a, const struct entry *e)
 {
         struct auth_key id = holder_id(e);
         struct holder *h = map_get(&a->holders, key_text(&id));
@@ -319,7 +319,7 @@ static void entry_keep(struct auth *a, struct entry *e)
         if (e->known == KNOWN_NOTHING)
                 entry_drop(a, e);
         else
-                holder_add(holder_of(a, e), e);
+                holder_add(holder_get(a, e), e);
 }
 
 struct auth_waiter *auth_settle(struct auth *a, const struct auth_key *k, enum server_verdict v, struct mono now,
