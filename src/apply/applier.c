@@ -30,6 +30,7 @@ struct applier *applier_new(const struct applier_options *o)
                 .work = queue_new(WORK_MAX, BACK_OFF_LEAST_MS, BACK_OFF_MOST_MS, target_tenant),
         };
         queue_set_urgent(applier->work, target_has_usage);
+        profile_turns_init(&applier->statuses);
         return applier;
 }
 

@@ -9,14 +9,10 @@
 
 enum { WRITES_AT_ONCE = 16, PROFILE_WRITES_AT_ONCE = 4 };
 
-/* The profiles whose status is due, in the order in which it is written (profile_status_write.c). */
+/* The profiles whose status is due or under way; namespaces take turns (profile_status_write.c). */
 struct profile_turns {
-        struct profile_turn {
-                uint32_t round, at; /* round: how many of its namespace come before it */
-                char *key;          /* the profile's key; owned, and freed when its turn is over */
-        } * of;
-        size_t count, cap, next;
-        int writing; /* writes under way */
+        struct map of;       /* "ns/name" -> struct profile_turn */
+        struct queue *queue; /* of the same */
 };
 
 struct applier {
@@ -47,6 +43,7 @@ void work_done(struct applier *applier, struct target *t, const struct err *err,
 bool work_contested(struct applier *applier, struct target *t, const struct err *err);
 
 /* profile_status_write.c */
+void profile_turns_init(struct profile_turns *turns);
 void profile_turns_release(struct profile_turns *turns);
 
 /* recommendation_head.c */

@@ -171,9 +171,15 @@ static bool profile_saving_due(const struct applier *applier, const struct profi
                 far_apart(p->saving[MEMORY], p->saving_written[MEMORY]));
 }
 
+/* A key of the queue. */
+struct profile_turn {
+        char *key;
+        const void *tenant; /* the namespace's name, which may be gone by now, or NULL: only compared */
+};
+
 struct profile_status {
         struct applier *applier;
-        char *key;
+        struct profile_turn *turn;
         uint64_t digest, facts;
 };
 
@@ -184,15 +190,22 @@ static void profile_status_refused(struct applier *applier, struct profile *p, c
         report_refusal(applier->report, &(struct refused){profile_kind(p), p->ns, p->name, NULL}, err);
 }
 
+static void profile_turn_end(struct applier *applier, struct profile_turn *turn)
+{
+        queue_done(applier->statuses.queue, turn);
+        map_drop(&applier->statuses.of, text_of(turn->key));
+        mem_free(turn->key);
+        mem_free(turn);
+}
+
 static void profile_status_pump(struct applier *applier);
 
 static void profile_status_written(void *arg, const struct client_answer *a)
 {
         struct profile_status *s = arg;
         struct applier *applier = s->applier;
-        struct profile *p = map_get(&applier->cache->profiles, text_of(s->key));
+        struct profile *p = map_get(&applier->cache->profiles, text_of(s->turn->key));
         leadership_write_ended(applier->leadership);
-        applier->statuses.writing--;
         if (p) {
                 profile_set_busy(p, false);
                 if (a->err.code == 0)
@@ -200,7 +213,7 @@ static void profile_status_written(void *arg, const struct client_answer *a)
                 else
                         profile_status_refused(applier, p, &a->err);
         }
-        mem_free(s->key);
+        profile_turn_end(applier, s->turn);
         mem_free(s);
         profile_status_pump(applier);
 }
@@ -224,8 +237,8 @@ static uint64_t profile_fuses_digest(const struct profile *p, uint64_t digest)
         return digest;
 }
 
-static void profile_status_send(struct applier *applier, struct profile *p, const struct verdict *v, uint64_t digest,
-                                uint64_t facts)
+static void profile_status_send(struct applier *applier, struct profile *p, const struct verdict *v,
+                                const struct profile_status *write)
 {
         char cpu[QUANTITY_TEXT_MAX], memory[QUANTITY_TEXT_MAX];
         json_t *conditions = json_array();
@@ -245,11 +258,10 @@ static void profile_status_send(struct applier *applier, struct profile *p, cons
         json_t *body = json_pack("{s:s, s:s, s:{s:s}, s:o}", "apiVersion", OWN_API_VERSION, "kind", profile_kind(p),
                                  "metadata", "name", p->name, "status", status);
         struct profile_status *s = MEM_NEW(struct profile_status);
-        *s = (struct profile_status){applier, mem_string(p->key), digest, facts};
+        *s = *write;
         char *path = known_resource_path(p->ns ? KNOWN_PROFILES : KNOWN_CLUSTERPROFILES, p->ns, p->name, "status");
         profile_set_busy(p, true);
         leadership_write_begun(applier->leadership);
-        applier->statuses.writing++;
         apply_send(applier->client, path, body, profile_status_written, s);
         mem_free(path);
         json_decref(body);
@@ -330,24 +342,28 @@ static uint64_t profile_facts(const struct profile *p, uint64_t of_cluster)
         return digest ? digest : 1;
 }
 
-static void profile_status_consider(struct applier *applier, struct profile *p, uint64_t of_cluster)
+/* Whether a write is under way now. */
+static bool profile_status_consider(struct applier *applier, struct profile *p, struct profile_turn *turn,
+                                    uint64_t of_cluster)
 {
         struct verdict v;
         struct wall now = loop_now(applier->loop).wall;
         uint64_t facts = profile_facts(p, of_cluster);
         bool saving_due = profile_saving_due(applier, p);
         if (facts == p->written_facts && !saving_due)
-                return;
+                return false;
         profile_status_judge(applier, p, &v);
         profile_set_conditions(p, v.ready, v.degraded, now);
         uint64_t digest = profile_counts_digest(0, p);
         digest = profile_digest_text(digest, v.ready_message);
         digest = profile_digest_text(digest, v.degraded_message);
         digest = profile_fuses_digest(p, digest);
-        if (digest != p->written || saving_due)
-                profile_status_send(applier, p, &v, digest, facts);
-        else
+        if (digest == p->written && !saving_due) {
                 profile_set_written_facts(p, facts);
+                return false;
+        }
+        profile_status_send(applier, p, &v, &(struct profile_status){applier, turn, digest, facts});
+        return true;
 }
 
 /* --- whose turn it is --- */
@@ -359,51 +375,57 @@ static bool profile_status_waits(const struct applier *applier, const struct pro
         return p->busy || (p->refused && wait_ms > 0 && wait_ms <= applier->live->interval_ms);
 }
 
-/* Add the profiles of a namespace whose status is due. The first of each namespace comes before the second of any, so
- * that a namespace with thousands of profiles delays no other. */
-static void profile_status_add_due(struct applier *applier, const struct profile_list *list, uint64_t of_cluster)
+static const void *profile_turn_tenant(const void *turn)
 {
-        struct profile_turns *turns = &applier->statuses;
-        uint32_t round = 0;
-        for (size_t i = 0; i < list->count; i++) {
-                const struct profile *p = list->of[i];
-                if (profile_status_waits(applier, p) ||
-                    (profile_facts(p, of_cluster) == p->written_facts && !profile_saving_due(applier, p)))
-                        continue;
-                if (turns->count == turns->cap) {
-                        turns->cap = turns->cap ? turns->cap * 2 : 16;
-                        turns->of = mem_resize(turns->of, turns->cap, sizeof turns->of[0]);
-                }
-                turns->of[turns->count] = (struct profile_turn){round++, (uint32_t)turns->count, mem_string(p->key)};
-                turns->count++;
-        }
+        return ((const struct profile_turn *)turn)->tenant;
 }
 
-static int by_round(const void *a, const void *b)
+/* A namespace with thousands keeps no other waiting, nor does one whose writes the API server takes slowly. */
+void profile_turns_init(struct profile_turns *turns)
 {
-        const struct profile_turn *x = a, *y = b;
-        return x->round != y->round ? (x->round > y->round) - (x->round < y->round) : (x->at > y->at) - (x->at < y->at);
+        enum { TURNS_MAX = 1 << 20 };
+        turns->queue = queue_new(TURNS_MAX, SECOND_MS, SECOND_MS, profile_turn_tenant);
+        queue_set_places(turns->queue, PROFILE_WRITES_AT_ONCE);
 }
 
 void profile_turns_release(struct profile_turns *turns)
 {
-        for (size_t i = turns->next; i < turns->count; i++)
-                mem_free(turns->of[i].key);
-        mem_free(turns->of);
-        *turns = (struct profile_turns){.writing = turns->writing};
+        struct profile_turn *turn;
+        for (size_t at = 0; (turn = map_each(&turns->of, &at));) {
+                mem_free(turn->key);
+                mem_free(turn);
+        }
+        map_release(&turns->of);
+        queue_free(turns->queue);
+}
+
+static void profile_status_add_due(struct applier *applier, const struct profile_list *list, uint64_t of_cluster)
+{
+        struct profile_turns *turns = &applier->statuses;
+        for (size_t i = 0; i < list->count; i++) {
+                const struct profile *p = list->of[i];
+                if (profile_status_waits(applier, p) ||
+                    (profile_facts(p, of_cluster) == p->written_facts && !profile_saving_due(applier, p)) ||
+                    map_get(&turns->of, text_of(p->key)))
+                        continue;
+                struct profile_turn *turn = MEM_NEW(struct profile_turn);
+                *turn = (struct profile_turn){mem_string(p->key), p->ns};
+                map_put(&turns->of, text_of(turn->key), turn);
+                if (queue_add(turns->queue, turn) < 0)
+                        profile_turn_end(applier, turn); /* the queue is full; the next pass adds it */
+        }
 }
 
 /* Begin as many writes as may be under way at once. */
 static void profile_status_pump(struct applier *applier)
 {
-        struct profile_turns *turns = &applier->statuses;
+        struct profile_turn *turn;
         uint64_t of_cluster = cluster_facts(applier);
-        while (turns->next < turns->count && turns->writing < PROFILE_WRITES_AT_ONCE &&
-               may_write(applier->leadership)) {
-                AUTO(mem_free) char *key = turns->of[turns->next++].key;
-                struct profile *p = map_get(&applier->cache->profiles, text_of(key));
-                if (p && !profile_status_waits(applier, p))
-                        profile_status_consider(applier, p, of_cluster);
+        while (may_write(applier->leadership) &&
+               (turn = queue_take(applier->statuses.queue, loop_now(applier->loop).mono))) {
+                struct profile *p = map_get(&applier->cache->profiles, text_of(turn->key));
+                if (!p || profile_status_waits(applier, p) || !profile_status_consider(applier, p, turn, of_cluster))
+                        profile_turn_end(applier, turn);
         }
 }
 
@@ -412,13 +434,10 @@ void profile_status_publish(struct applier *applier)
         const struct ns *ns;
         struct cache *cache = applier->cache;
         uint64_t of_cluster = cluster_facts(applier);
-        profile_turns_release(&applier->statuses);
         if (!may_write(applier->leadership))
                 return;
         profile_status_add_due(applier, &cache->of_cluster, of_cluster);
         for (size_t at = 0; (ns = map_each(&cache->namespaces, &at));)
                 profile_status_add_due(applier, &ns->profiles, of_cluster);
-        if (applier->statuses.count)
-                qsort(applier->statuses.of, applier->statuses.count, sizeof applier->statuses.of[0], by_round);
         profile_status_pump(applier);
 }

@@ -127,10 +127,30 @@ static void test_beside_many_profiles(void **state)
         fake_free(f);
 }
 
+/* The statuses of one namespace hold their places until the writes are given up, after 30 s. A profile that comes later
+ * gets a place at once. */
+static void test_beside_profiles_that_hang(void **state)
+{
+        (void)state;
+        struct story cast = CAST;
+        struct story late = STORY(
+                "shop", PUT("{apiVersion: halflife.dev/v1alpha1, kind: Profile, metadata: {name: late}, spec: {}}"),
+                EXPECT("profiles/late", "status.conditions[Ready].status", "True"));
+        struct fake *f = stories_server(&cast, 1);
+        put_profiles(f);
+        struct halflife *h = play_beside(f, "profiles_hang.db", MALLORY_PROFILES, PROFILES, HANGS_MS);
+        story_play(f, h, &late, LONG_MS / 3);
+        fake_faults_clear(f);
+        halflife_kill(h);
+        halflife_free(h);
+        fake_free(f);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_beside_many_profiles),
+                cmocka_unit_test(test_beside_profiles_that_hang),
                 cmocka_unit_test(test_beside_many_recommendations),
                 cmocka_unit_test(test_beside_many_left_over),
                 cmocka_unit_test(test_beside_recommendations_that_hang),
