@@ -77,7 +77,7 @@ static void test_made_up_kinds(void **state)
         struct halflife *h = halflife_start(f, "made-up.db", NULL);
         story_play(f, h, &cast, LONG_MS);
         PLAY(f, h, EXPECT(REC, "status.state", "Ready"), CHECK(REC, "status.containers[app].cpu.target", "285m"),
-             DEGRADED("p99", "TooManyKinds", "~a namespace name at most 16 kinds that are not built in"),
+             DEGRADED("p99", "TooManyKinds", "~a namespace may name at most 16 kinds that are not built in"),
              CHECK(HOSTILE("p99"), "status.conditions[Degraded].message", "~Made3168.example.org"),
              CHECK("profiles/team", "status.conditions[Degraded].status", "False"));
         for (int i = 0; i < SECONDS; i++) {

@@ -173,7 +173,7 @@ static void test_what_is_asked(void **state)
                  NULL,
                  NULL,
                  false,
-                 "unusable"},
+                 "holds a character that none has"},
                 {"web identity",
                  &authorization_aws,
                  {ROLE, REGION},
