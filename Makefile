@@ -375,7 +375,7 @@ demo-run: $(PROGRAM) $(FAKE)
 	@test/demo/run $(OUT)
 
 e2e: ## the scenarios on a real control plane, or ARGS of them (needs Go, and for one of them python3; E2E_LONG=1 plays more)
-	@.ci/packages
+	@.ci/packages curl
 	@$(MAKE) --no-print-directory all build/release/quantity-lines MODE=release
 	@test/cluster/run e2e $(ARGS)
 

@@ -25,8 +25,17 @@ func Former(root string, talk io.Writer) (string, error) {
 
 // At returns the path of the halflife of a commit. It is built once for each commit, at low priority, from the history of the
 // repository at root. Progress goes to talk.
-func At(root, commit string, talk io.Writer) (string, error) {
-	set, unlock, err := openCache("former", commit)
+func At(root, commit string, talk io.Writer) (string, error) { return at(root, "former", commit, talk) }
+
+// OpenSSLAt is At for a commit that hands certificates to libcurl in memory, which no other flavour of it takes. That one,
+// which the program curl brings, is linked before the flavour whose development files are here.
+func OpenSSLAt(root, commit string, talk io.Writer) (string, error) {
+	return at(root, "former-openssl", commit, talk, "LDFLAGS=-Wl,--no-as-needed,-l:libcurl.so.4,--as-needed")
+}
+
+// at builds with variables of make, into a kind of cache of their own.
+func at(root, kind, commit string, talk io.Writer, variables ...string) (string, error) {
+	set, unlock, err := openCache(kind, commit)
 	if err != nil {
 		return "", err
 	}
@@ -37,16 +46,18 @@ func At(root, commit string, talk io.Writer) (string, error) {
 	if exec.Command("git", "-C", root, "cat-file", "-e", commit+"^{commit}").Run() != nil {
 		return "", fmt.Errorf("%w: git knows no commit %s here", ErrNoHistory, commit)
 	}
-	return set.Path("halflife"), set.buildFormer(root, commit, talk)
+	return set.Path("halflife"), set.buildFormer(root, commit, talk, variables)
 }
 
-func (s Set) buildFormer(root, commit string, talk io.Writer) error {
+func (s Set) buildFormer(root, commit string, talk io.Writer, variables []string) error {
 	start := time.Now()
 	fmt.Fprintf(talk, "building halflife of commit %s\n", commit)
 	source := s.Path("source")
 	defer os.RemoveAll(source)
-	const script = `rm -rf "$1" && mkdir "$1" && git -C "$2" archive "$3" | tar -x -C "$1" && nice -n 10 make -C "$1" -j2 MODE=release build/release/halflife`
-	cmd := exec.Command("sh", "-c", script, "sh", source, root, commit)
+	const script = `source=$1 root=$2 commit=$3; shift 3
+		rm -rf "$source" && mkdir "$source" && git -C "$root" archive "$commit" | tar -x -C "$source" &&
+		nice -n 10 make -C "$source" -j2 MODE=release "$@" build/release/halflife`
+	cmd := exec.Command("sh", append([]string{"-c", script, "sh", source, root, commit}, variables...)...)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("build halflife of commit %s: %w\n%s", commit, err, out)
 	}

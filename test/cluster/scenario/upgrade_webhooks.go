@@ -33,7 +33,7 @@ subjects:
 // A replica of the version before, which made the certificate itself, admits while the manifests of this version are
 // applied and halflife rotate begins; then a replica of this version takes its place. Every pod is admitted.
 func upgradeWebhooks(t *stage.T) {
-	former, err := programs.At(t.Root, beforeRotate, os.Stderr)
+	former, err := programs.OpenSSLAt(t.Root, beforeRotate, os.Stderr)
 	if errors.Is(err, programs.ErrNoHistory) {
 		t.Notef("SKIPPED: %v", err)
 		return
