@@ -16,11 +16,29 @@ var ErrNoHistory = errors.New("the history of this checkout lacks the version be
 
 // Former returns the path of the halflife of the version before: the commit that test/data/former/commit names.
 func Former(root string, talk io.Writer) (string, error) {
-	text, err := os.ReadFile(filepath.Join(root, "test", "data", "former", "commit"))
+	commit, err := formerCommit(root)
 	if err != nil {
 		return "", err
 	}
-	return At(root, strings.TrimSpace(string(text)), talk)
+	return At(root, commit, talk)
+}
+
+func formerCommit(root string) (string, error) {
+	text, err := os.ReadFile(filepath.Join(root, "test", "data", "former", "commit"))
+	return strings.TrimSpace(string(text)), err
+}
+
+// FormerFiles unpacks into dir what a person installs the version before with: its chart, its CRDs and its manifests.
+func FormerFiles(root, dir string) error {
+	commit, err := formerCommit(root)
+	if err != nil {
+		return err
+	}
+	const script = `mkdir -p "$1" && git -C "$2" archive "$3" charts crds manifests | tar -x -C "$1"`
+	if out, err := exec.Command("sh", "-c", script, "sh", dir, root, commit).CombinedOutput(); err != nil {
+		return fmt.Errorf("unpack commit %s: %w\n%s", commit, err, out)
+	}
+	return nil
 }
 
 // At returns the path of the halflife of a commit. It is built once for each commit, at low priority, from the history of the

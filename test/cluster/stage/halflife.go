@@ -43,13 +43,16 @@ func (w *World) StartServe(name string, settings ...string) (*Halflife, error) {
 }
 
 // StartRotate has halflife rotate keep the certificate of this world, under its own service account, unless it does already.
-func (w *World) StartRotate() error {
+func (w *World) StartRotate() error { return w.StartRotateOf(w.Binary()) }
+
+// StartRotateOf is StartRotate with the halflife at a path.
+func (w *World) StartRotateOf(binary string) error {
 	w.rotating.Lock()
 	defer w.rotating.Unlock()
 	if w.Rotate != nil {
 		return nil
 	}
-	h, err := w.StartVersion(w.Binary(), "rotate", "rotate", "--webhook-certificate=self")
+	h, err := w.StartVersion(binary, "rotate", "rotate", "--webhook-certificate=self")
 	w.Rotate = h
 	return err
 }
