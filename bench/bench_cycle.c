@@ -5,7 +5,6 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "../test/support/crowd.h"
 #include "control/parts.h"
@@ -13,32 +12,19 @@
 
 enum { CONTAINERS = 100000, WARM = 3, CYCLES = 10, INTERVAL_MS = 2500 };
 
-static double thread_seconds(void)
-{
-        struct timespec t;
-        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-        return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
-
-static int by_value(const void *a, const void *b)
-{
-        double x = *(const double *)a, y = *(const double *)b;
-        return (x > y) - (x < y);
-}
-
 static void steady(struct crowd *crowd)
 {
         const struct parts *c = controller_parts(crowd->controller);
         double took[CYCLES], wall[CYCLES];
         uint64_t samples = learner_counts(c->learner)->samples[SAMPLE_ACCEPTED], writes = crowd_writes(crowd);
         for (int i = 0; i < CYCLES; i++) {
-                double begin = thread_seconds();
+                double begin = bench_thread_seconds();
                 crowd_next_cycle(crowd);
-                took[i] = thread_seconds() - begin;
+                took[i] = bench_thread_seconds() - begin;
                 wall[i] = c->pass.last_cycle_seconds;
         }
-        qsort(took, CYCLES, sizeof took[0], by_value);
-        qsort(wall, CYCLES, sizeof wall[0], by_value);
+        qsort(took, CYCLES, sizeof took[0], bench_by_value);
+        qsort(wall, CYCLES, sizeof wall[0], bench_by_value);
         bench_line("cycle CPU, 100000 containers, median", took[CYCLES / 2], "s", "<= 0.3");
         bench_line("cycle CPU, 100000 containers, most", took[CYCLES - 1], "s", "");
         bench_line("cycle time, test server's included, median", wall[CYCLES / 2], "s", "");

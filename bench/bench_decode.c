@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
-#include <time.h>
 
 #include "base/mem.h"
 #include "base/yaml.h"
@@ -16,22 +15,12 @@
 
 enum { PODS = 100000, WORKLOADS = 20000, CHUNK = 16384, BEST_OF = 3 };
 
-/* Of this process alone: a busy machine makes wall time say nothing. */
-static double cpu_seconds(void)
-{
-        struct timespec t;
-        clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-        return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
 static char *read_sample(const char *path, size_t *ret_len)
 {
         struct err err = {0};
         char *text = file_read(path, 1 << 20, ret_len, &err);
-        if (!text) {
-                fprintf(stderr, "bench_decode: %s (run it from the top of the tree)\n", err.text);
-                exit(EXIT_FAILURE);
-        }
+        if (!text)
+                bench_fail("%s (run it from the top of the tree)", err.text);
         return text;
 }
 
@@ -41,13 +30,13 @@ static void bench_pods(void)
         struct arena a = {0};
         size_t len;
         char *text = read_sample("test/data/pod/running.json", &len);
-        double begin = cpu_seconds();
+        double begin = bench_cpu_seconds();
         for (int i = 0; i < PODS; i++) {
                 arena_reset(&a);
                 if (decode_pod((struct text){text, len}, &a, &view, NULL) < 0)
                         abort();
         }
-        double took = cpu_seconds() - begin;
+        double took = bench_cpu_seconds() - begin;
         bench_line("decode a pod", took / PODS * 1e9, "ns", "");
         bench_line("decode pods", (double)len * PODS / took / 1e6, "MB/s", "");
         mem_free(text);
@@ -60,13 +49,13 @@ static void bench_workloads(void)
         struct arena a = {0};
         size_t len;
         char *text = read_sample("test/data/workload/deployment.json", &len);
-        double begin = cpu_seconds();
+        double begin = bench_cpu_seconds();
         for (int i = 0; i < WORKLOADS; i++) {
                 arena_reset(&a);
                 if (decode_workload((struct text){text, len}, "/spec/template", "halflife", &a, &view, NULL) < 0)
                         abort();
         }
-        bench_line("decode a workload", (cpu_seconds() - begin) / WORKLOADS * 1e9, "ns", "");
+        bench_line("decode a workload", (bench_cpu_seconds() - begin) / WORKLOADS * 1e9, "ns", "");
         mem_free(text);
         arena_release(&a);
 }
@@ -114,14 +103,14 @@ static double read_list(const struct buf *list)
 {
         struct reading r = {.pods = 0};
         struct stream s;
-        double begin = cpu_seconds();
+        double begin = bench_cpu_seconds();
         stream_init(&s, STREAM_LIST, STREAM_ITEM_MAX, STREAM_LIST_MAX, read_item, &r);
         for (size_t at = 0; at < list->len; at += CHUNK)
                 if (stream_feed(&s, list->data + at, list->len - at < CHUNK ? list->len - at : CHUNK, NULL) < 0)
                         abort();
         if (stream_end(&s, NULL) < 0 || r.pods != PODS)
                 abort();
-        double took = cpu_seconds() - begin;
+        double took = bench_cpu_seconds() - begin;
         stream_release(&s);
         arena_release(&r.arena);
         return took;

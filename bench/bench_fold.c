@@ -3,9 +3,7 @@
  * 200 000 histories; and the walk over all that runs. The cache is made as the watches make it, from JSON.
  */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "../test/support/rig.h"
 #include "base/buf.h"
@@ -19,19 +17,6 @@ enum { NAME_SIZE = 46, JSON_MAX = 4096 };
 struct item {
         char ns[16], name[NAME_SIZE];
 };
-
-static void fail(const char *what)
-{
-        fprintf(stderr, "bench_fold: %s\n", what);
-        exit(1);
-}
-
-static double seconds(void)
-{
-        struct timespec t;
-        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-        return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
 
 /* --- the cache --- */
 
@@ -51,7 +36,7 @@ static void workload_add(struct cache *w, struct watched_kind *kind, int i, stru
                 "%s}}}}",
                 i, i / PER_NAMESPACE, (unsigned)i, containers);
         if (workload_upsert(w, kind, (struct text){json->data, json->len}, 1, NULL) < 0)
-                fail("a workload is refused");
+                bench_fail("a workload is refused");
 }
 
 static void pod_add(struct cache *w, int i, struct item *item, struct buf *json)
@@ -60,7 +45,7 @@ static void pod_add(struct cache *w, int i, struct item *item, struct buf *json)
         if (snprintf(item->ns, sizeof item->ns, "size-%07d", workload / PER_NAMESPACE) >= (int)sizeof item->ns ||
             snprintf(item->name, sizeof item->name, "checkout-service-%07d-7c9bd5f6d4-%08x%d", workload,
                      (unsigned)workload, i % REPLICAS) >= (int)sizeof item->name)
-                fail("a name is too long");
+                bench_fail("a name is too long");
         buf_reset(json);
         buf_printf(json,
                    "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"%s\",\"uid\":\"5eed0003-0000-4000-8000-%012x\","
@@ -69,7 +54,7 @@ static void pod_add(struct cache *w, int i, struct item *item, struct buf *json)
                    "\"Running\",\"startTime\":\"2026-01-01T00:00:00Z\"}}",
                    item->name, item->ns, (unsigned)i, (unsigned)workload, containers);
         if (pod_upsert(w, (struct text){json->data, json->len}, 1, NULL) < 0)
-                fail("a pod is refused");
+                bench_fail("a pod is refused");
 }
 
 static struct item *world_fill(struct cache *w)
@@ -79,7 +64,7 @@ static struct item *world_fill(struct cache *w)
         struct buf json __attribute__((cleanup(buf_release_auto)));
         buf_init(&json, JSON_MAX);
         if (profile_upsert(w, true, text_of(profile), 1, NULL) < 0)
-                fail("the profile is refused");
+                bench_fail("the profile is refused");
         for (int i = 0; i < WORKLOADS; i++)
                 workload_add(w, deployments, i, &json);
         for (int i = 0; i < PODS; i++)
@@ -107,32 +92,27 @@ static void poll(struct rig *c, const struct item *item, struct wall at)
         }
 }
 
-static void least(double *best, double value)
-{
-        *best = value < *best ? value : *best;
-}
-
 /* Within a turn of the loop, where the time stands still, as it does for the controller. */
 static void measure(void *arg)
 {
         struct rig *c = arg;
         struct item *item = world_fill(&c->cache);
         struct wall at = {loop_now(c->loop).wall.ms - (WARM + RUNS) * MINUTE_MS};
-        double fold = 1e9, running = 1e9, settle = seconds();
+        double fold = 1e9, running = 1e9, settle = bench_thread_seconds();
         cache_relink(&c->cache, loop_now(c->loop));
-        settle = seconds() - settle;
+        settle = bench_thread_seconds() - settle;
         for (int run = 0; run < WARM + RUNS; run++, at.ms += MINUTE_MS) {
-                double begin = seconds();
+                double begin = bench_thread_seconds();
                 poll(c, item, at);
-                double middle = seconds();
+                double middle = bench_thread_seconds();
                 ingest_running(c->learner);
                 if (run < WARM)
                         continue;
-                least(&fold, middle - begin);
-                least(&running, seconds() - middle);
+                bench_least(&fold, middle - begin);
+                bench_least(&running, bench_thread_seconds() - middle);
         }
         if (c->learner->count.samples[SAMPLE_ACCEPTED] != (uint64_t)PODS * (WARM + RUNS))
-                fail("not all samples were accepted");
+                bench_fail("not all samples were accepted");
         bench_line("fold, 1000000 containers", PODS / fold / 1e6, "M/s", ">= 10");
         bench_line("running minutes, 1000000 containers", running, "s", "");
         bench_line("links made afresh, 1000000 containers", settle, "s", "");

@@ -4,8 +4,6 @@
  * else.
  */
 #include <assert.h>
-#include <stdio.h>
-#include <time.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
@@ -30,14 +28,6 @@ static double draw(void)
         random_state ^= random_state >> 7;
         random_state ^= random_state << 17;
         return (double)(random_state >> 11) * 0x1p-53;
-}
-
-/* Of this process alone: a busy machine makes wall time say nothing. */
-static double cpu_seconds(void)
-{
-        struct timespec t;
-        clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-        return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
 /* As slabs lend: eight doubles at a time. Returns the bytes more. */
@@ -101,7 +91,7 @@ static void draw_samples(struct fixture *f, int64_t at_ms)
 static double fold(struct fixture *f, int64_t at_ms)
 {
         draw_samples(f, at_ms);
-        double start = cpu_seconds();
+        double start = bench_cpu_seconds();
         for (int i = 0; i < CONTAINERS; i++) {
                 struct usage *u = &f->history[i / REPLICAS];
                 const struct sample *s = &f->sample[i];
@@ -110,7 +100,7 @@ static double fold(struct fixture *f, int64_t at_ms)
                 while (usage_add(u, &f->watermark[i], s, s->at, &verdict, &room) == ERR_NOSPACE)
                         f->lent += lend(u, room);
         }
-        return cpu_seconds() - start;
+        return bench_cpu_seconds() - start;
 }
 
 static void bench_fold(struct fixture *f)
@@ -127,11 +117,11 @@ static void bench_fold(struct fixture *f)
                    (double)(HISTORIES * sizeof(struct usage) + f->lent) / CONTAINERS + sizeof(struct sample_watermark),
                    "B", "<= 800, with all else");
         for (int run = 0; run < CYCLES; run++) {
-                double start = cpu_seconds();
+                double start = bench_cpu_seconds();
                 for (int i = 0; i < CONTAINERS; i++)
                         histogram_add(&f->history[i / REPLICAS].of[CPU], f->sample[i].value[CPU], 1, f->sample[i].at,
                                       &cap);
-                double took = cpu_seconds() - start;
+                double took = bench_cpu_seconds() - start;
                 add = took < add ? took : add;
         }
         bench_line("histogram add, 1000000 containers", add / CONTAINERS * 1e9, "ns", "");
@@ -141,18 +131,18 @@ static void bench_ask(struct fixture *f)
 {
         struct recommend_facts facts = {.now = f->sample[0].at, .interval_ms = MINUTE_MS};
         double sum = 0, got;
-        double start = cpu_seconds();
+        double start = bench_cpu_seconds();
         for (int i = 0; i < HISTORIES; i++)
                 if (histogram_percentile(&f->history[i].of[MEMORY], 990, NULL, &got) == 0)
                         sum += got;
-        bench_line("histogram percentile", (cpu_seconds() - start) / HISTORIES * 1e9, "ns", "");
-        start = cpu_seconds();
+        bench_line("histogram percentile", (bench_cpu_seconds() - start) / HISTORIES * 1e9, "ns", "");
+        start = bench_cpu_seconds();
         for (int i = 0; i < HISTORIES; i++) {
                 struct recommendation r;
                 recommend(&f->history[i], policy, &facts, &r);
                 sum += (double)r.of[CPU].model;
         }
-        bench_line("recommend, one history", (cpu_seconds() - start) / HISTORIES * 1e9, "ns", "");
+        bench_line("recommend, one history", (bench_cpu_seconds() - start) / HISTORIES * 1e9, "ns", "");
         assert(sum > 0);
 }
 
@@ -161,11 +151,11 @@ static void bench_store(const struct fixture *f)
         static uint8_t packed[USAGE_PACK_MAX];
         static struct usage_memory memory;
         size_t bytes = 0;
-        double start = cpu_seconds();
+        double start = bench_cpu_seconds();
         for (int i = 0; i < HISTORIES; i++)
                 bytes += usage_pack(&f->history[i], packed);
-        double pack = cpu_seconds() - start;
-        start = cpu_seconds();
+        double pack = bench_cpu_seconds() - start;
+        start = bench_cpu_seconds();
         for (int i = 0; i < HISTORIES; i++) {
                 struct usage u;
                 int rc = usage_unpack(packed, usage_pack(&f->history[i], packed), &u, &memory);
@@ -173,7 +163,7 @@ static void bench_store(const struct fixture *f)
                 (void)rc;
         }
         bench_line("usage pack, one history", pack / HISTORIES * 1e9, "ns", "");
-        bench_line("usage unpack, one history", (cpu_seconds() - start - pack) / HISTORIES * 1e9, "ns", "");
+        bench_line("usage unpack, one history", (bench_cpu_seconds() - start - pack) / HISTORIES * 1e9, "ns", "");
         bench_line("usage packed, one history", (double)bytes / HISTORIES, "B", "");
 }
 

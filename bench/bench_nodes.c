@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "../test/support/rig.h"
 #include "base/buf.h"
@@ -15,19 +14,6 @@
 #include "serving/node_rows.h"
 
 enum { NODES = 5000, PODS = 100000, PER_WORKLOAD = 10, RUNS = 20, JSON_MAX = 16384, NAME_SIZE = 64 };
-
-static void fail(const char *what)
-{
-        fprintf(stderr, "bench_nodes: %s\n", what);
-        exit(1);
-}
-
-static double seconds(void)
-{
-        struct timespec t;
-        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-        return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
 
 static double allocated(void)
 {
@@ -59,7 +45,7 @@ static void node_add(struct cache *w, int i, struct buf *json)
                      "\"status\":{\"capacity\":{\"cpu\":\"32\",\"memory\":\"128Gi\"},\"allocatable\":{\"cpu\":"
                      "\"31850m\",\"memory\":\"120Gi\"},\"conditions\":[{\"type\":\"Ready\",\"status\":\"True\"}]}}");
         if (node_upsert(w, buf_text(json), 1, NULL) < 0)
-                fail("a node is refused");
+                bench_fail("a node is refused");
 }
 
 static void pod_add(struct cache *w, int i, struct buf *json)
@@ -77,7 +63,7 @@ static void pod_add(struct cache *w, int i, struct buf *json)
                 "\"requests\":{\"cpu\":\"1\",\"memory\":\"2Gi\"}}}]},\"status\":{\"phase\":\"Running\"}}",
                 i / PER_WORKLOAD, i % PER_WORKLOAD, i / 1000, (unsigned)i, 1000 + i / PER_WORKLOAD, name);
         if (pod_upsert(w, buf_text(json), 1, NULL) < 0)
-                fail("a pod is refused");
+                bench_fail("a pod is refused");
 }
 
 static void fill_pods(struct cache *w, struct buf *json)
@@ -112,11 +98,6 @@ static void poll_nodes(struct rig *c, struct wall at)
         }
 }
 
-static void least(double *best, double value)
-{
-        *best = value < *best ? value : *best;
-}
-
 static void measure(void *arg)
 {
         struct rig *c = arg;
@@ -130,28 +111,28 @@ static void measure(void *arg)
         double nodes = allocated() - before;
         fill_pods(&c->cache, &json);
         for (int run = 0; run < RUNS; run++, at.ms += MINUTE_MS) {
-                double t0 = seconds();
+                double t0 = bench_thread_seconds();
                 poll_nodes(c, at);
-                double t1 = seconds();
+                double t1 = bench_thread_seconds();
                 (void)report_hot_nodes(c->report, &c->cache, 80);
-                double t2 = seconds();
+                double t2 = bench_thread_seconds();
                 struct node_table *t = node_rows_make(&c->cache, 80, now_read().wall, 5 * MINUTE_MS);
-                double t3 = seconds();
+                double t3 = bench_thread_seconds();
                 struct buf note;
                 buf_init(&note, STORE_NOTE_MAX);
                 node_samples_print(&c->cache, at, &note);
-                double t4 = seconds();
+                double t4 = bench_thread_seconds();
                 if (t->rows != NODES || t->row[0].workloads != NODE_ROW_WORKLOADS)
-                        fail("the table is not whole");
+                        bench_fail("the table is not whole");
                 buf_release(&note);
                 node_table_drop(t);
-                least(&fold, t1 - t0);
-                least(&hot, t2 - t1);
-                least(&table, t3 - t2);
-                least(&store, t4 - t3);
+                bench_least(&fold, t1 - t0);
+                bench_least(&hot, t2 - t1);
+                bench_least(&table, t3 - t2);
+                bench_least(&store, t4 - t3);
         }
         if (c->learner->count.nodes[NODE_ACCEPTED] != (uint64_t)NODES * RUNS)
-                fail("not all samples were accepted");
+                bench_fail("not all samples were accepted");
         bench_line("nodes: memory, 5000 nodes of 100000 pods", (nodes + (double)PODS * sizeof(uint32_t[2])) / (1 << 20),
                    "MiB", "<= 8");
         bench_line("nodes: a cycle, 5000 nodes", (fold + hot) * 1e3, "ms", "<= 20");

@@ -6,7 +6,6 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "base/buf.h"
 #include "cache/cache.h"
@@ -19,17 +18,8 @@ static const struct now at = {.wall = {1767225600000}};
 
 static void need(int rc, const struct err *err)
 {
-        if (rc == 0)
-                return;
-        fprintf(stderr, "bench_profile_costs: %s\n", err->text);
-        exit(1);
-}
-
-static double thread_ms(void)
-{
-        struct timespec t;
-        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-        return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
+        if (rc < 0)
+                bench_fail("%s", err->text);
 }
 
 /* A key as long as one may be that differs from the others in its end. */
@@ -109,24 +99,18 @@ static void put_hpas(struct cache *w)
         }
 }
 
-static int by_value(const void *a, const void *b)
-{
-        double x = *(const double *)a, y = *(const double *)b;
-        return (x > y) - (x < y);
-}
-
 /* The median CPU of a pass after a change. */
 static double relink_ms(struct cache *w)
 {
         double took[RUNS];
         for (int i = 0; i < RUNS; i++) {
-                double begin = thread_ms();
+                double begin = bench_thread_seconds();
                 ns_recount(w, "mallory");
                 cache_set_changed(w);
                 cache_relink(w, at);
-                took[i] = thread_ms() - begin;
+                took[i] = (bench_thread_seconds() - begin) * 1e3;
         }
-        qsort(took, RUNS, sizeof took[0], by_value);
+        qsort(took, RUNS, sizeof took[0], bench_by_value);
         return took[RUNS / 2];
 }
 
@@ -140,12 +124,12 @@ static double review_ms(void)
         put_profiles(&w);
         struct snapshot *v = snapshot_from_status(&w, at.wall);
         const struct workload *wl = workload_find(&w, "apps", "Deployment", "mallory", "web-1");
-        double begin = thread_ms();
+        double begin = bench_thread_seconds();
         for (int i = 0; i < REVIEWS; i++)
                 if (snapshot_choose(v, TEXT("mallory"), TEXT("apps"), TEXT("Deployment"), wl->labels.pair,
                                     wl->labels.count))
-                        exit(1);
-        double took = (thread_ms() - begin) / REVIEWS;
+                        bench_fail("a profile is chosen");
+        double took = (bench_thread_seconds() - begin) * 1e3 / REVIEWS;
         snapshot_drop(v);
         cache_release(&w);
         return took;

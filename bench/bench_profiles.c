@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
@@ -16,28 +15,9 @@
 
 enum { PROFILES = 5000, WORKLOADS = 4000, RUNS = 9 };
 
-static void fail(const char *what)
-{
-        fprintf(stderr, "bench_profiles: %s\n", what);
-        exit(1);
-}
-
-static double thread_ms(void)
-{
-        struct timespec t;
-        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-        return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
-}
-
 static double held(void)
 {
         return (double)mallinfo2().uordblks;
-}
-
-static int by_value(const void *a, const void *b)
-{
-        double x = *(const double *)a, y = *(const double *)b;
-        return (x > y) - (x < y);
 }
 
 static void put_profiles(struct cache *w, const char *ns, int different)
@@ -54,7 +34,7 @@ static void put_profiles(struct cache *w, const char *ns, int different)
                         "{\"name\":\"log\",\"mode\":\"Ignore\"}]}}",
                         i, ns, ns, i, i % different);
                 if (profile_upsert(w, false, text_of(json), 1, &err) < 0)
-                        fail(err.text);
+                        bench_fail("%s", err.text);
         }
 }
 
@@ -69,7 +49,7 @@ static void put_workloads(struct cache *w)
                                         "\"replicas\":1,\"template\":{}}}",
                                         i, i / 100, (unsigned)i, i);
                 if (workload_upsert(w, k, text_of(json), 1, &err) < 0)
-                        fail(err.text);
+                        bench_fail("%s", err.text);
         }
 }
 
@@ -78,13 +58,13 @@ static double relink_ms(struct cache *w)
 {
         double took[RUNS];
         for (int i = 0; i < RUNS; i++) {
-                double begin = thread_ms();
+                double begin = bench_thread_seconds();
                 cache_set_changed(w);
                 cache_relink(w, (struct now){.wall = {1767225600000}});
                 watched_kinds_settle(w);
-                took[i] = thread_ms() - begin;
+                took[i] = (bench_thread_seconds() - begin) * 1e3;
         }
-        qsort(took, RUNS, sizeof took[0], by_value);
+        qsort(took, RUNS, sizeof took[0], bench_by_value);
         return took[RUNS / 2];
 }
 

@@ -3,20 +3,11 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "../test/unit/rest/routes_fixture.h"
 #include "line.h"
 
 enum { WORKLOADS = 100000, ANSWERS = 200000, RUNS = 3 };
-
-/* Of this process alone: a busy machine makes wall time say nothing. */
-static double cpu_seconds(void)
-{
-        struct timespec t;
-        clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-        return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
 
 static void fill(struct fixture *f)
 {
@@ -36,7 +27,7 @@ static double rate(struct fixture *f, const char *url, const char *tail, int ans
         double best = 0;
         for (int run = 0; run < RUNS; run++) {
                 unsigned seed = 12345;
-                double start = cpu_seconds();
+                double start = bench_cpu_seconds();
                 for (int i = 0; i < answers; i++) {
                         char text[256];
                         seed = seed * 1103515245 + 12345;
@@ -45,7 +36,7 @@ static double rate(struct fixture *f, const char *url, const char *tail, int ans
                         if (f->got.status != 200)
                                 abort();
                 }
-                double took = answers / (cpu_seconds() - start);
+                double took = answers / (bench_cpu_seconds() - start);
                 best = took > best ? took : best;
         }
         return best;

@@ -5,7 +5,6 @@
  */
 #include <stdatomic.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -49,30 +48,17 @@ static const struct load admission = {
         .cpu_budget = "",
 };
 
-static void fail(const char *what, const char *why)
-{
-        fprintf(stderr, "bench_serve: %s:\n%s\n", what, why);
-        exit(1);
-}
-
 /* --- what it costs, whoever else uses the machine --- */
 
 static pthread_t swapper;
-
-static double clock_seconds(clockid_t clock)
-{
-        struct timespec t;
-        clock_gettime(clock, &t);
-        return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
 
 /* Of the listener alone: wrk is another process, and who makes the views is not counted. */
 static double door_seconds(void)
 {
         clockid_t of_swapper;
         if (pthread_getcpuclockid(swapper, &of_swapper) != 0)
-                fail("clock", "the thread that makes views has none");
-        return clock_seconds(CLOCK_PROCESS_CPUTIME_ID) - clock_seconds(of_swapper);
+                bench_fail("the thread that makes views has no clock");
+        return bench_seconds(CLOCK_PROCESS_CPUTIME_ID) - bench_seconds(of_swapper);
 }
 
 static void measure_load(const struct load *l, bool tls)
@@ -117,7 +103,7 @@ static void show_certificate(void)
         struct err err = {0};
         struct fake *pki = fake_new(&(struct fake_options){.tls = true});
         if (server_set_certificate(stand.server, fake_client_certificate(pki), fake_client_key(pki), &err) < 0)
-                fail("certificate", err.text);
+                bench_fail("certificate: %s", err.text);
         fake_free(pki);
 }
 
@@ -129,7 +115,7 @@ static void measure(bool tls)
         atomic_store(&over, false);
         stand_publish(&stand, WORKLOADS, NULL);
         if (pthread_create(&swapper, NULL, swap, NULL) != 0)
-                fail("thread", "none to be had");
+                bench_fail("no thread");
         for (int i = 0; i < 2; i++)
                 measure_load(i ? &admission : &reads, tls);
         atomic_store(&over, true);

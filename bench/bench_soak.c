@@ -19,12 +19,6 @@
 
 enum { CYCLES = 10000, CHANGE_EVERY = 5, STANDING = 40, LIFE = 8, INTERVAL_MS = 5 };
 
-static void fail(const char *what)
-{
-        fprintf(stderr, "bench_soak: %s\n", what);
-        exit(1);
-}
-
 /* --- the cluster's process: one change for each byte it is sent --- */
 
 static void put_profile(struct fake *f, int turn)
@@ -87,7 +81,7 @@ static _Noreturn void cluster(const char *kubeconfig, int orders)
         struct fake *f = fake_new(&o);
         char byte, name[32];
         if (!f || !fake_load(f, "crds"))
-                fail("the test API server did not start (is this the project's folder?)");
+                bench_fail("the test API server did not start (is this the project's folder?)");
         fake_set_metrics(f, &metrics);
         put_profile(f, 0);
         for (int i = 0; i < STANDING; i++) {
@@ -95,7 +89,7 @@ static _Noreturn void cluster(const char *kubeconfig, int orders)
                 put_deployment(f, "standing", name, i);
         }
         if (!fake_write_kubeconfig(f, kubeconfig))
-                fail("no kubeconfig");
+                bench_fail("no kubeconfig");
         for (int turn = 0; read(orders, &byte, 1) == 1; turn++)
                 change(f, turn);
         fake_free(f);
@@ -132,7 +126,7 @@ static void begin(struct soak *s)
         s->loop = loop_new();
         if (access_load(&where, &s->access, &err) < 0 ||
             controller_new(s->loop, s->access, &options, &s->controller, &err) < 0)
-                fail(err.text);
+                bench_fail("%s", err.text);
 }
 
 static void end(struct soak *s)
@@ -154,7 +148,7 @@ static void run_until(struct soak *s, uint64_t cycles)
                 uint64_t before = *now;
                 loop_turn(s->loop, 100);
                 if (*now != before && *now % CHANGE_EVERY == 0 && write(s->orders, "", 1) != 1)
-                        fail("the cluster is gone");
+                        bench_fail("the cluster is gone");
         }
 }
 
@@ -164,7 +158,7 @@ int main(int argc, char **argv)
         int orders[2];
         struct soak s = {.kubeconfig = tmp_path("kubeconfig"), .database = tmp_path("soak.db")};
         if (pipe(orders) < 0)
-                fail("no pipe");
+                bench_fail("no pipe");
         pid_t pid = fork();
         if (pid == 0) {
                 close(orders[1]);

@@ -17,18 +17,6 @@
 
 enum { DIRTY = 100000, HISTORIES = 200000, WATERMARKS = 5, BUCKETS = 20, ROUNDS = 3 };
 
-static double clock_seconds(clockid_t clock)
-{
-        struct timespec t;
-        clock_gettime(clock, &t);
-        return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
-
-static double seconds(void)
-{
-        return clock_seconds(CLOCK_MONOTONIC);
-}
-
 /* --- what is stored --- */
 
 static struct usage template(void)
@@ -70,10 +58,10 @@ static double pack_alone(void)
         struct store_key key = {TEXT("namespace-100"), TEXT("apps"), TEXT("Deployment"),
                                 TEXT("deployment-with-a-name-12345"), TEXT("app")};
         struct store_batch *b = store_batch_new();
-        double start = seconds();
+        double start = bench_seconds(CLOCK_MONOTONIC);
         for (int i = 0; i < DIRTY; i++)
                 store_batch_usage(b, &key, &u, watermark, WATERMARKS);
-        double took = seconds() - start;
+        double took = bench_seconds(CLOCK_MONOTONIC) - start;
         store_batch_free(b);
         return took;
 }
@@ -87,11 +75,9 @@ static int64_t bytes;
 static void told(void *arg, const struct store_result *r)
 {
         (void)arg;
-        if (r->err.code) {
-                fprintf(stderr, "%s\n", r->err.text);
-                exit(1);
-        }
-        double spent = clock_seconds(CLOCK_THREAD_CPUTIME_ID);
+        if (r->err.code)
+                bench_fail("%s", r->err.text);
+        double spent = bench_seconds(CLOCK_THREAD_CPUTIME_ID);
         batch_cpu = spent - thread_cpu;
         thread_cpu = spent;
         last_ms = (double)r->took_ms;
@@ -104,20 +90,16 @@ static struct store *open_store(const char *path)
         struct store *s;
         struct err err;
         char note[512];
-        if (store_open(&o, &s, note, &err) < 0) {
-                fprintf(stderr, "%s\n", err.text);
-                exit(1);
-        }
+        if (store_open(&o, &s, note, &err) < 0)
+                bench_fail("%s", err.text);
         return s;
 }
 
 static void close_store(struct store *s)
 {
         struct err err;
-        if (store_close(s, &err) < 0) {
-                fprintf(stderr, "%s\n", err.text);
-                exit(1);
-        }
+        if (store_close(s, &err) < 0)
+                bench_fail("%s", err.text);
 }
 
 static void *on_target(void *arg, const struct store_key *key)
@@ -151,8 +133,7 @@ static void on_note(void *arg, struct text name, struct text value)
 static void on_refused(void *arg, void *target, struct text container, const struct err *why)
 {
         (void)arg, (void)target, (void)container;
-        fprintf(stderr, "%s\n", why->text);
-        exit(1);
+        bench_fail("%s", why->text);
 }
 
 static struct store *start(const char *path, int want)
@@ -162,10 +143,8 @@ static struct store *start(const char *path, int want)
         struct err err = {0};
         struct store *s = open_store(path);
         thread_cpu = 0;
-        if (store_load(s, &r, &err) < 0 || count != want) {
-                fprintf(stderr, "%d of %d histories: %s\n", count, want, err.text);
-                exit(1);
-        }
+        if (store_load(s, &r, &err) < 0 || count != want)
+                bench_fail("%d of %d histories: %s", count, want, err.text);
         return s;
 }
 
@@ -187,25 +166,16 @@ static double start_controller(char *path)
         struct access *a;
         struct controller *c;
         struct err err = {0};
-        if (access_load(&where, &a, &err) < 0) {
-                fprintf(stderr, "%s\n", err.text);
-                exit(1);
-        }
-        double begin = seconds();
-        if (controller_new(l, a, &o, &c, &err) < 0) {
-                fprintf(stderr, "%s\n", err.text);
-                exit(1);
-        }
-        double took = seconds() - begin;
+        if (access_load(&where, &a, &err) < 0)
+                bench_fail("%s", err.text);
+        double begin = bench_seconds(CLOCK_MONOTONIC);
+        if (controller_new(l, a, &o, &c, &err) < 0)
+                bench_fail("%s", err.text);
+        double took = bench_seconds(CLOCK_MONOTONIC) - begin;
         controller_free(c);
         loop_free(l);
         access_free(a);
         return took;
-}
-
-static void least(double *best, double value)
-{
-        *best = value < *best ? value : *best;
 }
 
 static void checkpoint(struct store *s, int from, int to)
@@ -226,15 +196,15 @@ int main(void)
         bench_line("store first checkpoint, 200000 histories", last_ms / 1e3, "s", "");
         bench_line("store first checkpoint, thread's CPU", batch_cpu, "s", "");
         for (int round = 0; round < ROUNDS; round++) {
-                double at = seconds(), at_cpu = clock_seconds(CLOCK_PROCESS_CPUTIME_ID);
+                double at = bench_seconds(CLOCK_MONOTONIC), at_cpu = bench_seconds(CLOCK_PROCESS_CPUTIME_ID);
                 s = start(path, HISTORIES);
-                least(&start_wall, seconds() - at);
-                least(&start_cpu, clock_seconds(CLOCK_PROCESS_CPUTIME_ID) - at_cpu);
+                bench_least(&start_wall, bench_seconds(CLOCK_MONOTONIC) - at);
+                bench_least(&start_cpu, bench_seconds(CLOCK_PROCESS_CPUTIME_ID) - at_cpu);
                 for (int part = 0; part < 4; part++)
                         checkpoint(s, part % 2 * DIRTY, part % 2 * DIRTY + DIRTY);
                 close_store(s);
-                least(&wall, last_ms / 1e3);
-                least(&cpu, batch_cpu);
+                bench_least(&wall, last_ms / 1e3);
+                bench_least(&cpu, batch_cpu);
         }
         bench_line("store checkpoint, 100000 dirty", wall, "s", "<= 0.6");
         bench_line("store checkpoint, 100000 dirty, thread's CPU", cpu, "s", "");

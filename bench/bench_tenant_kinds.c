@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 /* after its needs */
 #include <cmocka.h>
 
@@ -62,19 +61,6 @@ static void line_of(int profiles, const char *what, double value, const char *un
 
 /* --- CPU --- */
 
-static double thread_ms(void)
-{
-        struct timespec t;
-        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-        return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
-}
-
-static int by_value(const void *a, const void *b)
-{
-        double x = *(const double *)a, y = *(const double *)b;
-        return (x > y) - (x < y);
-}
-
 static void touched(void *arg, const struct client_answer *a)
 {
         (void)arg;
@@ -114,10 +100,10 @@ static void begin(struct crowd *crowd, const char *self, int profiles)
 
 static double cycle_ms(struct crowd *crowd, int kind)
 {
-        double before = thread_ms();
+        double before = bench_thread_seconds();
         touch(crowd, kind);
         crowd_next_cycle(crowd);
-        return thread_ms() - before;
+        return (bench_thread_seconds() - before) * 1e3;
 }
 
 /* The median of a cycle's CPU with so many profiles, beside that with one. Both clusters take turns, so that whatever
@@ -134,8 +120,8 @@ static void measure_cpu(const char *self, int profiles)
         }
         crowd_end(&many);
         crowd_end(&one);
-        qsort(with_one, CYCLES, sizeof with_one[0], by_value);
-        qsort(with_many, CYCLES, sizeof with_many[0], by_value);
+        qsort(with_one, CYCLES, sizeof with_one[0], bench_by_value);
+        qsort(with_many, CYCLES, sizeof with_many[0], bench_by_value);
         line_of(1, "cpu_per_cycle", with_one[CYCLES / 2], "ms", "");
         line_of(profiles, "cpu_per_cycle", with_many[CYCLES / 2], "ms", "");
         line_of(profiles, "cpu_growth", (with_many[CYCLES / 2] / with_one[CYCLES / 2] - 1) * 100, "%", "<= 10");

@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "../test/support/crowd.h"
@@ -31,18 +30,6 @@ enum { PODS = 7000, PODS_RATE = 100, ANSWER_MS = 2000, USUAL_INTERVAL_MS = 60000
 
 #define TENANT   "size-0000001"
 #define WORKLOAD "checkout-service-%07d"
-
-static void fail(const char *what)
-{
-        fprintf(stderr, "bench_tenants: %s\n", what);
-        exit(1);
-}
-
-static int by_value(const void *a, const void *b)
-{
-        double x = *(const double *)a, y = *(const double *)b;
-        return (x > y) - (x < y);
-}
 
 /* --- profiles --- */
 
@@ -97,18 +84,11 @@ static void begin(struct crowd *crowd, const char *self, bool harm)
 
 /* --- CPU of a cycle --- */
 
-static double thread_ms(void)
-{
-        struct timespec t;
-        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-        return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
-}
-
 static void patched(void *arg, const struct client_answer *a)
 {
         (void)arg;
         if (a->err.code)
-                fail(a->err.text);
+                bench_fail("%s", a->err.text);
 }
 
 static void set(struct crowd *crowd, const char *profile, const char *pointer, const char *value)
@@ -128,9 +108,9 @@ static void change_mode(struct crowd *crowd, int number)
 
 static double cycle_ms(struct crowd *crowd)
 {
-        double before = thread_ms();
+        double before = bench_thread_seconds();
         crowd_next_cycle(crowd);
-        return thread_ms() - before;
+        return (bench_thread_seconds() - before) * 1e3;
 }
 
 /* The medians of both clusters, which take turns, so that whatever else the machine does slows both. */
@@ -145,8 +125,8 @@ static double growth(struct crowd *alone, struct crowd *harmed, double *ret_alon
                 change_mode(harmed, i);
                 with[i] = cycle_ms(harmed);
         }
-        qsort(without, CYCLES, sizeof without[0], by_value);
-        qsort(with, CYCLES, sizeof with[0], by_value);
+        qsort(without, CYCLES, sizeof without[0], bench_by_value);
+        qsort(with, CYCLES, sizeof with[0], bench_by_value);
         *ret_alone_ms = without[CYCLES / 2];
         *ret_harmed_ms = with[CYCLES / 2];
         return (*ret_harmed_ms / *ret_alone_ms - 1) * 100;
@@ -227,11 +207,11 @@ static void measure_pods(struct crowd *harmed, const char *what, const struct st
         memset(&p, 0, sizeof p);
         p.address = crowd_rest_address(harmed);
         if (pthread_create(&thread, NULL, pods_run, &p) != 0)
-                fail("no thread");
+                bench_fail("no thread");
         while (!atomic_load(&p.done))
                 loop_turn(harmed->loop, 10);
         pthread_join(thread, NULL);
-        qsort(p.took_ms, PODS, sizeof p.took_ms[0], by_value);
+        qsort(p.took_ms, PODS, sizeof p.took_ms[0], bench_by_value);
         AUTO(mem_free) char *count = mem_printf("tenants_pods_patched_%s", what);
         AUTO(mem_free) char *p99 = mem_printf("tenants_admission_p99_%s", what);
         AUTO(mem_free) char *rate = mem_printf("tenants_strange_answers_%s", what);
