@@ -53,7 +53,9 @@ WARN := -Wall -Wextra -Wshadow -Wconversion -Wsign-conversion -Wstrict-prototype
 	-Wno-enum-float-conversion -Wno-enum-enum-conversion $(WERROR)
 
 # -ffp-contract=off: the same histogram on every platform (a fused multiply-add rounds once instead of twice).
-BASE_CFLAGS := -std=gnu17 -D_GNU_SOURCE -Iinclude -pthread -fno-common -ffp-contract=off -g $(WARN) $(LIB_FLAGS)
+# -fdebug-prefix-map: debug information names files from the clone's root, so that two clones compile to the same bytes.
+BASE_CFLAGS := -std=gnu17 -D_GNU_SOURCE -Iinclude -pthread -fno-common -ffp-contract=off -g -fdebug-prefix-map=$(CURDIR)=. \
+	$(WARN) $(LIB_FLAGS)
 FLAGS_release = -O2 $(HARDEN)
 FLAGS_debug   := -Og
 FLAGS_asan    := -O1 -g1 -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
@@ -79,6 +81,9 @@ fortify := $(shell printf '%s\n' '$(hash)include <features.h>' __USE_FORTIFY_LEV
 HARDEN  := -fPIE -fstack-protector-strong -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=$(fortify) \
 	$(foreach flag,-fcf-protection -mbranch-protection=standard -fstack-clash-protection,$(call knows,$(flag)))
 endif
+
+# Where ccache is, text that was compiled before is not compiled again, in this clone or another.
+CCACHE := $(shell command -v ccache)
 
 # Hundreds of tests are linked: where LLVM's linker is, it takes a third of the default one's time. A release has the latter.
 ifneq ($(MODE),release)
@@ -124,7 +129,7 @@ $(OUT)/flags: force
 $(OUT)/%.o: %.c $(OUT)/flags
 	@mkdir -p $(@D)
 	$(call say,CC,$<)
-	$(Q)$(CC) $(OUR_CFLAGS) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c $< -o $@
+	$(Q)$(CCACHE) $(CC) $(OUR_CFLAGS) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c $< -o $@
 
 # Tests and benches see what a module keeps to itself; src does not.
 $(OUT)/test/%.o $(OUT)/bench/%.o: CPPFLAGS += -Isrc
@@ -333,7 +338,7 @@ freeze: ## the tests, each of which now and then stands still for 8 or 12 second
 		JOBS=$$(($$(nproc) * 15)) TEST_SECONDS=1800 UNDER=test/freeze $(MAKE) --no-print-directory test || exit 1; done
 
 gate: ## what decides whether a commit becomes part of halflife: .ci/run
-	@.ci/packages clang clang-format lld git curl
+	@.ci/packages clang clang-format ccache lld git curl
 	@test/steps gate
 
 verify: ## all that the gate leaves out, for hours, or some of it (STEPS="e2e node"); goes on where it was stopped
