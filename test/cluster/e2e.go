@@ -25,6 +25,9 @@ func e2e(names []string) error {
 			return errors.New("--again goes before names of scenarios")
 		}
 	}
+	if err := leaveOutPassed(); err != nil {
+		return err
+	}
 	if scenario.All.NeedArgo(names) { // now, not while others wait for their minutes
 		if _, err := buildAll(); err != nil {
 			return err
@@ -49,6 +52,12 @@ func e2e(names []string) error {
 	}
 	fmt.Printf("%d passed, %d failed\n", len(names)-red, red)
 	return countFailed(red)
+}
+
+// leaveOutPassed leaves out the scenarios that E2E_PASSED names, a file to which those that pass are added.
+func leaveOutPassed() (err error) {
+	scenario.All.Passed, err = stage.ReadPassed(os.Getenv("E2E_PASSED"))
+	return err
 }
 
 func countFailed(count int) error {

@@ -164,6 +164,9 @@ func (r *runner) tell(t *T, err error, took time.Duration) {
 		r.failed = append(r.failed, Failure{t.Name, indented(err.Error(), "    "), said(t)})
 	} else {
 		r.passed++
+		if err := r.suite.Passed.add(t.Name); err != nil {
+			t.notes = append(t.notes, "it will be played again: "+err.Error())
+		}
 	}
 	fmt.Fprintf(r.out, "%-24s %s %6.1f s\n", t.Name, verdict, took.Seconds())
 	for _, note := range t.notes {
@@ -197,6 +200,9 @@ func (r *runner) sum() {
 	fmt.Fprintf(r.out, "\nthe wait nearest to its limit: %.0f s of %.0f s, %s\n", longestWait.took.Seconds(), longestWait.limit.Seconds(), longestWait.what)
 	for _, f := range r.failed {
 		fmt.Fprintf(r.out, "FAILED: %s: %s\n", f.Name, f.Why)
+	}
+	if n := r.suite.Passed.count(); n > 0 {
+		fmt.Fprintf(r.out, "%d were not played again: they passed before\n", n)
 	}
 	fmt.Fprintf(r.out, "%d passed, %d failed\n", r.passed, len(r.failed))
 }

@@ -43,13 +43,19 @@ type Scenario struct {
 type Suite struct {
 	Scenarios []Scenario
 	Longest   []string // names of those that begin before the others
+	Passed    *Passed  // nil: none is left out
 }
 
 // NeedArgo says whether any scenario of those names (none: all) runs the controller of Argo Rollouts.
 func (s Suite) NeedArgo(names []string) bool {
 	return slices.ContainsFunc(s.Scenarios, func(one Scenario) bool {
-		return one.Argo && (len(names) == 0 || slices.Contains(names, one.Name))
+		return one.Argo && s.plays(one.Name, names)
 	})
+}
+
+// plays says whether a run of those names (none: all) plays the scenario.
+func (s Suite) plays(name string, names []string) bool {
+	return (len(names) == 0 || slices.Contains(names, name)) && !s.Passed.has(name)
 }
 
 // of returns the scenarios with those needs.
@@ -82,7 +88,7 @@ func (s Suite) known(names []string, needs ...Needs) error {
 // pick returns the scenarios of those names (none: all) with that need, the ones that take long first.
 func (s Suite) pick(need Needs, names []string) []Scenario {
 	chosen := slices.DeleteFunc(s.of(need), func(one Scenario) bool {
-		return len(names) > 0 && !slices.Contains(names, one.Name)
+		return !s.plays(one.Name, names)
 	})
 	place := func(one Scenario) int {
 		if i := slices.Index(s.Longest, one.Name); i >= 0 {
