@@ -217,6 +217,23 @@ static void test_questions_under_way_are_few(void **state)
         auth_free(a);
 }
 
+static void test_questions_about_known_callers_are_few(void **state)
+{
+        (void)state;
+        static struct auth_waiter waiter[AUTH_ASKED_MAX + 1];
+        struct auth *a = auth_new();
+        bool ask;
+        for (int i = 0; i <= AUTH_ASKED_MAX; i++) {
+                assert_int_equal(look(a, i, 0, &waiter[i], &ask), AUTH_SAYS_WAIT);
+                settle(a, i, 0, SERVER_ALLOWS);
+        }
+        for (int i = 0; i < AUTH_ASKED_MAX; i++)
+                assert_int_equal(look(a, i, 20000, &waiter[i], &ask), AUTH_SAYS_WAIT);
+        assert_int_not_equal(look(a, AUTH_ASKED_MAX, 20000, &waiter[AUTH_ASKED_MAX], &ask), AUTH_SAYS_WAIT);
+        assert_false(ask);
+        auth_free(a);
+}
+
 /* Unknown callers use up the rate of questions, but not the part reserved for callers who were allowed lately. */
 static void test_questions_a_second_are_few(void **state)
 {
@@ -472,6 +489,7 @@ int main(void)
                 cmocka_unit_test(test_a_refusal_ends_it),
                 cmocka_unit_test(test_a_question_that_was_never_sent),
                 cmocka_unit_test(test_questions_under_way_are_few),
+                cmocka_unit_test(test_questions_about_known_callers_are_few),
                 cmocka_unit_test(test_questions_a_second_are_few),
                 cmocka_unit_test(test_an_address_has_a_share_of_the_questions),
                 cmocka_unit_test(test_the_questions_of_others_are_not_an_address_own),
