@@ -87,7 +87,7 @@ static void pod_turns(struct cache *w, const struct pod *p)
         w->turned |= ns && ns->retunes;
 }
 
-/* Pods leave the order at the next settle only, because the metrics may be walking beside it. */
+/* Pods leave cache.order at the next settle only, because a poll of metrics may be walking along it (pod_at). */
 static void pod_drop(struct cache *w, struct pod *p)
 {
         p->gone = true;
@@ -388,8 +388,8 @@ static int pod_compare_at(const void *a, const void *b)
         return pod_compare(*(struct pod *const *)a, *(struct pod *const *)b);
 }
 
-/* Remove gone pods, sort new ones and merge them from the back: linear in the number of pods, and free if none came or
- * went. */
+/* Remove gone pods, sort new ones and merge them from the back. Time is linear in the number of pods, and 0 if none
+ * came or went. */
 void pods_settle(struct cache *w)
 {
         if (w->droppeds) {
@@ -432,7 +432,7 @@ size_t pods_from(const struct cache *w, const char *ns)
         return low;
 }
 
-/* The kills of pods that are gone were counted: they may be freed. */
+/* The kills of the gone pods were counted, so these pods may be freed. */
 void pods_free_dropped(struct cache *w)
 {
         for (size_t i = 0; i < w->droppeds; i++)

@@ -28,7 +28,7 @@ struct rendering {
         struct session session;
         const char *ns;
         struct inputs in;
-        struct buf *out;    /* one an input */
+        struct buf *out;    /* one for each input */
         json_t **report;    /* the report of each manifest, in the form of deploy/render.h */
         const char *failed; /* path of the manifest that the error is about; NULL: the error is about none */
         bool changed;
@@ -183,7 +183,7 @@ static bool take_rows(json_t *report, const json_t *rows, const char *ns)
         return changed;
 }
 
-/* Ask the server about one namespace. The report is asked first, with the manifest as it was given: without a
+/* Ask the server about one namespace. The report is asked for first, with the manifest as it was given: without a
  * change in it, the text stays as it is. */
 static int ask_of(struct rendering *r, struct api_client *api_client, size_t i, const char *ns, struct err *err)
 {
