@@ -175,13 +175,15 @@ static int64_t pod_base_s(const struct pod *p)
         return p->started_s ? p->started_s : p->created_ms / SECOND_MS;
 }
 
-/* A container began at most 18 hours after its pod, or its first minutes are over by far. */
+/* began_after_s ends at 18 hours. A container may begin later, as after days without its image: ends has the time. */
 static void container_began(const struct pod *p, struct pod_container *c, const struct container_status_view *s)
 {
         if (!s || s->running_since.ms <= 0)
                 return;
         int64_t after_s = s->running_since.ms / SECOND_MS - pod_base_s(p);
         c->began_after_s = (uint16_t)(after_s < 0 ? 1 : after_s < UINT16_MAX ? after_s + 1 : UINT16_MAX);
+        if (c->began_after_s == UINT16_MAX)
+                pod_ends(c)->began_s = seconds_of(s->running_since.ms);
 }
 
 int64_t pod_container_began_ms(const struct pod *p, const struct pod_container *c)
