@@ -70,7 +70,8 @@ struct pod_container {
         struct packed_amount request[RESOURCES], limit[RESOURCES]; /* read by pod_request, pod_limit */
         int64_t last_memory;                                       /* bytes, the last sample */
         struct pod_kills *kills;                                   /* uncounted kills; NULL: none */
-        struct pod_ends *ends; /* NULL: no process has ended, as far as reported; read by pod_ended */
+        struct pod_ends *ends; /* NULL: no process has ended, as far as reported, or began UINT16_MAX seconds after the
+                                  pod; read by pod_ended */
         uint8_t role;          /* enum container_role */
         uint8_t restarts : 2;  /* bit r: its resizePolicy restarts the container when resource r is resized */
         bool evicted : 1;      /* its pod was evicted for lack of memory, and the kill counts for this container */
@@ -78,7 +79,7 @@ struct pod_container {
                                 sidecar */
         bool has_status : 1; /* a status reported its restarts */
         uint16_t began_after_s; /* when its present or last process began: 1 + seconds since its pod did; 0: not
-                                   reported; UINT16_MAX: that much later or more */
+                                   reported; UINT16_MAX: that much later or more, ends->began_s has it */
         uint32_t sampled_s;     /* when last_memory was measured, since 1970; 0: never */
 };
 

@@ -10,7 +10,7 @@
 
 #include "core/amount.h"
 
-/* One request: of one resource, in one container. */
+/* What admission made of one request: of one resource, in one container. */
 struct admission_request {
         struct amount sent, got; /* what halflife wrote; what came back. Unset: no request */
         struct amount limit;     /* the container's, as it came back; unset: none */

@@ -12,7 +12,7 @@
 enum explain_kind {
         EXPLAIN_SAMPLES,    /* value: unset; spoke: there are samples */
         EXPLAIN_PERCENTILE, /* value: the bucket's upper edge in whole units, rounded up; spoke: a percentile exists */
-        EXPLAIN_KILL,       /* memory only; value: the kill sample held; spoke: the kill made the model */
+        EXPLAIN_KILL,  /* memory only; value: the largest kill sample within oomHold; spoke: the kill made the model */
         EXPLAIN_WEEK,  /* memory with weeklyPeak only; value: the highest peak of a week; spoke: it made the model */
         EXPLAIN_MODEL, /* value: the largest of the three above, rounded up to 1m or 1Mi; spoke: a model exists */
         EXPLAIN_MULTIPLIER, /* value: model * multiplier; spoke: that differs from the model */
@@ -47,7 +47,7 @@ struct explain {
         bool learned;                 /* a percentile exists */
         double percentile;            /* cores or bytes */
         struct histogram_place place; /* the percentile's bucket; weights are as of the histogram's reference time */
-        struct usage_kill kill;       /* the kill sample held; bytes 0: there is none */
+        struct usage_kill kill;       /* the largest kill sample not older than oomHold; bytes 0: there is none */
         double week;                  /* the highest peak of a week in bytes; 0: there is none, or weeklyPeak is off */
         int64_t week_day;             /* the day of that peak, counted from 1970 */
         struct estimate estimate;

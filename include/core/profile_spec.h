@@ -21,7 +21,7 @@ struct profile_target {
 struct profile_container {
         char *name; /* "*": all containers without a row of their own */
         bool ignore;
-        struct resource_policy of[RESOURCES]; /* the profile's, with this container's overrides */
+        struct resource_policy of[RESOURCES]; /* the profile's policies, with this container's overrides */
 };
 
 struct profile_spec {
@@ -52,7 +52,8 @@ struct profile_subject {
         const struct label_pair *ns_label;
         size_t ns_labels;
         bool system;                    /* a system namespace: selected only by naming kubernetes.io/metadata.name */
-        enum dimension dimension;       /* the target's; profiles of another dimension do not select it */
+        enum dimension dimension;       /* whether the target is a workload, pod or namespace; a profile of another
+                                           dimension does not select it */
         struct text group, kind;        /* of the workload; group "" is core */
         bool by_default;                /* profiles without targets select this kind (kind_is_default) */
         const struct label_pair *label; /* labels of the workload, then of its template; the first of a key counts */

@@ -141,7 +141,7 @@ struct doc_change {
  *   collection;
  * - removals of items, removals that would also remove a comment on its own line, and the removal of all members of a
  *   mapping that gets new ones;
- * - everything in a document with a template in a value's place ("cpu: {{ x }}").
+ * - any change of a document with a template in a value's place ("cpu: {{ x }}").
  * Several paths of one call may begin with the same steps, but no path may be the beginning of another.
  */
 int doc_edit(struct doc *d, size_t object, const struct doc_change *change, size_t n, struct err *err);

@@ -67,14 +67,14 @@ struct object_view {
         struct our_annotations annotation;
         struct label *label; /* in the arena; the first VIEW_LABELS, in the order of the object */
         int labels;
-        bool labels_cut; /* the object has more: no selector may be judged by label */
+        bool labels_cut; /* the object has more labels: no selector may be judged by label */
 };
 
 struct container_view {
         struct text name;
         enum container_role role; /* MAIN, SIDECAR (init with restartPolicy Always), INIT */
         struct amount request[RESOURCES], limit[RESOURCES];
-        struct request_reading read[RESOURCES]; /* what of the pod reads its requests */
+        struct request_reading read[RESOURCES]; /* the variable or file that reads its request */
         struct text env, command, args;         /* raw JSON */
         bool restarts[RESOURCES];               /* resizePolicy: a resize restarts the container */
         bool probed; /* has a liveness or startup probe or a postStart hook, so the kubelet may kill it while its pod
@@ -124,7 +124,7 @@ struct pod_view {
         struct text resize_message;
         struct container_view container[VIEW_CONTAINERS];
         int containers;
-        bool containers_cut; /* the pod has more: nothing may be decided by all of them */
+        bool containers_cut; /* the pod has more containers: no decision may depend on all of them */
         struct container_status_view status[VIEW_CONTAINERS];
         int statuses;
 };
@@ -149,13 +149,13 @@ struct workload_view {
         bool template_labels_cut;
         struct container_view container[VIEW_CONTAINERS];
         int containers;
-        bool containers_cut; /* the template has more: nothing may be decided by all of them */
+        bool containers_cut; /* the template has more containers: no decision may depend on all of them */
         /* pod-level resources (spec.resources): the request, or the limit where no container asks for the resource.
            Where set, scheduling and accounting ignore the containers' requests */
         struct amount pod_asks[RESOURCES];
         struct field_owner owner[VIEW_OWNERS];
         int owners;
-        bool owners_cut;  /* there are more: a request without an owner here may have one */
+        bool owners_cut;  /* there are more owners: a request without an owner here may have one */
         int64_t replicas; /* desired pods. DaemonSet: desiredNumberScheduled. Job: the lesser of parallelism (default
                              1) and completions. CronJob: pods of one of its Jobs */
         struct text selector; /* raw JSON of spec.selector */
@@ -299,7 +299,7 @@ struct node_view {
         bool unschedulable; /* cordoned */
         struct taint_view taint[VIEW_TAINTS];
         int taints;
-        bool taints_cut; /* it has more */
+        bool taints_cut; /* the Node has more taints */
 };
 int decode_node(struct text json, struct arena *a, struct node_view *ret, struct err *err);
 

@@ -60,7 +60,7 @@ static inline uint32_t status_count_of(int64_t n)
         return n < 0 ? 0 : n > UINT32_MAX ? UINT32_MAX : (uint32_t)n;
 }
 
-/* As heap_start has it. */
+/* An amount as heap_start keeps it: in MiB, rounded up. */
 static inline uint32_t status_heap_start(struct amount a)
 {
         enum { MEBIBYTE_BITS = 20 };
@@ -140,12 +140,13 @@ struct recommendation_status {
         struct status_limits *limits; /* NULL: none is advised */
         struct status_guard *guard;   /* NULL: none */
         struct vpa_policy *left;      /* what the decision's other_autoscaler sets; NULL: every request */
-        int64_t applied_ms;           /* halflife's last change */
-        char *applied;                /* halflife's values in force, as compact JSON with sorted keys; NULL: none */
+        int64_t applied_ms;           /* when halflife last changed requests of the target */
+        char *applied;                /* halflife's requests in force (status.applied.containers), as compact JSON with
+                                         sorted keys, so that equal values give equal texts; NULL: none */
         char *admitted;    /* the template's requests where admission changed those of halflife, in the same form: all
                               requests of each such container; NULL: admission changed none */
-        int64_t passed_ms; /* since when the canary's first pods have those values; negative: not yet */
-        char *rest;        /* values of the other pods, in the same form; NULL: no canary is running */
+        int64_t passed_ms; /* since when the canary's first pods have the requests of `applied`; negative: not yet */
+        char *rest;        /* requests of the pods outside the canary, in the same form; NULL: no canary is running */
 };
 
 /* Write the status' fields into the open JSON object. */

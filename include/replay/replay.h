@@ -34,7 +34,8 @@
 #include "replay/vpa.h"
 
 enum { REPLAY_POLICIES = 16, REPLAY_ENTITIES = 1000000 };
-enum { REPLAY_SPAN_MAX_MS = 600 * SECOND_MS }; /* the longest time that one row represents */
+/* A row stands for the time since the row before, but for no longer than this, because a gap is no usage. */
+enum { REPLAY_SPAN_MAX_MS = 600 * SECOND_MS };
 
 /* How a policy is scored: with requests from deploys only, or with raises between deploys as well. */
 enum replay_way { REPLAY_AS_SET, REPLAY_RAISED, REPLAY_WAYS };
@@ -45,7 +46,7 @@ struct replay_scores {
 
 struct replay_policy {
         char *name;
-        bool is_vpa; /* the recommender of the VPA; of the rest only apply.mode counts */
+        bool is_vpa; /* the recommender of the VPA; of the fields below only apply.mode counts */
         struct resource_policy of[RESOURCES];
         struct apply_policy apply; /* the mode is OnDeploy, InPlace or Rollout */
         bool memory_only;          /* for CPU it equals the first policy */
@@ -65,10 +66,10 @@ struct replay_requests {
         struct replay_request of[REPLAY_WAYS][RESOURCES];
 };
 
-/* What an entity's owner asks for. */
+/* The requests that an entity's owner sets. */
 struct replay_owner {
         double of[RESOURCES]; /* cores, bytes */
-        char name[];          /* the entity's, without NUL */
+        char name[];          /* the entity's name, without NUL */
 };
 
 /* One policy's view of one entity. */
@@ -95,12 +96,12 @@ struct replay {
         struct replay_policy policy[REPLAY_POLICIES];
         int policies;
         struct replay_scores peak;
-        struct score unscored; /* takes what happens while the rows do not count */
+        struct score unscored; /* takes the rows that do not count */
         int64_t deploy_every_ms;
         struct raise_policy raise; /* if not enabled, REPLAY_RAISED is not scored */
         int64_t rows, refused;
         bool keeps_loads;         /* set before the first row, for replay/node_pack */
-        size_t slots, days;       /* kept, of all entities */
+        size_t slots, days;       /* of the loads kept, over all entities */
         const struct map *owners; /* name of an entity to struct replay_owner, the caller's; NULL: nothing is known */
         struct map by_name;
         struct replay_entity **entity; /* in the order of their first rows */
@@ -129,8 +130,8 @@ void replay_estimate(const struct replay *r, const struct replay_entity *e, int 
 const double *replay_ask(const struct replay *r, const struct replay_entity *e, size_t nth, int policy,
                          enum replay_way way);
 
-/* Print the result to stdout. trace is the trace's name if there are several, else NULL. nodes: what nodes say
- * (cli/replay_nodes.h); NULL: they were not asked. */
+/* Print the result to stdout. trace: the trace's name where there are several, else NULL. nodes: the result of --nodes
+ * (cli/replay_nodes.h); NULL: it was not given. */
 void replay_print_table(const struct replay *r, const char *trace, bool entities);
 void replay_print_json(const struct replay *r, const char *trace, bool entities, const json_t *nodes);
 void replay_print_weights(void); /* how slack and overrun are weighted */

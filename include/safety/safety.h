@@ -15,7 +15,7 @@
 #include "report/report.h"
 
 struct safety;
-struct safety_options { /* everything belongs to the caller and must stay valid until safety_free */
+struct safety_options { /* all pointers are the caller's and must stay valid until safety_free */
         struct loop *loop;
         struct cache *cache;
         const struct live_settings *live;
@@ -46,8 +46,8 @@ void conflict_watch(struct safety *safety, struct target *t, const struct plan *
 /* Begin a conflict at once, because admission changed what halflife wrote. what: the reason, for people; copied. */
 void conflict_changed(struct safety *safety, struct target *t, const char *what);
 /* Begin a conflict if err is a refusal by halflife's own policy (manifests/base/policy.yaml). What halflife writes
- * keeps to the policy, so that another webhook altered it, and would alter the next try as well. Returns whether it is
- * one. */
+ * keeps to the policy, so another webhook must have altered it, and would alter the next try as well. Returns whether
+ * it is one. */
 bool conflict_refused(struct safety *safety, struct target *t, const struct err *err);
 
 /* --- canaries (canary_progress.c) --- */
@@ -100,7 +100,7 @@ bool budget_allows(struct safety *safety, const struct plan *p); /* the plan's c
 void budget_gate(struct safety *safety, struct plan *p);
 /* Charge the plan's change to the budgets. Returns its cost: millicores of request changed, over all replicas. */
 int64_t budget_spend(struct safety *safety, const struct plan *p);
-/* A pod of the target was resized, so that its rollout goes on. */
+/* A pod of the target was resized: its rollout still goes on, and keeps its place in the budgets. */
 void budget_goes_on(struct safety *safety, const struct target *t);
 /* Give back the cost of a change that was refused. profile: key of the profile that paid. Works from the next settle.
  */

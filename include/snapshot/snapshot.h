@@ -22,10 +22,10 @@ struct snapshot_profile {
         const char *ns; /* NULL: a ClusterProfile */
         const char *name;
         int64_t created_ms;
-        bool canary_closed;       /* only the profile's canary workloads are changed; the others wait */
-        const char *const *fused; /* namespaces for which its own fuse is blown; "": for all; [fused_count] */
+        bool canary_closed;       /* only the profile's canary workloads are changed; its other workloads wait */
+        const char *const *fused; /* namespaces for which the profile's fuse is blown; "": for all; [fused_count] */
         size_t fused_count;
-        bool left_out;   /* its namespace's Profiles are too many: it and those after it select nothing */
+        bool left_out;   /* its namespace has too many Profiles: this one and those after it select nothing */
         bool unreadable; /* the current spec is invalid; spec is the last valid one and changes nothing */
         const struct profile_spec *spec;
 };
@@ -44,7 +44,7 @@ struct snapshot_target {
         const struct snapshot_profile *profile; /* NULL: no profile selects the target any more */
         int64_t replicas, saving[RESOURCES];
         int64_t samples, since_ms, last_ms;
-        int64_t applied_ms;               /* halflife's last change; 0: never */
+        int64_t applied_ms;               /* when halflife last changed requests of the target; 0: never */
         const struct status_quota *quota; /* [RESOURCES], for a namespace; NULL: none */
         const status_amount
                 *so_far; /* [RESOURCES]: a pod's target if learning ended now; NULL: not known, or it has ended */
@@ -87,7 +87,7 @@ struct snapshot_pod {
 /* The target of an autoscaler that sets requests itself (a VerticalPodAutoscaler). The cache may not have it yet. */
 struct snapshot_other_autoscaler {
         const char *ns, *group, *kind, *name;
-        const struct vpa_policy *left; /* what it sets; NULL: every request */
+        const struct vpa_policy *left; /* the requests that it sets; NULL: every request */
 };
 
 struct snapshot {

@@ -14,7 +14,7 @@
 struct publishing {
         struct applier *applier;
         struct target *target;
-        struct buf body; /* the JSON of the status write, not yet closed */
+        struct buf body; /* the JSON of the status write; send_status closes it */
         struct writer writer;
         uint64_t labels;
 };
@@ -26,7 +26,7 @@ static int status_bucket_of(enum resource r, int64_t value)
         return histogram_sum_bucket(r, r == CPU ? (double)value / 1000.0 : (double)value);
 }
 
-/* Is a value more than one bucket away from the written one, or known where the other is not? */
+/* Is a value more than one bucket away from the written one, or is only one of the two known? */
 static bool amount_left(enum resource r, status_amount now, status_amount before)
 {
         if ((now < 0) != (before < 0))

@@ -22,7 +22,7 @@ struct resize_goal {
         int wants;
         bool starts;       /* the target's pods start with their originals, so their record stays */
         bool stays_raised; /* record the raise even if it reached the original, so that it is not lowered again */
-        int64_t raised_ms; /* when the pod was raised; 0: never */
+        int64_t raised_ms; /* when halflife last raised the pod, this write included; 0: never */
         char note[RESIZE_NOTE_MAX]; /* what the last patch of requests changes, for people */
 };
 

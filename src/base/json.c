@@ -254,7 +254,7 @@ static const char *whole_of(struct text t, uint64_t *ret)
                 if (*p == '0')
                         continue;
                 if (!json_scale(&value, zeros) || __builtin_add_overflow(value, (uint64_t)(*p - '0'), &value))
-                        return "a number is not whole or beyond 64 bits";
+                        return "a number has a fraction, or does not fit in 64 bits";
                 zeros = 0;
         }
         zeros += exponent - behind;

@@ -47,7 +47,7 @@ static const char *zone_header_read(const unsigned char *p, size_t len, struct h
         if (len < HEADER_BYTES || memcmp(p, "TZif", 4) != 0)
                 return "it is no time zone file";
         if (p[4] < '2')
-                return "it is of version 1, without times of 64 bits";
+                return "it is of version 1, which has no 64-bit times: install a newer tzdata";
         *ret = (struct header){big_u32(p + 20), big_u32(p + 24), big_u32(p + 28),
                                big_u32(p + 32), big_u32(p + 36), big_u32(p + 40)};
         if (ret->time > 65536 || ret->type > 256 || ret->chars > 65536 || ret->leap > 65536 || ret->isut > 256 ||

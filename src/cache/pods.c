@@ -87,7 +87,7 @@ static void pod_turns(struct cache *w, const struct pod *p)
         w->turned |= ns && ns->retunes;
 }
 
-/* Pods leave the order at the next settle only, because the metrics may be walking beside it. */
+/* Pods leave cache.order at the next settle only, because a poll of metrics may be walking along it (pod_at). */
 static void pod_drop(struct cache *w, struct pod *p)
 {
         p->gone = true;
@@ -175,13 +175,15 @@ static int64_t pod_base_s(const struct pod *p)
         return p->started_s ? p->started_s : p->created_ms / SECOND_MS;
 }
 
-/* A container began at most 18 hours after its pod, or its first minutes are over by far. */
+/* began_after_s ends at 18 hours. A container may begin later, as after days without its image: ends has the time. */
 static void container_began(const struct pod *p, struct pod_container *c, const struct container_status_view *s)
 {
         if (!s || s->running_since.ms <= 0)
                 return;
         int64_t after_s = s->running_since.ms / SECOND_MS - pod_base_s(p);
         c->began_after_s = (uint16_t)(after_s < 0 ? 1 : after_s < UINT16_MAX ? after_s + 1 : UINT16_MAX);
+        if (c->began_after_s == UINT16_MAX)
+                pod_ends(c)->began_s = seconds_of(s->running_since.ms);
 }
 
 int64_t pod_container_began_ms(const struct pod *p, const struct pod_container *c)
@@ -388,8 +390,8 @@ static int pod_compare_at(const void *a, const void *b)
         return pod_compare(*(struct pod *const *)a, *(struct pod *const *)b);
 }
 
-/* Remove gone pods, sort new ones and merge them from the back: linear in the number of pods, and free if none came or
- * went. */
+/* Remove gone pods, sort new ones and merge them from the back. Time is linear in the number of pods, and 0 if none
+ * came or went. */
 void pods_settle(struct cache *w)
 {
         if (w->droppeds) {
@@ -432,7 +434,7 @@ size_t pods_from(const struct cache *w, const char *ns)
         return low;
 }
 
-/* The kills of pods that are gone were counted: they may be freed. */
+/* The kills of the gone pods were counted, so these pods may be freed. */
 void pods_free_dropped(struct cache *w)
 {
         for (size_t i = 0; i < w->droppeds; i++)

@@ -356,7 +356,7 @@ static void link_pods(struct cache *w)
         }
         link_dropped(w);
         for (size_t at = 0; (t = map_each(&w->targets, &at));)
-                if (t->workload) /* its pods are listed: the rest belongs to pods that are gone */
+                if (t->workload) /* its pods are listed: what is left belongs to pods that are gone */
                         drop_loaded(w, t);
 }
 
@@ -386,7 +386,8 @@ static void mark_left_retuned(struct cache *w, const struct autoscaler *s)
                 t->retuned = true;
 }
 
-/* Mark the namespaces where autoscaler targets follow requests, so that a pod that starts or stops changes a target. */
+/* Mark namespaces whose autoscaler targets depend on their pods' requests, so that a pod's start or end has the targets
+ * computed again. */
 static void mark_retuned(struct cache *w)
 {
         struct ns *ns;

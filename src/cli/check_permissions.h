@@ -17,13 +17,14 @@ struct access {
 /* The user name that the API server sees in these credentials; NULL: it does not say. The caller frees the text. */
 char *check_user(struct checking *c);
 
-/* Returns 1: allowed; 0: not allowed; negative: the API server could not be asked. */
+/* Whether the API server grants a permission. Returns 1: it does; 0: it does not; an ERR_ code: it could not be
+ * asked. */
 int check_may(struct checking *c, const struct access *a, struct err *err);
 
 /* Print each permission that is missing for what the settings switch on, and how many are granted. */
 void check_permissions(struct checking *c);
 /* Check the permissions of one use, up to the first that is missing, and print that one. Returns whether all are
- * there. */
+ * granted. */
 bool check_use(struct checking *c, enum permission_use use, const char *way_out);
 void check_custom_permissions(struct checking *c);
 /* Print whether the API server has the policy that bounds what halflife writes. */

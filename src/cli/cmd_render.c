@@ -28,7 +28,7 @@ struct rendering {
         struct session session;
         const char *ns;
         struct inputs in;
-        struct buf *out;    /* one an input */
+        struct buf *out;    /* one for each input */
         json_t **report;    /* the report of each manifest, in the form of deploy/render.h */
         const char *failed; /* path of the manifest that the error is about; NULL: the error is about none */
         bool changed;
@@ -77,15 +77,6 @@ static void rendering_release(void *state)
 
 /* --- by the cluster --- */
 
-/* A namespace cannot have any other name; it would also lead to another URL path. */
-static bool is_namespace(struct text t)
-{
-        bool sane = t.len > 0 && t.len <= 63;
-        for (size_t i = 0; sane && i < t.len; i++)
-                sane = (t.p[i] >= 'a' && t.p[i] <= 'z') || (t.p[i] >= '0' && t.p[i] <= '9') || t.p[i] == '-';
-        return sane;
-}
-
 static int render_look(struct rendering *r, const struct render *all, struct snapshot **ret, struct err *err)
 {
         struct text found[GLANCE_NAMESPACES + 1];
@@ -93,8 +84,9 @@ static int render_look(struct rendering *r, const struct render *all, struct sna
         struct arena names = {0};
         struct err why = {0};
         size_t unread = 0, named = 0, count = render_namespaces(all, found, GLANCE_NAMESPACES);
+        /* Leave out texts that cannot name a namespace, because one with a slash would lead to another URL path. */
         for (size_t i = 0; i < count && i < GLANCE_NAMESPACES; i++)
-                if (is_namespace(found[i]))
+                if (option_is_namespace(found[i].p, found[i].len))
                         ns[named++] = arena_text(&names, found[i]);
         const char *own = getenv("HALFLIFE_NAMESPACE");
         const struct snapshot_once_options o = {.own_ns = own && *own ? own : "halflife",
@@ -191,8 +183,8 @@ static bool take_rows(json_t *report, const json_t *rows, const char *ns)
         return changed;
 }
 
-/* Ask the server about one namespace. The report is asked first, with the manifest as it was given: without a change in
- * it, the text stays as it is. */
+/* Ask the server about one namespace. The report is asked for first, with the manifest as it was given: without a
+ * change in it, the text stays as it is. */
 static int ask_of(struct rendering *r, struct api_client *api_client, size_t i, const char *ns, struct err *err)
 {
         const struct input *m = &r->in.item[i];

@@ -121,7 +121,8 @@ static void restore_tell(const struct restore_command *c, const struct sum *s)
         if (r->wanted == 0 && s->of[RESULT_UNCHANGED] == r->targets)
                 fprintf(stderr, "%s\n", terminal_tame(nothing));
         else
-                fprintf(stderr, "%zu %s, %zu left, %zu failed, %zu not begun, %zu had no values of halflife\n",
+                fprintf(stderr,
+                        "%zu %s, %zu left with values of halflife, %zu failed, %zu not begun, %zu had no such values\n",
                         s->of[RESULT_RESTORED], r->dry_run ? "would be restored" : "restored", s->of[RESULT_LEFT],
                         s->of[RESULT_FAILED], s->of[RESULT_NONE], s->of[RESULT_UNCHANGED]);
         if (s->held > 0 && !r->dry_run)

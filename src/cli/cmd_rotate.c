@@ -28,7 +28,7 @@ struct rotating {
         struct rotator *rotator;
         struct server *server; /* NULL: /healthz and /readyz are not served */
         struct loop_timer turn;
-        bool ready; /* everything was in order once */
+        bool ready; /* a look has left nothing to do; from then on /readyz answers ok */
 };
 
 static void rotate_turned(void *arg)
@@ -111,7 +111,8 @@ static int rotate_run(void *state, struct err *err)
 {
         struct rotating *r = state;
         log_setup(r->settings.log_level, r->settings.log_json);
-        signal(SIGHUP, SIG_IGN); /* run and serve re-read their settings on it, and may get it together */
+        /* SIGHUP has run and serve read their settings again. One sent to all of halflife must not end rotate. */
+        signal(SIGHUP, SIG_IGN);
         int rc = rotate_start(r, err);
         if (rc < 0)
                 return rc;

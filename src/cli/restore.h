@@ -185,7 +185,7 @@ bool restore_troubled(struct restore_target *t, const struct err *err, const cha
 /* Why a workload's new pods do not start, from the object, its pods or its Events. The caller's; NULL: unknown. */
 char *restore_found_data(struct restoring *r, const struct restore_target *t, const json_t *object);
 
-/* GET or PATCH and wait. Returns the answer's text, the caller's, or NULL with err. */
+/* Send a GET or PATCH and wait for the answer. Returns its text, which the caller frees, or NULL with err. */
 char *restore_get(struct restoring *r, const char *path, struct err *err);
 char *restore_patch(struct restoring *r, const char *path, const char *type, json_t *patch, struct err *err);
 char *restore_path(const struct restore_target *t);

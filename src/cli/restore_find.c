@@ -1,6 +1,6 @@
 /*
- * Finds everything that carries halflife's values. It asks the API server alone, so it works without the controller,
- * its profiles and its Recommendations.
+ * Finds the workloads, pods and autoscalers that carry halflife's values. It asks the API server alone, so it works
+ * without the controller, its profiles and its Recommendations.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -163,8 +163,8 @@ static int take_recommendation(void *arg, json_t *item, struct err *err)
         const char *api = restore_text(item, "spec.targetRef.apiVersion");
         const char *kind = restore_text(item, "spec.targetRef.kind"), *name = restore_text(item, "spec.targetRef.name");
         const char *dimension = restore_text(item, "spec.dimension");
-        bool whole = strcmp(dimension, dimension_name(DIMENSION_NAMESPACE)) ==
-                     0; /* no template or pod carries a value of a whole namespace */
+        /* A namespace's own Recommendation is skipped, because no template or pod carries its values. */
+        bool whole = strcmp(dimension, dimension_name(DIMENSION_NAMESPACE)) == 0;
         if (!*kind || !*name || whole || (r->scope.orphaned && !restore_find_is_orphaned(item)))
                 return 0;
         struct restore_kind *k = restore_kind_get(r, kind_group(text_of(api)), text_of(kind), err);
@@ -356,7 +356,7 @@ struct link {
         const struct restore_kind *kind;
         struct link *owner;
         bool sets_no_basis; /* the template was read, and it sets no utilization-basis */
-        bool sets_nothing;  /* likewise: it records no request of halflife */
+        bool sets_nothing;  /* the template was read, and it records no request of halflife */
 };
 
 static const json_t *controller_of(const json_t *meta)

@@ -61,8 +61,8 @@ static int scope_no_workload(const struct restoring *r, const struct workload *w
                        w->name, r->scope.ns, more);
 }
 
-/* Check that a workload exists. A kind outside the table is not checked, because its plural is unknown; neither is a
- * namespace, which lies in no other namespace. */
+/* Check that a workload exists. Kinds outside the table have no known URL, and a namespace has no namespace in its URL:
+ * neither is checked. */
 static int scope_check_workload(struct restoring *r, const struct workload *w, struct err *err)
 {
         if (!w->known || kind_dimension(text_of(w->group), text_of(w->kind)) == DIMENSION_NAMESPACE)

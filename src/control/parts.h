@@ -1,6 +1,6 @@
 /*
- * The parts of one controller. Each part's own module makes and frees it; controller.c connects the parts, and the
- * files of this folder pass them on.
+ * The parts of one controller. Each part's module makes and frees it, controller.c connects the parts, and the files
+ * here call them.
  */
 #ifndef HALFLIFE_CONTROL_PARTS_H
 #define HALFLIFE_CONTROL_PARTS_H
@@ -30,11 +30,11 @@ struct condition_count {
 
 /* The totals of the last pass over all targets, for metrics. cycle.c writes them; replica.c does in a replica. */
 struct pass_state {
-        bool synced;     /* every watch was listed once */
-        uint64_t cycles; /* cycles finished, passes without a poll not counted */
+        bool synced;     /* every watch has had its first list */
+        uint64_t cycles; /* finished cycles that polled usage; a pass that only decides again does not count */
         struct metric_seconds cycle_seconds;
         double last_cycle_seconds;
-        int64_t by_state[STATES];                              /* recommendations */
+        int64_t by_state[STATES];                              /* how many Recommendations */
         int64_t by_reason[REASONS];                            /* containers' resources whose change is held */
         struct condition_count by_condition[CONDITION_COUNTS]; /* up to the first without a type */
         int64_t hot_nodes;                                     /* as of the last cycle */

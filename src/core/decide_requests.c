@@ -51,8 +51,9 @@ static bool by_containers(const struct decide_facts *f)
 }
 
 /*
- * Whether a LimitRange of type Pod refuses the pod. An init container's request counts only where it is larger than all
- * the others together; leaving it out makes the sum smaller, so the answer errs on the careful side.
+ * Whether a LimitRange of type Pod refuses the pod. Kubernetes counts an init container's request only where it exceeds
+ * the sum of the pod's main containers. It is left out here: a smaller sum is refused sooner, which is the careful
+ * side.
  */
 static bool is_refused(const struct decide_facts *f, enum resource r, const struct request_sum *sum)
 {

@@ -120,7 +120,8 @@ static int histogram_halvings(const struct histogram *h, int64_t ref_ms)
         return -phase_of(h->ref_ms, h->half_life_ms, ref_ms).whole;
 }
 
-/* The number of half-lives by which ref moves before a sample of that phase is added; 0: it does not move. */
+/* How many half-lives ref moves forward before a sample far after it (MOVE_AFTER) is added, because weights must stay
+ * bounded; 0: it stays. */
 static int move_before(const struct histogram_phase *p)
 {
         return p->whole > MOVE_AFTER || (p->whole == MOVE_AFTER && p->rest_ms > 0) ? p->whole : 0;
@@ -149,7 +150,7 @@ int histogram_room(struct histogram_range range)
         return range.high - range.low + 1;
 }
 
-/* Bucket n's weight * 2^power; 0 for buckets outside the range held. */
+/* Bucket n's weight * 2^power; 0 for buckets outside the range that h holds. */
 static double weight_in(const struct histogram *h, int n, int power)
 {
         if (n < h->first || n >= h->first + h->count)

@@ -17,7 +17,7 @@ struct histogram_range {
 
 /* A range, extended to one more bucket. */
 struct histogram_range histogram_range_with(struct histogram_range range, int bucket);
-/* The range that h holds. */
+/* The buckets that h holds, from the lowest to the highest. */
 struct histogram_range histogram_range_of(const struct histogram *h);
 /* The number of buckets in a range: the least capacity (cap) of a histogram that holds it. */
 int histogram_room(struct histogram_range range);

@@ -76,7 +76,7 @@ static int64_t divide_up(int64_t a, int64_t b)
         return (a + b - 1) / b;
 }
 
-/* The number of steps that cover a percentile, rounded up. */
+/* The value in steps (1m of CPU, 1Mi of memory), rounded up, so that the request covers it. */
 static int64_t steps_up(enum resource r, double value)
 {
         return (int64_t)ceil(value * steps_of_one[r]);

@@ -61,7 +61,7 @@ static void put_size(int64_t *to, int64_t n, int bits)
                 *to = n << bits;
 }
 
-/* A size of the JVM: "512m", "2G", "1073741824" */
+/* Put a size as the JVM writes it: "512m", "2G", "1t", "1073741824" */
 static void put_jvm_size(int64_t *to, struct text t)
 {
         static const char units[] = {'k', 'm', 'g', 't'};
@@ -107,7 +107,7 @@ static void jvm_option(struct runtime_heap *h, struct text t)
                 h->incomplete = true; /* options in a file, or percentages of another amount */
 }
 
-/* A size of Node: "512", in MiB */
+/* Put a size as Node writes it: "512", in MiB */
 static void put_node_size(int64_t *to, struct text t)
 {
         enum { MEBIBYTE_BITS = 20 };
@@ -132,7 +132,7 @@ static bool node_option(int64_t *most, struct text t)
         return t.len == len;
 }
 
-/* A size of Go: "512MiB", "1073741824"; "off" is none. */
+/* Put a size as Go writes it: "512MiB", "1073741824"; "off" is none. */
 static void put_go_size(int64_t *to, struct text t)
 {
         static const struct {

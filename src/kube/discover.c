@@ -1,6 +1,6 @@
 /*
- * Which kinds the API server has. One answer of aggregated discovery names every kind, so the number of requests does
- * not depend on how many kinds are looked up, nor on who names them.
+ * Which kinds the API server has. Two answers of aggregated discovery (/api, /apis) name them all, so that requests do
+ * not grow with kinds.
  */
 #include "discover.h"
 

@@ -134,8 +134,8 @@ static void write_note(const struct elector *e, json_t *lease)
         json_object_set_new(notes, e->note_key, json_string(e->note));
 }
 
-/* The Lease as read, with a holder's changes. It keeps its resourceVersion, so the server refuses it if another process
- * wrote first. */
+/* The Lease as last read, with holder and times set anew. Its resourceVersion stays, so that the server refuses it if
+ * another process wrote since. */
 static char *next_record(const struct elector *e, const char *holder, int seconds, const char *time)
 {
         json_t *lease = json_deep_copy(e->lease), *spec = json_object_get(lease, "spec");

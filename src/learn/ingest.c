@@ -65,7 +65,7 @@ static void count_run(struct history *h, const struct pod *p)
                 history_ran(h, run->created_ms);
 }
 
-/* What the target makes of the samples that count, in cores or bytes; 0: nothing is known yet. */
+/* The target by the samples that count, so without those of starts, in cores or bytes; 0: nothing is known yet. */
 static double ingest_steady(const struct usage *u, enum resource r, const struct resource_policy *policy)
 {
         double percentile;
@@ -113,7 +113,9 @@ void ingest_count(struct learner *learner, struct target *t, const struct pod *p
 static void ingest_fold_container(struct learner *learner, struct pod *p, struct pod_container *pc, struct wall at,
                                   const struct pod_metrics_container_view *v)
 {
-        struct history *h = pc->history; /* nearly always set: reading the target would cost a cache miss */
+        /* pc->history is tried first, because it is nearly always set, and ingest_history would read the target, which
+         * costs a cache miss. */
+        struct history *h = pc->history;
         if (!h)
                 h = ingest_history(learner, p, pc);
         if (!h) { /* the target has no profile any more */
@@ -189,7 +191,7 @@ static void ingest_source_went(struct learner *learner, const struct metrics_res
         report_usage_away(learner->report, error, &r->err);
 }
 
-/* Minutes without a sample then lower the coverage. */
+/* Count the minutes in which pods run, so that minutes without a sample lower the coverage. */
 void ingest_running(struct learner *learner)
 {
         struct wall now = {

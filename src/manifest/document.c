@@ -200,7 +200,7 @@ static int add_document(struct doc *d, uint32_t root, uint32_t templated, struct
 
 /* --- reading --- */
 
-/* The counts before a part was read, to undo a failed attempt. */
+/* How many nodes, values and objects there were before a part was read, so that a failed attempt can be undone. */
 struct before {
         size_t nodes, values, objects;
 };

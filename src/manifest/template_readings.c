@@ -2,7 +2,8 @@
 
 #include "document_private.h"
 
-/* Where found readings go, and whose variables or files are read now. */
+/* The search for variables and files that read requests: where finds go, and the container or volume that is searched
+ * now. */
 struct template_reading {
         const struct doc *d;
         struct template_view *t;
@@ -25,7 +26,8 @@ static int reading_text(const struct doc *d, uint32_t at, const char *key, struc
         return rc;
 }
 
-/* The items of at's list of that name, which the caller frees. *ret is NULL where it is no list. Returns how many. */
+/* The items of the list `key` in the mapping at; the caller frees them. *ret is NULL where there is no such list.
+ * Returns how many. */
 static int reading_items(const struct doc *d, uint32_t at, const char *key, uint32_t **ret, struct err *err)
 {
         uint32_t list;
@@ -39,7 +41,7 @@ static int reading_items(const struct doc *d, uint32_t at, const char *key, uint
 
 typedef int reading_item(struct template_reading *to, uint32_t item, struct err *err);
 
-/* Call each for the items of at's list of that name. */
+/* Call each for the items of the list `key` in the mapping at. */
 static int reading_each(struct template_reading *to, uint32_t at, const char *key, reading_item *each, struct err *err)
 {
         uint32_t *item AUTO(mem_free) = NULL;

@@ -87,7 +87,7 @@ static int verdict_trust(gnutls_x509_trust_list_t trust, const char *ca_pem)
         return rc;
 }
 
-/* What GnuTLS says of the status, without the blank behind it. */
+/* Why GnuTLS refuses the certificate, as a sentence without the full stop and blank that GnuTLS ends with. */
 static char *status_text(unsigned status)
 {
         gnutls_datum_t said = {0};

@@ -435,7 +435,8 @@ static int say_hold(const struct plan *p, const struct plan_autoscaler *s, enum 
                 return snprintf(ret, size, "%s '%.100s': somebody restored its utilization target", of->kind->word,
                                 of->name);
         case AUTOSCALER_OWNED:
-                return snprintf(ret, size, "%s '%.60s' was made by %.60s '%.60s', which would put its targets back",
+                return snprintf(ret, size,
+                                "%s '%.60s' was made by %.60s '%.60s', which would undo a new target: set it there",
                                 of->kind->word, of->name, of->owner.kind, of->owner.name);
         case AUTOSCALER_APPLIED:
                 return snprintf(ret, size, "%s '%.100s': '%.60s' owns its metrics by server-side apply", of->kind->word,

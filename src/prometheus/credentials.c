@@ -24,7 +24,7 @@ static int read_pem(const char *path, char **ret, struct err *err)
         return *ret ? 0 : err->code;
 }
 
-/* Read a token or password, without the line end that editors add. */
+/* Read a token or password up to the first line end, because editors add one. */
 static int read_secret(const char *path, char **ret, struct err *err)
 {
         if (!path)

@@ -28,7 +28,8 @@ static void hot_nodes_tell(struct report *report, const struct node *n, enum res
                 event_emit(report->events, &e, loop_now(report->loop));
 }
 
-/* Write no Event before the first cycle has ended: these nodes were hot before the restart, so an Event exists. */
+/* Write no Event in the first cycle: a node that is hot by then was most likely hot before the restart, and has its
+ * Event. */
 int64_t report_hot_nodes(struct report *report, const struct cache *w, int percent)
 {
         struct wall now = loop_now(report->loop).wall;

@@ -9,9 +9,8 @@
 #include "error_causes.h"
 #include "report_private.h"
 
-enum {
-        GATHER_MS = 700
-}; /* from the first failure to its log line, which so names all watches that fail by this cause */
+/* The log line waits for this time after the first failure, so that it names all watches that fail by its cause. */
+enum { GATHER_MS = 700 };
 
 /* Do two watches fail by the same cause? Rules missing at the same time count as one cause: the role is missing. */
 static bool outage_alike(const struct watch_health *a, const struct watch_health *b)
@@ -89,7 +88,8 @@ void report_watch_fails(struct report *report, struct watch_health *w, const str
                 loop_timer_set(report->loop, &report->outage_timer, GATHER_MS, outage_gathered, report);
 }
 
-/* When one watch works again, the cause may be gone for the others: they retry at once. The last logs the recovery. */
+/* When a watch works again, its outage may be over, so the others of that outage retry at once. The last logs the
+ * recovery. */
 void report_watch_works(struct report *report, struct watch_health *w)
 {
         uint64_t outage = w->outage;

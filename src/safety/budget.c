@@ -192,9 +192,9 @@ void budget_settle(struct safety *safety)
         rolling_forget_done(&safety->rolling);
 }
 
-/* A budget that a change does not fit into. */
+/* The budget that refuses a change, and why. verdict BUDGET_HAS_ROOM: none does. */
 struct budget_lack {
-        enum budget_verdict verdict; /* BUDGET_HAS_ROOM: it fits into all */
+        enum budget_verdict verdict;
         enum budget_unit unit;
         const struct profile *of; /* NULL: the cluster's */
         int64_t limit;

@@ -218,7 +218,7 @@ static int load_histories(struct loading *l)
         return rc;
 }
 
-/* --- kills and notes --- */
+/* --- kills, and notes: named values of the whole controller --- */
 
 static void load_take_kill(struct loading *l, const struct scan *s)
 {

@@ -58,7 +58,7 @@ static void test_all(void **state)
         AUTO(mem_free) char *said = RUN(0, "restore", "--all");
         expect_says(said, "shop statefulset/db restored: app cpu 454m -> none");
         expect_says(said, "shop widget.example.com/odd restored: app cpu 454m -> none");
-        expect_says(said, "6 restored, 0 left, 0 failed, 0 not begun");
+        expect_says(said, "6 restored, 0 left with values of halflife, 0 failed, 0 not begun");
         lowered_expect_back("all");
         for (int i = 0; i < LOWERED_OBJECTS; i++) {
                 AUTO(mem_free) char *copy = annotation(lowered_objects[i].path, ANNOTATION_APPLIED);

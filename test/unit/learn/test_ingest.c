@@ -131,6 +131,8 @@ static void test_starts(void **state)
                 {FIVE, "2023-11-14T21:00:00Z", "2023-11-14T22:13:20Z", 0, {true, false}}, /* it pulled its image */
                 {FIVE, "2023-11-14T21:00:00Z", "2023-11-14T22:08:21Z", 0, {true, false}},
                 {FIVE, "2023-11-14T21:00:00Z", "2023-11-14T22:08:20Z", 0, {false, false}},
+                {FIVE, "2023-11-11T00:00:00Z", "2023-11-14T22:13:10Z", 0, {true, false}}, /* for days, no image came */
+                {FIVE, "2023-11-11T00:00:00Z", "2023-11-14T22:08:20Z", 0, {false, false}},
                 {FIVE, "2023-11-01T00:00:00Z", "2023-11-14T22:13:10Z", 3, {true, false}},  /* it was restarted */
                 {FIVE, "2023-11-14T22:12:00Z", "2023-11-14T22:13:21Z", 1, {false, false}}, /* after the sample */
                 {FIVE, "2023-11-14T22:12:00Z", "", 0, {true, false}}, /* of the pod, where unknown */
