@@ -104,6 +104,11 @@ void autoscalers_release(struct cache *w);
  * taken to count every workload of the namespace. */
 enum { AUTOSCALER_COMPARES_NAMESPACE = 32 << 20 };
 void autoscaler_counts_settle(struct cache *w);
+/* The selector of the pods that it counts, in the arena. NULL: its workload is not known; or, *ret_unread, the selector
+ * is longer than AUTOSCALER_SELECTOR_BYTES or AUTOSCALER_SELECTOR_LABELS, as each autoscaler would get a copy. */
+enum { AUTOSCALER_SELECTOR_BYTES = 4096, AUTOSCALER_SELECTOR_LABELS = 64 };
+const struct selector *autoscaler_selector(const struct cache *w, const struct autoscaler *s, struct arena *a,
+                                           bool *ret_unread);
 /* Whether it is an HPA that KEDA made from a watched ScaledObject. halflife then uses the ScaledObject instead. */
 bool autoscaler_spoken_for(const struct cache *w, const struct autoscaler *s);
 /* Does it scale by the utilization of a resource, so that a lower request would make more pods? True also where a

@@ -42,7 +42,8 @@ struct node_usage {
         int64_t value[RESOURCES]; /* millicores, bytes */
 };
 
-/* Take a measurement. capacity: the node's, in millicores and bytes; 0: not known. latest: the later of both clocks. */
+/* Take a measurement. capacity: the node's, in millicores and bytes; 0: not known. latest: the later of both clocks;
+ * samples more than 5 min ahead of it are forgotten. */
 enum node_verdict node_ring_add(struct node_ring *g, const struct node_usage *u,
                                 const int64_t capacity[static RESOURCES], struct wall latest);
 /* The sample that is i samples older than the newest; i < count. */

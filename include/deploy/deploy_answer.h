@@ -31,9 +31,10 @@ struct deploy_subject {
         const struct snapshot_target *known;
         const struct label_pair *label; /* labels of the workload, then those of its template */
         size_t labels;
-        bool apply_never;              /* the workload has the annotation halflife.dev/apply: Never */
-        bool hpa[RESOURCES];           /* an autoscaler in the same input scales the workload by utilization */
-        bool hpa_of_other[RESOURCES];  /* an autoscaler of another workload counts this one's pods too */
+        bool apply_never;               /* the workload has the annotation halflife.dev/apply: Never */
+        bool hpa[RESOURCES];            /* an autoscaler in the same input scales the workload by utilization */
+        bool hpa_of_other[RESOURCES];   /* an autoscaler of another workload counts this one's pods too */
+        bool hpa_of_cluster[RESOURCES]; /* likewise, by the cluster's labels; counts where the snapshot lacks it */
         bool other_autoscaler;         /* an autoscaler in the same input sets the workload's requests: those in left */
         const struct vpa_policy *left; /* NULL: every request */
         bool in_place_only;       /* its update strategy is in-place only, which cannot change a template's requests */

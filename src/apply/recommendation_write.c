@@ -58,13 +58,14 @@ static bool target_left(const struct recommendation_status *now, const struct re
         return false;
 }
 
-/* Whether the workload needs no Recommendation: halflife never saw a pod of it, and changed nothing. A cluster may have
- * thousands of such workloads. A Recommendation that import, adopt or a person made is published all the same. */
+/* Whether the target needs no Recommendation: halflife never saw a pod of it, and changed nothing. A cluster may have
+ * thousands of such workloads, and of such namespaces. A Recommendation that import, adopt or a person made is
+ * published all the same. */
 static bool has_nothing_to_say(const struct plan *p)
 {
         const struct target *t = p->target;
-        return !t->published && !t->hold && t->dimension == DIMENSION_WORKLOAD && t->pod_count == 0 && !t->histories &&
-               !t->apply_state.changed_ms && !p->carries;
+        return !t->published && !t->hold && t->pod_count == 0 && !t->histories && !t->apply_state.changed_ms &&
+               !p->carries;
 }
 
 enum publish_need publish_needs(struct applier *applier, const struct plan *p)

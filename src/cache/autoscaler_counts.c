@@ -178,6 +178,28 @@ static struct selector *scale_selector(struct cache *w, const struct autoscaler 
         return own || *ret_unread ? own : selector_of_workload(s->workload, &w->scratch);
 }
 
+static bool selector_is_short(const struct workload *wl)
+{
+        return workload_more(wl)->roles.selector ? selector_bytes(wl) <= AUTOSCALER_SELECTOR_BYTES
+                                                 : wl->labels.count <= AUTOSCALER_SELECTOR_LABELS;
+}
+
+const struct selector *autoscaler_selector(const struct cache *w, const struct autoscaler *s, struct arena *a,
+                                           bool *ret_unread)
+{
+        const struct workload *of[] = {workload_find(w, s->target_group, s->target_kind, s->ns, s->target_name),
+                                       s->workload};
+        const struct selector *asks = NULL;
+        *ret_unread = false;
+        for (size_t i = 0; i < sizeof of / sizeof of[0] && !asks && !*ret_unread; i++) {
+                if (!of[i])
+                        continue;
+                *ret_unread = selector_is_unread(of[i]) || !selector_is_short(of[i]);
+                asks = *ret_unread ? NULL : selector_of_workload(of[i], a);
+        }
+        return asks;
+}
+
 /* A workload keeps one autoscaler for each resource: of several, the first by key. */
 static void counted_note(const struct autoscaler *s, struct workload *of)
 {

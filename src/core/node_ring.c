@@ -53,9 +53,18 @@ static bool node_ring_is_closed(const struct node_ring *g)
         return g->count < 2 || node_ring_at(g, 0)->at_s - node_ring_at(g, 1)->at_s >= APART_S;
 }
 
+/* Samples dated ahead of every clock were taken while halflife's own was ahead. They would refuse all others until
+ * then. */
+static void node_ring_forget_ahead(struct node_ring *g, struct wall latest)
+{
+        if (g->count && node_ring_at(g, 0)->at_s * INT64_C(1000) > latest.ms + USAGE_FUTURE_MS)
+                g->count = 0;
+}
+
 enum node_verdict node_ring_add(struct node_ring *g, const struct node_usage *u,
                                 const int64_t capacity[static RESOURCES], struct wall latest)
 {
+        node_ring_forget_ahead(g, latest);
         enum node_verdict verdict = node_ring_judge(g, u, capacity, latest);
         if (verdict != NODE_ACCEPTED && verdict != NODE_BOUNDED)
                 return verdict;

@@ -22,8 +22,21 @@ static const struct text known[] = {
         TEXT("kubernetes.io/cluster-service"),
         TEXT("k0s.k0sproject.io/stack"),
         TEXT("tanka.dev/environment"),
+        TEXT("kluctl.io/*"),
+        TEXT("qbec.io/*"),
+        TEXT("kubecfg.ksonnet.io/*"),
+        TEXT("gitops.jenkins-x.io/*"),
+        TEXT("projectsveltos.io/*"),
+        TEXT("karmada.io/*"),
+        TEXT("work.karmada.io/*"),
+        TEXT("resourcebinding.karmada.io/*"),
+        TEXT("propagationpolicy.karmada.io/*"),
+        TEXT("clusterpropagationpolicy.karmada.io/*"),
+        TEXT("clusterctl.cluster.x-k8s.io*"), /* clusterctl delete and upgrade go by these two, over all kinds */
+        TEXT("cluster.x-k8s.io/provider"),
         TEXT("skaffold.dev/*"),
-        TEXT("olm.owner*"), /* Operator Lifecycle Manager */
+        TEXT("olm.owner*"),                 /* Operator Lifecycle Manager */
+        TEXT("olm.operatorframework.io/*"), /* its second version */
         TEXT("operators.coreos.com/*"),
 };
 
@@ -31,7 +44,10 @@ static bool ownership_pattern_fits(struct text pattern, struct text key)
 {
         bool prefix = pattern.len > 0 && pattern.p[pattern.len - 1] == '*';
         size_t len = pattern.len - prefix;
-        return (prefix ? key.len >= len : key.len == len && len > 0) && memcmp(key.p, pattern.p, len) == 0;
+        if (len == 0)
+                return prefix;
+        return (prefix ? key.len >= len : key.len == len) && key.p[0] == pattern.p[0] &&
+               memcmp(key.p, pattern.p, len) == 0;
 }
 
 static bool ownership_list_has(const char *patterns, struct text key)

@@ -79,6 +79,12 @@ static bool is_left_to_other(const struct snapshot *v, const struct snapshot_tar
         return false;
 }
 
+/* Does an autoscaler of another workload count its pods? If the snapshot has the workload, the controller knows. */
+static bool hpa_counts(const struct snapshot_target *t, const struct deploy_subject *s, enum resource r)
+{
+        return s->hpa_of_other[r] || (t ? t->decision.hpa_shared[r] : s->hpa_of_cluster[r]);
+}
+
 /* Does another autoscaler set a request of the resource? A utilization target that counts it cannot follow. */
 static bool deploy_is_sized(const struct snapshot *v, const struct snapshot_target *t, const struct deploy_subject *s,
                             enum resource r)
@@ -101,7 +107,7 @@ static bool hpa_holds(const struct snapshot *v, const struct deploy_answer *d, c
         bool retunes = d->profile->spec->apply.hpa == HPA_RETUNE && !deploy_is_sized(v, t, s, r);
         if (d->profile->spec->apply.hpa == HPA_IGNORE)
                 return false;
-        bool here = s->hpa[r] || s->hpa_of_other[r];
+        bool here = s->hpa[r] || s->hpa_of_other[r] || (!t && s->hpa_of_cluster[r]);
         if (here || t)
                 return here || t->hpa_holds[r];
         for (size_t i = 0; i < v->hpas; i++) {
@@ -179,8 +185,7 @@ static void workload_facts(const struct snapshot *v, const struct deploy_subject
         };
         for (enum resource r = CPU; r < RESOURCES; r++) {
                 ret->hpa_holds[r] = hpa_holds(v, d, s, r);
-                ret->hpa_shared[r] =
-                        ret->hpa_holds[r] && !s->hpa[r] && (s->hpa_of_other[r] || (t && t->decision.hpa_shared[r]));
+                ret->hpa_shared[r] = ret->hpa_holds[r] && !s->hpa[r] && hpa_counts(t, s, r);
                 ret->pod_asks[r] = s->pod_asks[r];
                 ret->range_min[r] = ns ? ns->range_min[r] : (struct amount){0};
                 ret->range_ratio[r] = ns ? ns->range_ratio[r] : (struct amount){0};

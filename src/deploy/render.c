@@ -201,7 +201,7 @@ static bool is_in_place_only(const struct work *w)
                text_is(render_text(w->d, rolling, "podUpdatePolicy"), "InPlaceOnly");
 }
 
-/* Whether autoscalers of other workloads in the input will count its pods. A Job is over soon, and 0 replicas have
+/* Whether autoscalers of other workloads will count its pods. A Job is over soon, and 0 replicas have
  * none.
  */
 static void render_mark_counted(struct work *w)
@@ -214,8 +214,7 @@ static void render_mark_counted(struct work *w)
         bool none = text_is(w->o->kind, "Job") ||
                     text_is(render_text(w->d, render_at(w->d, w->o->root, "spec"), "replicas"), "0");
         if (!none && n >= 0)
-                scalers_mark_counted(&w->r->scalers, &w->subject, label, (size_t)n, &w->r->scratch,
-                                     w->subject.hpa_of_other);
+                scalers_mark_counted(&w->r->scalers, &w->subject, label, (size_t)n, &w->r->scratch);
 }
 
 static bool read_subject(struct work *w, const char *path)
@@ -452,6 +451,7 @@ void render_run(struct render *r, const struct snapshot *v)
         for (size_t i = 0; i < r->docs; i++)
                 for (size_t k = 0; k < doc_count(r->doc[i]); k++)
                         scalers_add(&r->scalers, r->doc[i], doc_object(r->doc[i], k), r->o.ns);
+        scalers_add_of_cluster(&r->scalers, v, r->o.one_ns ? r->o.ns : (struct text){0});
         for (size_t i = 0; i < r->docs && r->scalers.counting.count; i++)
                 for (size_t k = 0; k < doc_count(r->doc[i]); k++)
                         scalers_add_selector(&r->scalers, r->doc[i], doc_object(r->doc[i], k), r->o.ns);

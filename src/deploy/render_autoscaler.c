@@ -1,5 +1,6 @@
 /*
- * Autoscalers in the rendered texts. They will be deployed together with the workloads that they scale.
+ * Autoscalers in the rendered texts, which will be deployed together with the workloads that they scale; and those of
+ * the cluster, for the pods that they will count.
  */
 #include "core/kind.h"
 #include "render_private.h"
@@ -39,10 +40,21 @@ static void mark_all(bool utilization[static RESOURCES])
 
 /* --- HorizontalPodAutoscaler --- */
 
-/* A metric in the form of autoscaling/v2, or of v2beta1. */
+static bool render_autoscaler_knows(struct text type)
+{
+        static const char *const types[] = {"Resource", "ContainerResource", "Pods", "Object", "External"};
+        for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
+                if (text_is(type, types[i]))
+                        return true;
+        return false;
+}
+
+/* A metric in the form of autoscaling/v2, or of v2beta1. One of a type that is not known may go by any resource. */
 static void render_autoscaler_read_metric(const struct doc *d, uint32_t metric, bool ret[static RESOURCES])
 {
         static const char *const sources[] = {"resource", "containerResource"};
+        if (!render_autoscaler_knows(render_text(d, metric, "type")))
+                mark_all(ret);
         for (int i = 0; i < 2; i++) {
                 uint32_t source = render_at(d, metric, sources[i]);
                 if (text_is(render_text(d, render_at(d, source, "target"), "type"), "Utilization") ||
@@ -165,7 +177,20 @@ void scalers_add(struct scalers *s, const struct doc *d, const struct doc_object
                 to->left = to->sets_requests ? NULL : found.left;
         to->sets_requests |= found.sets_requests;
         if (!vpa)
-                counting_add(s, o->namespace.len ? o->namespace : default_ns, key, to->utilization);
+                counting_add(s, o->namespace.len ? o->namespace : default_ns, key, to->utilization, NULL);
+}
+
+void scalers_add_of_cluster(struct scalers *s, const struct snapshot *v, struct text ns)
+{
+        for (size_t i = 0; i < v->hpas; i++) {
+                const struct snapshot_hpa *h = &v->hpa[i];
+                struct text of = text_of(h->ns);
+                if ((h->utilization[CPU] || h->utilization[MEMORY]) && (ns.len == 0 || text_equal(of, ns)))
+                        counting_add(s, of,
+                                     render_autoscaler_key_of(of, text_of(h->group), text_of(h->kind), text_of(h->name),
+                                                              &s->arena),
+                                     h->utilization, h);
+        }
 }
 
 void scalers_add_selector(struct scalers *s, const struct doc *d, const struct doc_object *o, struct text default_ns)
@@ -177,14 +202,14 @@ void scalers_add_selector(struct scalers *s, const struct doc *d, const struct d
                                                                &s->arena));
 }
 
-void scalers_mark_counted(struct scalers *s, const struct deploy_subject *of, const struct label_pair *label,
-                          size_t labels, struct arena *scratch, bool ret[static RESOURCES])
+void scalers_mark_counted(struct scalers *s, struct deploy_subject *of, const struct label_pair *label, size_t labels,
+                          struct arena *scratch)
 {
         if (s->counting.count == 0)
                 return;
         struct text key = render_autoscaler_key_of(of->ns, of->group, of->kind, of->name, scratch);
         const struct text *by = map_get(&s->ran_by, key);
-        counting_mark(s, of->ns, (const struct text[2]){key, by ? *by : key}, label, labels, ret);
+        counting_mark(s, (const struct text[2]){key, by ? *by : key}, label, labels, of);
 }
 
 const struct scaler *scalers_find(const struct scalers *s, struct text ns, struct text group, struct text kind,

@@ -1,6 +1,6 @@
 /*
- * Which other workloads' pods the autoscalers in the rendered texts will count. Like the HPA controller, an autoscaler
- * counts all pods of its namespace that match the selector of the workload it scales.
+ * Which other workloads' pods the autoscalers in the rendered texts, and those of the cluster, will count. Like the HPA
+ * controller, an autoscaler counts all pods of its namespace that match the selector of the workload it scales.
  */
 #include "core/label_selector.h"
 #include "render_private.h"
@@ -21,12 +21,20 @@ struct counting {
         struct selector asks; /* count 0: none is known */
         bool sought;          /* asks is read, where the texts have it */
         bool unread;          /* it is longer than is read */
+        bool of_cluster;      /* asks is the cluster's, as no text has that workload */
 };
 
-void counting_add(struct scalers *s, struct text ns, struct text key, const bool *utilization)
+void counting_add(struct scalers *s, struct text ns, struct text key, const bool *utilization,
+                  const struct snapshot_hpa *h)
 {
         struct counting *c = arena_new(&s->arena, sizeof *c);
-        *c = (struct counting){.next = map_get(&s->counting, ns), .key = key, .utilization = utilization};
+        *c = (struct counting){.next = map_get(&s->counting, ns),
+                               .key = key,
+                               .utilization = utilization,
+                               .unread = h && h->asks_unread,
+                               .of_cluster = h != NULL};
+        if (h && h->asks)
+                c->asks = *h->asks;
         map_put(&s->counting, ns, c);
 }
 
@@ -73,8 +81,10 @@ static void counting_read(struct scalers *s, const struct doc *d, uint32_t selec
         int labels = doc_members(d, render_at(d, selector, "matchLabels"), REQUIREMENTS, label, NULL);
         int expressions = doc_items(d, render_at(d, selector, "matchExpressions"), REQUIREMENTS, expression, NULL);
         c->unread = labels < 0 || expressions < 0;
+        c->of_cluster = false;
         if (c->unread)
                 return;
+        c->asks.count = 0;
         c->asks.of = arena_new(&s->arena, (size_t)(labels + expressions + 1) * sizeof *c->asks.of);
         for (int i = 0; i < labels; i++) {
                 char **value = arena_new(&s->arena, sizeof *value);
@@ -115,13 +125,13 @@ static void counting_mark_both(const bool utilization[static RESOURCES], bool re
                 ret[r] |= utilization[r];
 }
 
-void counting_mark(struct scalers *s, struct text ns, const struct text own[2], const struct label_pair *label,
-                   size_t labels, bool ret[static RESOURCES])
+void counting_mark(struct scalers *s, const struct text own[2], const struct label_pair *label, size_t labels,
+                   struct deploy_subject *of)
 {
         static const bool both[RESOURCES] = {true, true};
-        for (struct counting *c = map_get(&s->counting, ns); c; c = c->next) {
+        for (struct counting *c = map_get(&s->counting, of->ns); c; c = c->next) {
                 if (++s->compared > RENDER_COMPARES) {
-                        counting_mark_both(both, ret);
+                        counting_mark_both(both, of->hpa_of_other);
                         return;
                 }
                 bool its_own = text_equal(c->key, own[0]) || text_equal(c->key, own[1]);
@@ -130,6 +140,6 @@ void counting_mark(struct scalers *s, struct text ns, const struct text own[2], 
                 counting_seek(s, c);
                 s->compared += counting_cost(c, labels);
                 if (counting_counts(c, label, labels))
-                        counting_mark_both(c->utilization, ret);
+                        counting_mark_both(c->utilization, c->of_cluster ? of->hpa_of_cluster : of->hpa_of_other);
         }
 }

@@ -36,23 +36,26 @@ struct scalers {           /* {0} is empty */
 enum { RENDER_COMPARES = 32 << 20 };
 /* Add an object if it is an autoscaler, or a Rollout with a workloadRef; ignore others. */
 void scalers_add(struct scalers *s, const struct doc *d, const struct doc_object *o, struct text default_ns);
+/* After the texts': add the autoscalers of the snapshot, of one namespace or (ns.len 0) of all. */
+void scalers_add_of_cluster(struct scalers *s, const struct snapshot *v, struct text ns);
 /* The autoscalers of a workload, or of the Rollout that runs its template; NULL: none. */
 const struct scaler *scalers_find(const struct scalers *s, struct text ns, struct text group, struct text kind,
                                   struct text name, struct arena *scratch);
 /* After all are added: add an object's selector, which says what pods autoscalers count. */
 void scalers_add_selector(struct scalers *s, const struct doc *d, const struct doc_object *o, struct text default_ns);
 /* Mark the resources for which autoscalers of other workloads count this workload's pods, which have these labels. */
-void scalers_mark_counted(struct scalers *s, const struct deploy_subject *of, const struct label_pair *label,
-                          size_t labels, struct arena *scratch, bool ret[static RESOURCES]);
+void scalers_mark_counted(struct scalers *s, struct deploy_subject *of, const struct label_pair *label, size_t labels,
+                          struct arena *scratch);
 void scalers_release(struct scalers *s);
 
-/* render_counts.c. counting_add: add an autoscaler of the workload with that key. counting_add_selector: add a
- * workload's selector. counting_mark: mark the resources for which they count pods with these labels, except those of
- * their own workloads. */
-void counting_add(struct scalers *s, struct text ns, struct text key, const bool *utilization);
+/* render_counts.c. counting_add: add an autoscaler of the workload with that key; h: as the cluster has it.
+ * counting_add_selector: add a workload's selector. counting_mark: mark the resources for which they count pods with
+ * these labels, except those of their own workloads. */
+void counting_add(struct scalers *s, struct text ns, struct text key, const bool *utilization,
+                  const struct snapshot_hpa *h);
 void counting_add_selector(struct scalers *s, const struct doc *d, const struct doc_object *o, struct text key);
-void counting_mark(struct scalers *s, struct text ns, const struct text own[2], const struct label_pair *label,
-                   size_t labels, bool ret[static RESOURCES]);
+void counting_mark(struct scalers *s, const struct text own[2], const struct label_pair *label, size_t labels,
+                   struct deploy_subject *of);
 
 /*
  * render_left.c: list in the row the requests that an answer leaves unchanged, with the reasons: those of the

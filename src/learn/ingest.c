@@ -161,9 +161,11 @@ void ingest_fold(void *arg, const struct pod_metrics_view *m, struct wall date)
                 learner->count.unknown_pods++;
                 return;
         }
-        pod_measured(p, m);
-        if (p->more)
-                dimension_fold(learner, p, m);
+        if (m->at.ms != 0) {
+                pod_measured(p, m);
+                if (p->more)
+                        dimension_fold(learner, p, m);
+        }
         if (m->lacks)
                 ingest_refuse(learner, p, REFUSED_CONTAINER);
         for (int i = 0; i < m->containers; i++)

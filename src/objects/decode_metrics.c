@@ -77,6 +77,25 @@ static void read_identity(struct decoder *d, struct object_view *ret)
                         json_skip(&d->j);
 }
 
+/* A time that cannot be read is none: the pod is told apart, and does not vanish. */
+static struct wall metrics_time(struct decoder *d)
+{
+        struct text t = {"", 0};
+        struct wall at = {0};
+        if (json_peek(&d->j) == '"')
+                t = json_text(&d->j, d->arena);
+        else
+                json_skip(&d->j);
+        return t.len > 0 && wall_parse(t.p, t.len, &at) == 0 ? at : (struct wall){0};
+}
+
+static void metrics_leave_undated(struct pod_metrics_view *ret)
+{
+        ret->odd += ret->containers;
+        ret->containers = 0;
+        ret->lacks = true;
+}
+
 int decode_pod_metrics(struct text json, struct arena *a, struct pod_metrics_view *ret, struct err *err)
 {
         struct object_view who;
@@ -92,7 +111,7 @@ int decode_pod_metrics(struct text json, struct arena *a, struct pod_metrics_vie
                 if (text_is(key, "metadata"))
                         read_identity(&d, &who);
                 else if (text_is(key, "timestamp"))
-                        ret->at = decoder_time(&d, "timestamp");
+                        ret->at = metrics_time(&d);
                 else if (!text_is(key, "containers"))
                         json_skip(&d.j);
                 else if (ret->containers > 0 || ret->odd > 0)
@@ -100,7 +119,7 @@ int decode_pod_metrics(struct text json, struct arena *a, struct pod_metrics_vie
                 else if (json_enter(&d.j, '['))
                         metrics_read_containers(&d, ret);
         if (ret->at.ms == 0)
-                decoder_refuse(&d, ERR_INVALID, "timestamp is missing");
+                metrics_leave_undated(ret);
         ret->ns = who.ns;
         ret->name = who.name;
         return decoder_end(&d, "metrics of pod", &who, err);

@@ -13,6 +13,7 @@ struct part {
         char words[WORDS_SIZE];
         int others;
         bool found;
+        char type[WORDS_SIZE]; /* of its data; "": not told */
 };
 
 static void part_add(struct part *p, struct text words)
@@ -76,7 +77,7 @@ static void part_read_flag(struct json *j, struct part *p)
 /* Read an object of the answer. It may be marked as partial beside its data or within them. */
 static void part_read(struct json *j, struct arena *a, struct part *p, bool outside)
 {
-        struct text key, status = {"", 0}, error = {"", 0};
+        struct text key, status = {"", 0}, error = {"", 0}, type = {"", 0};
         if (!json_enter(j, '{'))
                 return;
         while (json_key(j, &key))
@@ -86,12 +87,16 @@ static void part_read(struct json *j, struct arena *a, struct part *p, bool outs
                         part_read_flag(j, p);
                 else if (outside && text_is(key, "data") && json_peek(j) == '{')
                         part_read(j, a, p, false);
+                else if (!outside && text_is(key, "resultType") && json_peek(j) == '"')
+                        type = json_text(j, a);
                 else if (outside && text_is(key, "status") && json_peek(j) == '"')
                         status = json_text(j, a);
                 else if (outside && text_is(key, "error") && json_peek(j) == '"')
                         error = json_text(j, a);
                 else
                         json_skip(j);
+        if (type.len)
+                snprintf(p->type, sizeof p->type, "%.*s", TEXT_ARG(type));
         if (status.len && !text_is(status, "success")) {
                 char said[64];
                 snprintf(said, sizeof said, "status: %.*s", TEXT_ARG(status));
@@ -110,6 +115,11 @@ int partial_answer_judge(struct text envelope, bool *ret_partial, struct err *er
         arena_release(&a);
         if (json_done(&j, err) < 0)
                 return err->code;
+        if (!p.found && *p.type && strcmp(p.type, "matrix") != 0) {
+                series_tame(p.type);
+                return err_set(err, ERR_INVALID, "the answer is of type '%s', where series over time were asked for",
+                               p.type);
+        }
         if (!p.found)
                 return 0;
         *ret_partial = true;

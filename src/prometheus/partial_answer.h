@@ -10,9 +10,9 @@
 #include "base/text.h"
 
 /*
- * Judge the envelope of an answer with HTTP status 200. Returns 0 for a whole answer, ERR_INVALID if it is no JSON, and
- * ERR_RETRY with *ret_partial set for a part: err quotes the store's words, cut to 200 bytes, without control
- * characters.
+ * Judge the envelope of an answer with HTTP status 200. Returns 0 for a whole answer, ERR_INVALID if it is no JSON or
+ * its data are no series over time (a vector of present values would pass for a past without usage), and ERR_RETRY with
+ * *ret_partial set for a part: err quotes the store's words, cut to 200 bytes, without control characters.
  *
  * A part is: "isPartial": true (VictoriaMetrics), a status other than "success" (data may come beside it), and each of
  * "warnings" (Thanos, Mimir, promxy, and Prometheus with remote read) but those that begin with "PromQL info: ". By

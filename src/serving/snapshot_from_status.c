@@ -103,6 +103,8 @@ void snapshot_add_hpas(const struct cache *w, struct snapshot *v)
                 for (enum resource r = CPU; r < RESOURCES; r++)
                         to->utilization[r] = autoscaler_utilizes(h, r);
                 to->retunes = autoscaler_hold(h) == AUTOSCALER_FREE;
+                if (to->utilization[CPU] || to->utilization[MEMORY])
+                        to->asks = autoscaler_selector(w, h, &v->arena, &to->asks_unread);
                 to++, v->hpas++;
         }
 }

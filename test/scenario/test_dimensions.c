@@ -55,6 +55,10 @@ static struct story stories[] = {
               EXPECT("recommendations/namespace-a-namespace", "status.containers[*].cpu.model", "~7"), /* 3 x 250m */
               CHECK("recommendations/namespace-a-namespace", "status.conditions[Applied].reason", "RecommendOnly"),
               CHECK("recommendations/statefulset-db", "metadata.name", "-")),
+        STORY("empty-namespace", TEAM(NAMESPACES), ROOM, CYCLES(3),
+              CHECK("recommendations/namespace-empty-namespace", "", "-"), DB,
+              EXPECT("recommendations/namespace-empty-namespace", "status.state", "Ready"), DELETE("statefulsets/db"),
+              CYCLES(2), CHECK("recommendations/namespace-empty-namespace", "status.state", "Ready")), /* it had pods */
         STORY("side-by-side", TEAM(LOADS), OTHER_TEAM(NAMESPACES), DB,
               EXPECT("recommendations/statefulset-db", TARGET, "285m"),
               EXPECT("recommendations/namespace-side-by-side", "status.state", "Ready"),

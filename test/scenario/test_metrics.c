@@ -234,7 +234,8 @@ static void away_or_absent(void **state)
         "\",\"namespace\":\"n\"},\"timestamp\":\"2026-11-21T11:54:02Z\",\"containers\":[{\"name\":"                    \
         "\"c\",\"usage\":{\"cpu\":\"" cpu "\"}}]}"
 
-#define UNDATED "{\"metadata\":{\"name\":\"c\",\"namespace\":\"n\"},\"timestamp\":\"noon\"}"
+#define NAMELESS "{\"metadata\":{\"namespace\":\"n\"},\"timestamp\":\"2026-11-21T11:54:02Z\"}"
+#define UNDATED  "{\"metadata\":{\"name\":\"c\",\"namespace\":\"n\"},\"timestamp\":\"noon\"}"
 
 static void bad_answers(void **state)
 {
@@ -246,7 +247,8 @@ static void bad_answers(void **state)
                 int code;
         } row[] = {
                 {"{\"metadata\":{},\"items\":[" ITEM("a", "1") "," ITEM("b", "NaN") "," UNDATED "," ITEM("d", "2") "]}",
-                 3, 1, true, 0},
+                 4, 0, true, 0},
+                {"{\"metadata\":{},\"items\":[" ITEM("a", "1") "," NAMELESS "]}", 1, 1, true, 0},
                 {"{\"metadata\":{},\"items\":null}", 0, 0, true, 0},
                 {"{\"metadata\":{},\"items\":[" ITEM("a", "1") ",", 1, 0, false, ERR_RETRY},
                 {"<html>", 0, 0, false, ERR_INVALID},

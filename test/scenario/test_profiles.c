@@ -115,11 +115,13 @@ static struct story stories[] = {
         /* By these, tools find what to delete. An old one, of the version before, goes at the next start. */
         STORY("labels-of-tools", TEAM("{apply: {minHistory: 2s}}"), WEB(LIMITED),
               MERGE("deployments/web", "{metadata: {labels: {app.kubernetes.io/instance: shop, cost: a, "
-                                       "argocd.argoproj.io/instance: shop, kapp.k14s.io/app: '17'}}}"),
+                                       "argocd.argoproj.io/instance: shop, kapp.k14s.io/app: '17', "
+                                       "kluctl.io/discriminator: shop}}}"),
               EXPECT(REC, "metadata.labels.cost", "a"), CYCLES(1),
               CHECK(REC, "metadata.labels.<app.kubernetes.io/instance>", "-"),
               CHECK(REC, "metadata.labels.<argocd.argoproj.io/instance>", "-"),
-              CHECK(REC, "metadata.labels.<kapp.k14s.io/app>", "-"), CHECK(REC, "metadata.labels.app", "web")),
+              CHECK(REC, "metadata.labels.<kapp.k14s.io/app>", "-"),
+              CHECK(REC, "metadata.labels.<kluctl.io/discriminator>", "-"), CHECK(REC, "metadata.labels.app", "web")),
         STORY("recommendation-deleted", TEAM("{apply: {minHistory: 2s}}"), WEB(LIMITED),
               EXPECT(REC, "status.state", "Ready"), DELETE(REC), EXPECT(REC, "status.state", "Ready")),
         STORY("scaled", TEAM("{apply: {minHistory: 2s}}"), WEB(LIMITED), EXPECT(REC, "status.saving.cpu", "1430m"),

@@ -132,6 +132,10 @@ static const struct {
         {"rendered before", OUT("known", "440m"), NULL},
         {"held by a person", IN("kept"), NULL},
         {"an HPA of the cluster", IN("scaled"), NULL},
+        {"a workload whose pods an HPA of the cluster counts",
+         HEAD("scaled", "") "spec:\n  selector: {matchLabels: {a: b}}\n  template:\n    metadata:\n"
+                            "      labels: {a: b}\n" SPEC("2") "---\n" IN("fresh"),
+         NULL},
         {"a VerticalPodAutoscaler of the cluster", IN("sized"), NULL},
         {"a ScaledObject of the cluster", IN("triggered"), NULL},
         {"only told", HEAD("fresh", "  labels: {only: told}\n") "spec:\n  template:\n" SPEC("2"), NULL},

@@ -340,6 +340,42 @@ static void test_selector_longer_than_read(void **state)
 }
 
 /* Each change of what is counted counts anew; what changes nothing of it does not. */
+/* The labels that an autoscaler counts by, for those who lack the cache. */
+static void test_selector_for_others(void **state)
+{
+        (void)state;
+        enum { MANY = 2000 };
+        static const struct label_pair pods[] = {{TEXT("app"), TEXT("web")}};
+        AUTO(mem_free) char *words = words_and_web(MANY, "\"");
+        AUTO(mem_free)
+        char *many = mem_printf(BY_EXPRESSION("\"key\":\"app\",\"operator\":\"In\",\"values\":[%s]") WEB, words);
+        const struct {
+                const char *spec; /* NULL: the workload is not there */
+                bool matches, unread;
+        } row[] = {
+                {APP("web") WEB, true, false},
+                {BY_EXPRESSION("\"key\":\"app\",\"operator\":\"Exists\"") WEB, true, false},
+                {APP("db") LABELS("\"app\":\"db\""), false, false},
+                {many, false, true},
+                {NULL, false, false},
+        };
+        for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+                struct cache w;
+                struct arena a = {0};
+                bool unread;
+                cache_init(&w, "halflife", "halflife");
+                put_hpa(&w, "Deployment", "web", BY_UTILIZATION);
+                if (row[i].spec)
+                        put(&w, "web", 1, &(struct object){"Deployment", "web", NULL, row[i].spec});
+                cache_relink(&w, at);
+                const struct selector *asks = autoscaler_selector(&w, hpa_of(&w), &a, &unread);
+                if ((asks && selector_match(asks, pods, 1)) != row[i].matches || unread != row[i].unread)
+                        fail_msg("row %zu: %s, unread %d", i, asks ? "a selector" : "none", unread);
+                arena_release(&a);
+                cache_release(&w);
+        }
+}
+
 static void test_follows_what_changes(void **state)
 {
         (void)state;
@@ -535,6 +571,7 @@ int main(void)
                 cmocka_unit_test(test_labels_beyond_the_cut),
                 cmocka_unit_test(test_sure_before_perhaps),
                 cmocka_unit_test(test_selector_longer_than_read),
+                cmocka_unit_test(test_selector_for_others),
                 cmocka_unit_test(test_follows_what_changes),
                 cmocka_unit_test(test_custom_kinds),
                 cmocka_unit_test(test_several_autoscalers),

@@ -66,6 +66,20 @@ static void samples_are_taken_as_the_table_says(void **state)
         }
 }
 
+/* Once halflife's clock is right again, what it took while it was ahead gives way. */
+static void samples_ahead_of_every_clock_give_way(void **state)
+{
+        (void)state;
+        struct node_ring g = {0};
+        for (int64_t at = 0; at < 600; at += 60)
+                assert_int_equal(add(&g, 86400 + at, 4000, GI, 86400 + at), NODE_ACCEPTED);
+        assert_int_equal(add(&g, 660, 1000, GI, 660), NODE_ACCEPTED);
+        assert_int_equal(g.count, 1);
+        assert_int_equal(add(&g, 720, 1000, GI, 720), NODE_ACCEPTED);
+        assert_int_equal(add(&g, 719, 1000, GI, 420), NODE_REORDERED); /* 5 minutes ahead may be */
+        assert_int_equal(g.count, 2);
+}
+
 static void without_a_capacity_there_is_no_share(void **state)
 {
         static const int64_t bad[][RESOURCES] = {{0, GI}, {4000, 0}, {-1, GI}, {INT64_C(1) << 31, GI}, {0, 0}};
@@ -158,6 +172,7 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(samples_are_taken_as_the_table_says),
+                cmocka_unit_test(samples_ahead_of_every_clock_give_way),
                 cmocka_unit_test(without_a_capacity_there_is_no_share),
                 cmocka_unit_test(samples_are_a_minute_apart),
                 cmocka_unit_test(a_ring_amounts_to_shares),

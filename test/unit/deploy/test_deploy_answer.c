@@ -77,7 +77,8 @@ static void scene_init(struct scene *s)
                                              .containers = 1,
                                              .container = &s->known};
         s->ns = (struct snapshot_ns){.name = "shop", .labels = ""};
-        s->hpa = (struct snapshot_hpa){"shop", "apps", "Deployment", "web", {true, false}, false};
+        s->hpa = (struct snapshot_hpa){
+                .ns = "shop", .group = "apps", .kind = "Deployment", .name = "web", .utilization = {true, false}};
         s->other_autoscaler = (struct snapshot_other_autoscaler){"shop", "apps", "Deployment", "new", NULL};
         s->container = (struct deploy_container){.name = TEXT("app"), .request = {YES(2000), YES(4096 * MI)}};
         s->subject = (struct deploy_subject){.ns = TEXT("shop"),

@@ -105,7 +105,8 @@ static void scene_init(struct scene *s, int mode)
         s->kept.state = STATE_HELD;
         s->ns[0] = (struct snapshot_ns){.name = "shop", .labels = ""};
         s->ns[1] = (struct snapshot_ns){.name = "small", .labels = "", .range_min = {{true, 1500}, {false, 0}}};
-        s->hpa = (struct snapshot_hpa){"shop", "apps", "Deployment", "scaled", {true, false}, false};
+        s->hpa = (struct snapshot_hpa){
+                .ns = "shop", .group = "apps", .kind = "Deployment", .name = "scaled", .utilization = {true, false}};
         s->view = snapshot_new();
         snapshot_add_profile(s->view, &s->profile);
         snapshot_add_target(s->view, &s->web);
@@ -820,6 +821,59 @@ static void test_pods_that_another_counts(void **state)
         }
 }
 
+/* An HPA of the cluster counts pods by the labels that the texts give its workload, else by those of the cluster; of a
+ * workload that the cluster has, the controller knows. */
+static void test_pods_that_the_cluster_counts(void **state)
+{
+        (void)state;
+        static char app[] = "app", web[] = "web", *values[] = {web};
+        static struct requirement is_web = {app, OP_IN, values, 1};
+        static const struct selector asks = {&is_web, 1};
+        static const struct {
+                const char *what, *in, *name, *scaled;
+                const struct selector *asks;
+                bool unread, counted;
+        } by[] = {
+                {"the labels are in the texts",
+                 COUNTED("Deployment", "steady", APP_WEB, "app: web") COUNTED("Deployment", "other", "", "app: web"),
+                 "other", "steady", NULL, false, true},
+                {"the texts have other labels than the cluster",
+                 COUNTED("Deployment", "steady", SELECTS("matchLabels: {app: new}"), "app: new")
+                         COUNTED("Deployment", "other", "", "app: web"),
+                 "other", "steady", &asks, false, false},
+                {"the labels are in the cluster", COUNTED("Deployment", "other", "", "app: web, track: canary"),
+                 "other", "steady", &asks, false, true},
+                {"other labels", COUNTED("Deployment", "other", "", "app: db"), "other", "steady", &asks, false, false},
+                {"labels longer than are read", COUNTED("Deployment", "other", "", "app: db"), "other", "steady", NULL,
+                 true, true},
+                {"no workload for its labels", COUNTED("Deployment", "other", "", "app: web"), "other", "steady", NULL,
+                 false, false},
+                {"its own workload", COUNTED("Deployment", "other", "", "app: web"), "other", "other", &asks, false,
+                 false},
+                {"a workload that the cluster has", COUNTED("Deployment", "web", "", "app: web"), "web", "steady",
+                 &asks, false, false},
+                {"an HPA of the texts with a metric of no known type",
+                 HPA(REF("steady") "  metrics: [{type: Later, later: {}}]\n") COUNTED(
+                         "Deployment", "steady", APP_WEB, "app: web") COUNTED("Deployment", "other", "", "app: web"),
+                 "other", "none", NULL, false, true},
+        };
+        for (size_t i = 0; i < sizeof by / sizeof by[0]; i++) {
+                struct scene s;
+                scene_select_all(&s);
+                s.hpa.name = by[i].scaled;
+                s.hpa.asks = by[i].asks;
+                s.hpa.asks_unread = by[i].unread;
+                struct rendered got = rendered(s.view, text_of(by[i].in), "shop", false);
+                if (!got.out.data)
+                        fail_msg("%s: %s", by[i].what, got.err.text);
+                const char *left = cpu_left(got.r, by[i].name);
+                if ((strcmp(left, "HPAShared") == 0) != by[i].counted)
+                        fail_msg("%s: '%s'\n%s", by[i].what, left, got.out.data);
+                rendered_release(&got);
+                snapshot_drop(s.view);
+        }
+}
+
 /* Once too much is compared, what is left counts as counted. */
 static void test_more_pods_than_are_compared(void **state)
 {
@@ -895,6 +949,7 @@ int main(void)
                 cmocka_unit_test(test_many_documents),
                 cmocka_unit_test(test_autoscalers_of_other_texts),
                 cmocka_unit_test(test_pods_that_another_counts),
+                cmocka_unit_test(test_pods_that_the_cluster_counts),
                 cmocka_unit_test(test_more_pods_than_are_compared),
                 cmocka_unit_test(test_report),
                 cmocka_unit_test(test_each_request_is_told),

@@ -12,7 +12,7 @@ static void say_metrics(struct buf *b, const struct pod_metrics_view *m)
                 if (c->has[MEMORY])
                         say(b, " %lld", (long long)c->memory_bytes);
         }
-        if (m->odd)
+        if (m->odd || m->lacks)
                 say(b, " (%d odd%s)", m->odd, m->lacks ? ", a sum lacks them" : "");
 }
 
@@ -52,10 +52,16 @@ static const struct {
         {POD("{\"name\":\"a\",\"usage\":{\"cpu\":\"9n\"}},{\"name\":\"a\",\"usage\":{\"cpu\":\"8n\",\"memory\":\"1\"}"
              "}"),
          "/p at=2026-11-21T11:54:02Z | a 9n 1 (1 odd)"},
-        {"{\"metadata\":{\"name\":\"p\"},\"containers\":[]}", "!timestamp is missing"},
+        /* without a time nothing of the pod counts, and it is told apart */
+        {"{\"metadata\":{\"name\":\"p\"},\"containers\":[]}", "/p (0 odd, a sum lacks them)"},
+        {"{\"metadata\":{\"name\":\"p\"},\"timestamp\":null,\"containers\":[{\"name\":\"a\",\"usage\":{\"cpu\":\"1\"}}]"
+         "}",
+         "/p (1 odd, a sum lacks them)"},
+        {"{\"containers\":[{\"name\":\"a\"},{}],\"timestamp\":{\"s\":1},\"metadata\":{\"name\":\"p\"}}",
+         "/p (2 odd, a sum lacks them)"},
         {"{" AT "}", "!metadata.name is missing"},
         {POD("{}"), "/p at=2026-11-21T11:54:02Z (1 odd, a sum lacks them)"},
-        {"{\"metadata\":{\"name\":\"p\"},\"timestamp\":\"12:00\"}", "!timestamp '12:00' is not a time"},
+        {"{\"metadata\":{\"name\":\"p\"},\"timestamp\":\"12:00\"}", "/p (0 odd, a sum lacks them)"},
         {"{\"metadata\":{\"name\":\"p\"}," AT ",\"containers\":[{\"name\":\"a\"}],\"containers\":[]}", "!occurs twice"},
 };
 

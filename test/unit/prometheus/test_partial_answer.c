@@ -56,6 +56,14 @@ static const struct {
         {"{\"status\":\"\",\"data\":{\"result\":[]}}", 0, NULL},
         {"{\"status\":\"error\",\"error\":\"shard 2 failed\",\"data\":{\"result\":[]}}", ERR_RETRY, "'shard 2 failed'"},
         {"{\"status\":\"error\",\"data\":{\"result\":[]}}", ERR_RETRY, "'status: error'"},
+        /* another type of data: a part first, as it is over sooner */
+        {"{\"status\":\"success\",\"data\":{\"result\":[],\"resultType\":\"vector\"}}", ERR_INVALID,
+         "of type 'vector', where series over time"},
+        {"{\"status\":\"success\",\"data\":{\"resultType\":\"ma\\u001btrix\",\"result\":[]}}", ERR_INVALID,
+         "'ma trix'"},
+        {"{\"status\":\"success\",\"data\":{\"resultType\":\"\",\"result\":[]}}", 0, NULL},
+        {"{\"status\":\"success\",\"data\":{\"resultType\":null,\"result\":[]},\"resultType\":\"vector\"}", 0, NULL},
+        {"{\"isPartial\":true,\"data\":{\"resultType\":\"vector\",\"result\":[]}}", ERR_RETRY, "'isPartial: true'"},
         /* the words of others: in one line, and cut */
         {"{\"warnings\":[\"a\\nb\\u001b[31mc\"]}", ERR_RETRY, "'a b [31mc'"},
         {"{\"warnings\":[\"" HUNDRED HUNDRED "cut\"]}", ERR_RETRY, HUNDRED HUNDRED "'"},
