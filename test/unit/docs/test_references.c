@@ -21,6 +21,7 @@
 #include "control/controller.h"
 #include "core/gates.h"
 #include "core/reasons.h"
+#include "objects/recommendation_status.h"
 
 /* --- tables of the program --- */
 
@@ -246,10 +247,14 @@ static const char *name_of_gate(int i)
         return gate_name((enum gate)(GATE_NONE + 1 + i));
 }
 
-/* Where schemas list the reasons and gates, the lists are the program's. */
+/* Where schemas list the reasons, gates and facts, the lists are the program's. */
 static void test_names_of_schemas(void **state)
 {
+        int facts = 0;
         (void)state;
+        while (status_fact_name(facts))
+                facts++;
+        assert_int_equal(page_check_enums("crds/recommendations.halflife.dev.yaml", status_fact_name, facts), 2);
         assert_in_range(page_check_enums("crds/recommendations.halflife.dev.yaml", name_of_reason, REASONS - 1), 1, 9);
         assert_in_range(page_check_enums("src/rest/openapi.yaml", name_of_reason, REASONS - 1), 1, 9);
         assert_in_range(page_check_enums("src/rest/openapi.yaml", name_of_gate, GATES - 1), 1, 9);
@@ -271,6 +276,25 @@ static void test_reasons_of_the_crd(void **state)
         assert_int_equal(page_check_texts("crds/recommendations.halflife.dev.yaml", "Why the target has its value",
                                           print_meanings),
                          4);
+}
+
+/* The CRD says what each fact of status.decision means. */
+static void test_facts_of_the_crd(void **state)
+{
+        (void)state;
+        json_t *all = yaml_of("crds/recommendations.halflife.dev.yaml");
+        char *text = json_dumps(all, 0), *from = strstr(text, "\"facts\": {\"description\": ");
+        assert_non_null(from);
+        *strstr(from, "\"type\": \"array\"") = '\0';
+        for (int i = 0; status_fact_name(i); i++) {
+                AUTO(mem_free) char *said = mem_printf("%s: ", status_fact_name(i));
+                if (!strstr(from, said))
+                        fail_msg("crds/recommendations.halflife.dev.yaml: the description of status.decision.facts "
+                                 "does not say what %s means",
+                                 status_fact_name(i));
+        }
+        free(text);
+        json_decref(all);
 }
 
 /* Each "Name: " in the CRD's description of conditions is a row, and each row such a name. */
@@ -312,6 +336,7 @@ int main(void)
                 cmocka_unit_test(test_reasons),
                 cmocka_unit_test(test_names_of_schemas),
                 cmocka_unit_test(test_reasons_of_the_crd),
+                cmocka_unit_test(test_facts_of_the_crd),
                 cmocka_unit_test(test_conditions),
         };
         return cmocka_run_group_tests_name("references", tests, NULL, NULL);
