@@ -325,6 +325,35 @@ static void test_conditions(void **state)
         json_decref(all);
 }
 
+/* --- gates --- */
+
+static void print_gates(FILE *to)
+{
+        static const char *const stands[GATES] = {
+#define DEPLOY_GATE(id, rule, stands) [GATE_##id] = #stands,
+#include "core/gates.def"
+#undef DEPLOY_GATE
+        };
+        static const char *const holds[GATES] = {
+#define GATE(id, name, rule, reason, direction, open, holds) [GATE_##id] = holds,
+#include "core/gates.def"
+#undef GATE
+        };
+        fputs("| gate | holds while | holds | a deploy gets |\n|---|---|---|---|\n", to);
+        for (enum gate g = GATE_NONE + 1; g < GATES; g++)
+                fprintf(to, "| `%s` | %s | %s | %s |\n", gate_name(g), holds[g],
+                        gate_decreases_only(g) ? "decreases" : "every change",
+                        !stands[g]                           ? ""
+                        : strcmp(stands[g], "PREVIOUS") == 0 ? "what the previous one got"
+                                                             : "the original");
+}
+
+static void test_gates(void **state)
+{
+        (void)state;
+        page_check_block("docs/concepts.md", "gates", print_gates);
+}
+
 int main(void)
 {
         static const struct CMUnitTest tests[] = {
@@ -337,6 +366,7 @@ int main(void)
                 cmocka_unit_test(test_names_of_schemas),
                 cmocka_unit_test(test_reasons_of_the_crd),
                 cmocka_unit_test(test_facts_of_the_crd),
+                cmocka_unit_test(test_gates),
                 cmocka_unit_test(test_conditions),
         };
         return cmocka_run_group_tests_name("references", tests, NULL, NULL);
