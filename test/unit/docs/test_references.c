@@ -354,6 +354,28 @@ static void test_gates(void **state)
         page_check_block("docs/concepts.md", "gates", print_gates);
 }
 
+/* --- annotations --- */
+
+/* Each annotation that a header names is in the table of names that persist. */
+static void test_annotations(void **state)
+{
+        static const char *const headers[] = {"include/objects/annotation_record.h", "include/objects/decode.h"},
+                                 prefix[] = "\"halflife.dev/";
+        (void)state;
+        AUTO(mem_free) char *page = page_read("docs/internals/store-format.md");
+        int seen = 0;
+        for (size_t i = 0; i < sizeof headers / sizeof headers[0]; i++) {
+                AUTO(mem_free) char *text = page_read(headers[i]);
+                for (const char *at = text; (at = strstr(at, prefix)); seen++) {
+                        at += strlen(prefix);
+                        AUTO(mem_free) char *name = mem_printf("`%.*s`", (int)strcspn(at, "\""), at);
+                        if (!strstr(page, name))
+                                fail_msg("docs/internals/store-format.md: the table of annotations lacks %s", name);
+                }
+        }
+        assert_in_range(seen, 10, 100);
+}
+
 int main(void)
 {
         static const struct CMUnitTest tests[] = {
@@ -367,6 +389,7 @@ int main(void)
                 cmocka_unit_test(test_reasons_of_the_crd),
                 cmocka_unit_test(test_facts_of_the_crd),
                 cmocka_unit_test(test_gates),
+                cmocka_unit_test(test_annotations),
                 cmocka_unit_test(test_conditions),
         };
         return cmocka_run_group_tests_name("references", tests, NULL, NULL);
