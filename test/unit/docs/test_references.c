@@ -20,6 +20,7 @@
 #include "cli/settings.h"
 #include "control/controller.h"
 #include "core/gates.h"
+#include "core/kind.h"
 #include "core/reasons.h"
 #include "objects/recommendation_status.h"
 
@@ -376,6 +377,28 @@ static void test_annotations(void **state)
         assert_in_range(seen, 10, 100);
 }
 
+/* --- the role of halflife scan --- */
+
+/* The role that a person copies lists every kind of the table. */
+static void test_kinds_of_scan(void **state)
+{
+        (void)state;
+        AUTO(mem_free) char *page = page_read("docs/scan.md");
+        for (size_t i = 0; i < kinds_count; i++) {
+                AUTO(mem_free) char *groups = mem_printf("apiGroups: [%s], resources: [", kinds[i].group);
+                const char *rule = strstr(page, groups);
+                AUTO(mem_free)
+                char *resources =
+                        rule ? mem_string_n(rule + strlen(groups), strcspn(rule + strlen(groups), "]")) : NULL;
+                bool listed = false;
+                for (char *rest = resources, *one; (one = strsep(&rest, ", "));)
+                        listed |= strcmp(one, kinds[i].plural) == 0;
+                if (!listed)
+                        fail_msg("docs/scan.md: the ClusterRole halflife-scan lacks %s of '%s'", kinds[i].plural,
+                                 kinds[i].group);
+        }
+}
+
 int main(void)
 {
         static const struct CMUnitTest tests[] = {
@@ -390,6 +413,7 @@ int main(void)
                 cmocka_unit_test(test_facts_of_the_crd),
                 cmocka_unit_test(test_gates),
                 cmocka_unit_test(test_annotations),
+                cmocka_unit_test(test_kinds_of_scan),
                 cmocka_unit_test(test_conditions),
         };
         return cmocka_run_group_tests_name("references", tests, NULL, NULL);
