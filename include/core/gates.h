@@ -26,8 +26,8 @@ enum gate gate_at_deploy(int n);       /* the nth gate of a deploy, from 0; GATE
  * What the gates judge: facts of the workload first, then facts of one resource of one container. A static target acts
  * at deploys only, so the first gate holds it when halflife itself would start the change.
  *
- * Both fuses, canaries, windows, budget and max_decrease_percent hold decreases only. An increase waits for minChange
- * and, instead of the cooldown, for one hour since the last change; after a kill it waits for neither. Where an
+ * Gates of DECREASES (gates.def) and max_decrease_percent hold decreases only. An increase waits for minChange and,
+ * instead of the cooldown, for one hour since the last change; after a kill it waits for neither. Where an
  * autoscaler holds a resource whose request is below its original, or a container reads another value from it, the
  * original is put back, and waits for neither. The original of a guarded workload comes back at once: unreadable usage,
  * `RolloutBlocked` and `Quota` do not hold it.
@@ -91,10 +91,9 @@ bool gates_rule_asks_nothing(const struct gate_facts *f);
 
 /*
  * Ask the gates of a deploy: the owner writes the workload anyway, and asks which requests to write. f->current is what
- * the previous deploy wrote; unset: no deploy wrote anything. Where a gate holds, the original stands, except:
- *
- * - ProfileFuse, Fuse, Canary: the previous deploy's value stands, if it is below the original;
- * - MinChange: the previous deploy's value stands, so that applying the same manifest again changes nothing.
+ * the previous deploy wrote; unset: no deploy wrote anything. Where a gate holds, the original stands, or what the
+ * previous deploy wrote, if that is below the original: gates.def says which. After MinChange the latter stands, so
+ * that applying the same manifest again changes nothing.
  *
  * Facts about rollouts do not count. Under InPlace, f->current is the value set on running pods. New pods get the same
  * value, whatever the target is by now. Where no value is set, new pods get the original, or a static target.

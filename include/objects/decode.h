@@ -261,9 +261,9 @@ struct pod_metrics_view {
  * their bound, and where a decision needs the whole list, the view says so. ERR_TOOBIG is left for names. */
 int decode_object(struct text json, struct arena *a, struct object_view *ret, struct err *err); /* metadata only */
 int decode_pod(struct text json, struct arena *a, struct pod_view *ret, struct err *err);
-/* template_path: JSON pointer of the pod template ("/spec/template"). */
 /* What bounds the heap of a container's runtime; {0}: nothing does, as far as its view says. */
 void decode_runtime_heap(const struct container_view *c, struct arena *a, struct runtime_heap *ret);
+/* template_path: JSON pointer of the pod template ("/spec/template"). */
 int decode_workload(struct text json, const char *template_path, const char *field_manager, struct arena *a,
                     struct workload_view *ret, struct err *err);
 /* A KEDA ScaledObject. Its cpu and memory triggers become metrics like those of an HPA; other triggers are

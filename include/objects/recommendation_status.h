@@ -120,6 +120,9 @@ struct status_decision {
         bool pod_asks[RESOURCES];   /* pods request the resource at pod level (spec.resources) */
 };
 
+/* The names of the facts that are told by yes or no, in the order of the enum in the CRD; NULL: past the last. */
+const char *status_fact_name(int i);
+
 struct recommendation_status {
         uint8_t state; /* enum state */
         bool former;   /* read in the previous version's format: must be written again */

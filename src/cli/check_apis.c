@@ -50,8 +50,11 @@ static void check_crds(struct checking *c)
                 check_tell_served(c, "halflife's CRDs", "kubectl apply -k manifests, or -f crds", &err);
 }
 
+/* Where usage comes from elsewhere, a cluster without metrics-server lacks nothing. */
 static void check_metrics_api(struct checking *c)
 {
+        if (c->settings.controller.usage_from != USAGE_FROM_METRICS_SERVER)
+                return;
         static const enum known_resource_id metrics[] = {KNOWN_POD_METRICS, KNOWN_RESOURCES};
         const char *version = metrics_version_wait(c->session.client);
         char what[64];

@@ -158,24 +158,25 @@ void check_node_usage(struct checking *c)
 {
         enum { ASK_MS = 30 * SECOND_MS };
         struct node_usage_seen u = {.checking = c};
-        if (c->settings.controller.usage_from == USAGE_FROM_PROMETHEUS) {
+        switch (c->settings.controller.usage_from) {
+        case USAGE_FROM_PROMETHEUS:
                 check_node_prometheus(c, &u);
                 return;
+        case USAGE_FROM_METRICS_SERVER:
+                metrics_poll_nodes(c->session.client, ASK_MS, check_node_each, check_node_done, &u);
+                while (!u.done)
+                        loop_turn(c->session.loop, -1);
+                check_node_say(c, &u);
+                return;
         }
-        metrics_poll_nodes(c->session.client, ASK_MS, check_node_each, check_node_done, &u);
-        while (!u.done)
-                loop_turn(c->session.loop, -1);
-        check_node_say(c, &u);
 }
 
 /* --- pods --- */
 
-void check_usage(struct checking *c)
+static void check_metrics_server(struct checking *c)
 {
         enum { ASK_MS = 30 * SECOND_MS };
         struct usage_seen u = {.checking = c};
-        if (c->settings.controller.usage_from != USAGE_FROM_METRICS_SERVER)
-                return;
         metrics_poll(c->session.client, NULL, ASK_MS, check_usage_each, check_usage_done, &u);
         while (!u.done)
                 loop_turn(c->session.loop, -1);
@@ -185,4 +186,15 @@ void check_usage(struct checking *c)
                 check_tell(c, DOUBTFUL, u.result.err.text,
                            u.result.err.code == ERR_DENIED ? "these credentials may not list pods of metrics.k8s.io"
                                                            : "is metrics-server ready?");
+}
+
+void check_usage(struct checking *c)
+{
+        switch (c->settings.controller.usage_from) {
+        case USAGE_FROM_METRICS_SERVER:
+                check_metrics_server(c);
+                return;
+        case USAGE_FROM_PROMETHEUS: /* check_prometheus asks it, also where it only has past usage */
+                return;
+        }
 }

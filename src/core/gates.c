@@ -205,6 +205,7 @@ static bool by_min_change_at_deploy(const struct gate_facts *f, const struct mov
 /* --- the tables --- */
 
 enum { BOTH = false, DECREASES = true };
+enum { ORIGINAL = false, PREVIOUS = true };
 #define OF_PLAN NULL
 
 static const struct {
@@ -222,8 +223,9 @@ static const struct {
 static const struct {
         enum gate gate;
         gate_rule *rule;
+        bool keeps_previous;
 } deploy_gates[] = {
-#define DEPLOY_GATE(id, rule) {GATE_##id, rule},
+#define DEPLOY_GATE(id, rule, stands) {GATE_##id, rule, stands},
 #include "core/gates.def"
 #undef DEPLOY_GATE
 };
@@ -339,31 +341,20 @@ static struct amount as_advised(const struct gate_facts *f)
         return f->apply->mode == APPLY_IN_PLACE && f->rule != REASON_STATIC ? as_before(f) : f->target;
 }
 
-static struct amount deploy_value(const struct gate_facts *f, enum gate held)
-{
-        switch (held) {
-        case GATE_NONE:
-                return as_advised(f);
-        case GATE_PROFILE_FUSE:
-        case GATE_FUSE:
-        case GATE_CANARY:
-                return as_before(f);
-        case GATE_MIN_CHANGE:
-                return f->current;
-        default:
-                return f->original;
-        }
-}
-
 void gates_ask_deploy(const struct gate_facts *f, struct deploy_verdict *ret)
 {
         *ret = (struct deploy_verdict){.value = f->original};
         if (!f->original.set || !f->target.set)
                 return;
         struct move m = {.from = as_before(f).value, .to = f->target.value};
-        for (int i = 0; i < DEPLOY_GATES && !ret->gate; i++)
-                if (!passes_unasked(deploy_gates[i].gate, &m) && deploy_gates[i].rule(f, &m))
-                        ret->gate = deploy_gates[i].gate;
+        int i = 0;
+        while (i < DEPLOY_GATES && (passes_unasked(deploy_gates[i].gate, &m) || !deploy_gates[i].rule(f, &m)))
+                i++;
+        if (i == DEPLOY_GATES) {
+                ret->value = as_advised(f);
+                return;
+        }
+        ret->gate = deploy_gates[i].gate;
         ret->hold = gates[ret->gate].reason;
-        ret->value = deploy_value(f, ret->gate);
+        ret->value = deploy_gates[i].keeps_previous ? as_before(f) : f->original;
 }

@@ -32,7 +32,8 @@ struct usage_source {
         /* Start a poll; only one may be under way. ns NULL: all namespaces; ns must stay valid until done. The poll
          * ends deadline_ms after its start at the latest, and measurements received until then count. */
         void (*poll)(struct usage_source *s, const char *ns, int64_t deadline_ms, struct usage_sink to);
-        /* The same for nodes; one such poll may be under way beside one of pods. */
+        /* The same for nodes; one such poll may be under way beside one of pods. A source that knows no nodes ends it
+         * without one, and without an error. */
         void (*poll_nodes)(struct usage_source *s, int64_t deadline_ms, struct node_usage_sink to);
         void (*stop)(struct usage_source *s); /* end the polls under way, if any, without further callbacks */
         void (*free)(struct usage_source *s); /* after the client is freed */

@@ -33,6 +33,11 @@ static const struct {
 };
 enum { FACTS = sizeof facts / sizeof facts[0] };
 
+const char *status_fact_name(int i)
+{
+        return i < FACTS ? facts[i].word : NULL;
+}
+
 static struct amount status_amount_at(const struct status_numbers *n, int i)
 {
         status_amount value;

@@ -59,8 +59,30 @@ static void test_what_check_says(void **state)
         fake_free(f);
 }
 
+/* A cluster without metrics-server, whose usage comes from Prometheus, lacks nothing. */
+static void test_without_metrics_server(void **state)
+{
+        (void)state;
+        struct fake *f = fake_new(&(struct fake_options){0});
+        struct peer *p = peer_start(answer, NULL, NULL);
+        AUTO(mem_free) char *config = tmp_path("without"), *database = tmp_path("without.db");
+        assert_true(fake_load(f, "crds") && fake_write_kubeconfig(f, config));
+        fake_set_metrics(f, &(struct fake_metrics){.mode = FAKE_METRICS_MISSING});
+        said = "{\"data\":{\"result\":[" APP "]}}";
+        AUTO(mem_free)
+        char *out = HALFLIFE_RUN(0, "check", "--kubeconfig", config, "--database", database, "--prometheus-url", p->url,
+                                 "--usage-source", "prometheus");
+        assert_non_null(strstr(out, "usage of 1 containers"));
+        assert_null(strstr(out, "metrics-server"));
+        peer_stop(p);
+        fake_free(f);
+}
+
 int main(void)
 {
-        const struct CMUnitTest tests[] = {cmocka_unit_test(test_what_check_says)};
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_what_check_says),
+                cmocka_unit_test(test_without_metrics_server),
+        };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -191,12 +191,7 @@ static struct story stories[] = {
 
 static void prepare(struct fake *f)
 {
-        fake_put(f, "kubectl",
-                 "{\"apiVersion\":\"apiextensions.k8s.io/v1\",\"kind\":\"CustomResourceDefinition\",\"metadata\":{"
-                 "\"name\":\"widgets.example.org\"},\"spec\":{\"group\":\"example.org\",\"scope\":\"Namespaced\","
-                 "\"names\":{\"kind\":\"Widget\",\"plural\":\"widgets\",\"singular\":\"widget\",\"listKind\":"
-                 "\"WidgetList\"},\"versions\":[{\"name\":\"v1\",\"served\":true,\"storage\":true,\"schema\":{"
-                 "\"openAPIV3Schema\":{\"type\":\"object\",\"x-kubernetes-preserve-unknown-fields\":true}}}]}}");
+        story_define_kind(f, "example.org", "Widget");
 }
 
 int main(void)

@@ -114,7 +114,7 @@ void page_check_block(const char *path, const char *name, void (*print)(FILE *to
         free(want);
 }
 
-enum { ENUM_WIDTH = 120 };
+enum { YAML_WIDTH = 120 };
 
 /* "enum: [A, B, …]" at the column, its further lines indented by two more than the line that it begins in. */
 static void print_enum(FILE *to, int indent, int column, const char *(*name)(int i), int count)
@@ -123,7 +123,7 @@ static void print_enum(FILE *to, int indent, int column, const char *(*name)(int
         for (int i = 0; i < count; i++) {
                 const char *end = i < count - 1 ? "," : "]";
                 int len = (int)strlen(name(i)) + 1;
-                if (i > 0 && column + 1 + len > ENUM_WIDTH)
+                if (i > 0 && column + 1 + len > YAML_WIDTH)
                         column = fprintf(to, "\n%*s", indent + 2, "") - 1;
                 else if (i > 0)
                         column += fprintf(to, " ");
@@ -156,4 +156,58 @@ int page_check_enums(const char *path, const char *(*name)(int i), int count)
                          name(0));
         free(want);
         return lists;
+}
+
+/* Words in lines that are indented, each as long as it may be. */
+static void print_folded(FILE *to, int indent, const char *text)
+{
+        int column = YAML_WIDTH;
+        for (const char *word = text; *(word += strspn(word, " "));) {
+                int len = (int)strcspn(word, " ");
+                bool breaks = column + 1 + len > YAML_WIDTH;
+                if (breaks)
+                        fprintf(to, "%s%*s", word == text ? "" : "\n", indent, "");
+                column = (breaks ? indent : column + fprintf(to, " ")) + fprintf(to, "%.*s", len, word);
+                word += len;
+        }
+        fputs("\n", to);
+}
+
+/* The first line from here on that is indented by less. */
+static const char *end_of_folded(const char *line, size_t indent)
+{
+        while (*line && strspn(line, " ") >= indent)
+                line += strcspn(line, "\n") + 1;
+        return line;
+}
+
+int page_check_texts(const char *path, const char *begins, void (*print)(FILE *to))
+{
+        AUTO(mem_free) char *text = page_read(path);
+        static const char begin[] = ">-\n";
+        char *want = NULL, *said = page_print(print);
+        size_t size;
+        int texts = 0;
+        FILE *to = open_memstream(&want, &size);
+        const char *rest = text;
+        for (const char *at = text; (at = strstr(at, begin));) {
+                at += strlen(begin);
+                size_t indent = strspn(at, " ");
+                if (strncmp(at + indent, begins, strlen(begins)) != 0)
+                        continue;
+                fwrite(rest, 1, (size_t)(at - rest), to);
+                print_folded(to, (int)indent, said);
+                rest = end_of_folded(at, indent);
+                texts++;
+        }
+        fputs(rest, to);
+        fclose(to);
+        if (page_is_to_be_written())
+                page_write(path, want);
+        else if (strcmp(text, want) != 0)
+                fail_msg("%s: the text that begins with '%s' is not the program's; `make docs` writes it", path,
+                         begins);
+        free(want);
+        free(said);
+        return texts;
 }

@@ -36,4 +36,8 @@ void page_check_block(const char *path, const char *name, void (*print)(FILE *to
  * With DOCS=write in the environment the lists are written. Returns how many there are. */
 int page_check_enums(const char *path, const char *(*name)(int i), int count);
 
+/* The same for each folded text ("description: >-") of a YAML file that begins with those words: it is what print
+ * writes, in lines of at most 120 columns. Returns how many there are. */
+int page_check_texts(const char *path, const char *begins, void (*print)(FILE *to));
+
 #endif

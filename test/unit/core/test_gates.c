@@ -772,6 +772,25 @@ static void test_the_gate_at_a_deploy_is_told(void **state)
         }
 }
 
+/* A gate that leaves what the previous deploy got hides none that gives the original back. */
+static void test_the_original_comes_first_at_a_deploy(void **state)
+{
+        (void)state;
+        static const char *const stands[] = {
+#define DEPLOY_GATE(id, rule, stands) #stands,
+#include "core/gates.def"
+#undef DEPLOY_GATE
+        };
+        bool previous = false;
+        for (int n = 0; gate_at_deploy(n); n++) {
+                if (previous && strcmp(stands[n], "ORIGINAL") == 0)
+                        fail_msg("gate '%s' gives the original back, and stands after one that does not",
+                                 gate_name(gate_at_deploy(n)));
+                previous |= strcmp(stands[n], "PREVIOUS") == 0;
+        }
+        assert_true(previous);
+}
+
 int main(void)
 {
         static const struct CMUnitTest tests[] = {
@@ -797,6 +816,7 @@ int main(void)
                 cmocka_unit_test(test_the_gate_that_puts_back_is_told),
                 cmocka_unit_test(test_rules_that_ask_nothing),
                 cmocka_unit_test(test_the_gate_at_a_deploy_is_told),
+                cmocka_unit_test(test_the_original_comes_first_at_a_deploy),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

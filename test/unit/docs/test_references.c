@@ -20,7 +20,9 @@
 #include "cli/settings.h"
 #include "control/controller.h"
 #include "core/gates.h"
+#include "core/kind.h"
 #include "core/reasons.h"
+#include "objects/recommendation_status.h"
 
 /* --- tables of the program --- */
 
@@ -246,28 +248,51 @@ static const char *name_of_gate(int i)
         return gate_name((enum gate)(GATE_NONE + 1 + i));
 }
 
-/* Where schemas list the reasons and gates, the lists are the program's. */
+/* Where schemas list the reasons, gates and facts, the lists are the program's. */
 static void test_names_of_schemas(void **state)
 {
+        int facts = 0;
         (void)state;
+        while (status_fact_name(facts))
+                facts++;
+        assert_int_equal(page_check_enums("crds/recommendations.halflife.dev.yaml", status_fact_name, facts), 2);
         assert_in_range(page_check_enums("crds/recommendations.halflife.dev.yaml", name_of_reason, REASONS - 1), 1, 9);
         assert_in_range(page_check_enums("src/rest/openapi.yaml", name_of_reason, REASONS - 1), 1, 9);
         assert_in_range(page_check_enums("src/rest/openapi.yaml", name_of_gate, GATES - 1), 1, 9);
 }
 
-/* Each reason has its meaning in the CRD, for kubectl explain. */
+#define WHY_THE_TARGET "Why the target has its value or, if a change is held back, the first thing that holds it back."
+
+static void print_meanings(FILE *to)
+{
+        fputs(WHY_THE_TARGET, to);
+        for (enum reason r = REASON_NONE + 1; r < REASONS; r++)
+                fprintf(to, " %s: %s.", reason_name(r), reason_meaning(r));
+}
+
+/* Each reason has its meaning in the CRD, for kubectl explain: of CPU and of memory, in both versions. */
 static void test_reasons_of_the_crd(void **state)
 {
         (void)state;
+        assert_int_equal(page_check_texts("crds/recommendations.halflife.dev.yaml", "Why the target has its value",
+                                          print_meanings),
+                         4);
+}
+
+/* The CRD says what each fact of status.decision means. */
+static void test_facts_of_the_crd(void **state)
+{
+        (void)state;
         json_t *all = yaml_of("crds/recommendations.halflife.dev.yaml");
-        char *text = json_dumps(all, 0);
-        for (enum reason r = REASON_NONE + 1; r < REASONS; r++) {
-                AUTO(mem_free) char *said = mem_printf(" %s: ", reason_name(r));
-                if (!strstr(text, said))
-                        fail_msg("crds/recommendations.halflife.dev.yaml: the description of containers[].cpu.reason "
-                                 "does "
-                                 "not say what%s means",
-                                 said);
+        char *text = json_dumps(all, 0), *from = strstr(text, "\"facts\": {\"description\": ");
+        assert_non_null(from);
+        *strstr(from, "\"type\": \"array\"") = '\0';
+        for (int i = 0; status_fact_name(i); i++) {
+                AUTO(mem_free) char *said = mem_printf("%s: ", status_fact_name(i));
+                if (!strstr(from, said))
+                        fail_msg("crds/recommendations.halflife.dev.yaml: the description of status.decision.facts "
+                                 "does not say what %s means",
+                                 status_fact_name(i));
         }
         free(text);
         json_decref(all);
@@ -301,6 +326,79 @@ static void test_conditions(void **state)
         json_decref(all);
 }
 
+/* --- gates --- */
+
+static void print_gates(FILE *to)
+{
+        static const char *const stands[GATES] = {
+#define DEPLOY_GATE(id, rule, stands) [GATE_##id] = #stands,
+#include "core/gates.def"
+#undef DEPLOY_GATE
+        };
+        static const char *const holds[GATES] = {
+#define GATE(id, name, rule, reason, direction, open, holds) [GATE_##id] = holds,
+#include "core/gates.def"
+#undef GATE
+        };
+        fputs("| gate | holds while | holds | a deploy gets |\n|---|---|---|---|\n", to);
+        for (enum gate g = GATE_NONE + 1; g < GATES; g++)
+                fprintf(to, "| `%s` | %s | %s | %s |\n", gate_name(g), holds[g],
+                        gate_decreases_only(g) ? "decreases" : "every change",
+                        !stands[g]                           ? ""
+                        : strcmp(stands[g], "PREVIOUS") == 0 ? "what the previous one got"
+                                                             : "the original");
+}
+
+static void test_gates(void **state)
+{
+        (void)state;
+        page_check_block("docs/concepts.md", "gates", print_gates);
+}
+
+/* --- annotations --- */
+
+/* Each annotation that a header names is in the table of names that persist. */
+static void test_annotations(void **state)
+{
+        static const char *const headers[] = {"include/objects/annotation_record.h", "include/objects/decode.h"},
+                                 prefix[] = "\"halflife.dev/";
+        (void)state;
+        AUTO(mem_free) char *page = page_read("docs/internals/store-format.md");
+        int seen = 0;
+        for (size_t i = 0; i < sizeof headers / sizeof headers[0]; i++) {
+                AUTO(mem_free) char *text = page_read(headers[i]);
+                for (const char *at = text; (at = strstr(at, prefix)); seen++) {
+                        at += strlen(prefix);
+                        AUTO(mem_free) char *name = mem_printf("`%.*s`", (int)strcspn(at, "\""), at);
+                        if (!strstr(page, name))
+                                fail_msg("docs/internals/store-format.md: the table of annotations lacks %s", name);
+                }
+        }
+        assert_in_range(seen, 10, 100);
+}
+
+/* --- the role of halflife scan --- */
+
+/* The role that a person copies lists every kind of the table. */
+static void test_kinds_of_scan(void **state)
+{
+        (void)state;
+        AUTO(mem_free) char *page = page_read("docs/scan.md");
+        for (size_t i = 0; i < kinds_count; i++) {
+                AUTO(mem_free) char *groups = mem_printf("apiGroups: [%s], resources: [", kinds[i].group);
+                const char *rule = strstr(page, groups);
+                AUTO(mem_free)
+                char *resources =
+                        rule ? mem_string_n(rule + strlen(groups), strcspn(rule + strlen(groups), "]")) : NULL;
+                bool listed = false;
+                for (char *rest = resources, *one; (one = strsep(&rest, ", "));)
+                        listed |= strcmp(one, kinds[i].plural) == 0;
+                if (!listed)
+                        fail_msg("docs/scan.md: the ClusterRole halflife-scan lacks %s of '%s'", kinds[i].plural,
+                                 kinds[i].group);
+        }
+}
+
 int main(void)
 {
         static const struct CMUnitTest tests[] = {
@@ -312,6 +410,10 @@ int main(void)
                 cmocka_unit_test(test_reasons),
                 cmocka_unit_test(test_names_of_schemas),
                 cmocka_unit_test(test_reasons_of_the_crd),
+                cmocka_unit_test(test_facts_of_the_crd),
+                cmocka_unit_test(test_gates),
+                cmocka_unit_test(test_annotations),
+                cmocka_unit_test(test_kinds_of_scan),
                 cmocka_unit_test(test_conditions),
         };
         return cmocka_run_group_tests_name("references", tests, NULL, NULL);
