@@ -25,7 +25,8 @@ static int each(void *arg, struct text item)
                 return 0;
         }
         s->pods++;
-        MUST(view.name.len > 0 && view.at.ms != 0 && view.containers <= VIEW_CONTAINERS);
+        MUST(view.name.len > 0 && view.containers <= VIEW_CONTAINERS);
+        MUST(view.at.ms != 0 || (view.containers == 0 && view.lacks));
         for (int i = 0; i < view.containers; i++) {
                 MUST(view.container[i].name.len > 0);
                 if (view.container[i].has[CPU])
