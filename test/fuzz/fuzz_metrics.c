@@ -26,7 +26,7 @@ static int each(void *arg, struct text item)
         }
         s->pods++;
         MUST(view.name.len > 0 && view.containers <= VIEW_CONTAINERS);
-        MUST(view.at.ms != 0 || (view.containers == 0 && view.lacks)); /* without a time nothing counts */
+        MUST(view.at.ms != 0 || (view.containers == 0 && view.lacks));
         for (int i = 0; i < view.containers; i++) {
                 MUST(view.container[i].name.len > 0);
                 if (view.container[i].has[CPU])
