@@ -21,6 +21,10 @@ bool clock_skew_is_apart(const struct clock_skew *s); /* the clocks differ by mo
 int64_t clock_skew_earlier(const struct clock_skew *s);    /* the earlier of both clocks */
 int64_t clock_skew_later(const struct clock_skew *s);      /* the later of both clocks */
 struct wall clock_skew_latest(const struct clock_skew *s); /* a time later than this comes from a wrong clock */
+/* The time by which an answer's samples are judged: the later of this machine's and the answer's Date. A Date more than
+ * a day ahead is not believed, since no certificate would hold for both clocks. A source that lies about its time could
+ * else bring in samples of another year, before which all of the present are too old. */
+struct wall clock_skew_judging(const struct clock_skew *s, struct wall date);
 /* Bring the target's times back to the present where a clock that was ahead wrote them. */
 void clock_skew_clamp(const struct clock_skew *s, struct target *t);
 

@@ -105,7 +105,8 @@ struct prometheus_answer {
         size_t series_count;
         const struct prometheus_point *point;
         size_t points;
-        uint64_t refused; /* values that are negative or not finite (NaN, +Inf), and series that lack a label */
+        uint64_t refused; /* values that are negative or not finite (NaN, +Inf), points more than a step after the
+                             slice, and series that lack a label */
         struct wall date; /* the Date header; ms 0: none */
         bool partial;     /* the store says that parts of the answer are missing; err then quotes its words */
         /* code 0: both answers are complete. ERR_RETRY: unreachable, overloaded, or parts of the answer are missing.
@@ -116,6 +117,8 @@ struct prometheus_answer {
 };
 
 enum { PROMETHEUS_THROTTLED_LEAST = 125 };
+/* Points of one instant: so many for containers of other clusters in the same store, and so many for each pod. */
+enum { PROMETHEUS_INSTANT_POINTS = 512 << 10, PROMETHEUS_POD_POINTS = 32 };
 
 struct prometheus_fetch;
 /* Start a fetch. done is called once, never before this function returns. The handle is valid until then, or until

@@ -192,12 +192,13 @@ static void counted_add_known(struct checkpointer *cp, struct history *h)
                         counted_add(cp, h, t->killed[i].uid, t->killed[i].restarts, 0);
 }
 
-/* A damaged database was replaced. Rows that could not be carried over must be written again, or the next start lacks
- * them. Nobody knows which rows these are, so everything is written. */
+/* A database that was damaged or taken away was replaced. Rows that could not be carried over must be written again, or
+ * the next start lacks them. Nobody knows which rows these are, so everything is written. */
 static void checkpointer_replaced(struct checkpointer *cp, const struct err *why)
 {
         struct target *t;
-        log_error("the database was damaged: halflife writes all it knows to a new one", KV("note", why->text));
+        log_error("the database was damaged or taken away: halflife writes all it knows to a new one",
+                  KV("note", why->text));
         cp->errors++;
         for (size_t at = 0; (t = map_each(&cp->cache->targets, &at));) {
                 t->apply_state_dirty = true;

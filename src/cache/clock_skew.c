@@ -65,6 +65,12 @@ int64_t clock_skew_later(const struct clock_skew *s)
         return server > ours ? server : ours;
 }
 
+struct wall clock_skew_judging(const struct clock_skew *s, struct wall date)
+{
+        struct wall now = loop_now(s->loop).wall;
+        return date.ms > now.ms && date.ms - now.ms <= DAY_MS ? date : now;
+}
+
 struct wall clock_skew_latest(const struct clock_skew *s)
 {
         return (struct wall){clock_skew_later(s) + APART_MS};

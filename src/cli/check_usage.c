@@ -143,7 +143,7 @@ static void check_node_prometheus(struct checking *c, struct node_usage_seen *u)
                                                .to = now,
                                                .step_ms = MINUTE_MS,
                                                .deadline_ms = 10 * SECOND_MS,
-                                               .points_most = SIZE_MAX};
+                                               .points_most = 16 * PROMETHEUS_INSTANT_POINTS};
         o.user_agent = version_user_agent();
         if (!o.url || prometheus_new(c->session.loop, &o, &p, &u->err) < 0)
                 return; /* the line about Prometheus says so */

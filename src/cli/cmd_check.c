@@ -340,8 +340,11 @@ static struct check_count check_count_containers(struct checking *c)
         if (prometheus_new(c->session.loop, &o, &p, &count.err) < 0)
                 return count;
         struct wall now = {whole_second(loop_now(c->session.loop).wall.ms)};
-        const struct prometheus_slice slice = {
-                .from = now, .to = now, .step_ms = MINUTE_MS, .deadline_ms = ASK_MS, .points_most = SIZE_MAX};
+        const struct prometheus_slice slice = {.from = now,
+                                               .to = now,
+                                               .step_ms = MINUTE_MS,
+                                               .deadline_ms = ASK_MS,
+                                               .points_most = 16 * PROMETHEUS_INSTANT_POINTS};
         prometheus_fetch(p, &slice, check_counted, &count);
         while (!count.done)
                 loop_turn(c->session.loop, -1);

@@ -149,17 +149,20 @@ static void entry_drop(struct auth *a, struct entry *e)
 }
 
 /* Any caller can create refused entries at will. Drop those first, so that they never displace allowed callers. A
- * caller with tokens at will can have any number of allowed ones, so beyond its share its own go. */
+ * caller with tokens at will can have any number of allowed ones, so beyond its share its own go. Several such callers
+ * leave some places to refusals. */
 static struct entry *auth_least_missed(const struct auth *a)
 {
         const struct verdicts *allowed = NULL, *refused = NULL;
         const struct holder *h;
+        int refusals = 0;
         for (size_t at = 0; (h = map_each(&a->holders, &at));) {
                 verdicts_most(&allowed, &h->allowed);
                 verdicts_most(&refused, &h->refused);
+                refusals += h->refused.count;
         }
         assert(allowed || refused); /* entries with a question under way are far fewer than AUTH_ENTRIES_MAX */
-        bool spare = !refused || (allowed && allowed->count > AUTH_ALLOWED_SHARE);
+        bool spare = allowed && (refusals <= AUTH_REFUSED_LEFT || allowed->count > AUTH_ALLOWED_SHARE);
         return TAILQ_FIRST(spare ? &allowed->line : &refused->line);
 }
 

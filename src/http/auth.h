@@ -12,8 +12,9 @@
  * as many as it leaves to others. Where no place is left, one that has none gets the newest of the one that has most.
  *
  * Where no place for a verdict is left, the oldest refusal goes of who has most of them: a caller, or an address for
- * tokens that the API server does not know. With no refusals, or where a caller is allowed by more verdicts than its
- * share, the oldest goes of the caller who is allowed by most. caller_share.h says who is one caller.
+ * tokens that the API server does not know. With few refusals left, or where a caller is allowed by more verdicts than
+ * its share, the oldest goes of the caller who is allowed by most. So callers who hold all places together lose their
+ * own. caller_share.h says who is one caller.
  */
 #ifndef HALFLIFE_HTTP_AUTH_H
 #define HALFLIFE_HTTP_AUTH_H
@@ -27,6 +28,7 @@ enum {
         AUTH_PROBE_MS = 2 * SECOND_MS, /* while the API server is away, one question per so much time */
         AUTH_ENTRIES_MAX = 4096,
         AUTH_ALLOWED_SHARE = AUTH_ENTRIES_MAX / 2, /* of them, verdicts that allow one caller */
+        AUTH_REFUSED_LEFT = AUTH_ENTRIES_MAX / 8,  /* verdicts that refuse, which those that allow leave room for */
         AUTH_ASKED_MAX = 64,                       /* questions under way */
         AUTH_ASKED_NEW = 48,                       /* of these, questions about callers who were not allowed lately */
         AUTH_RATE = 50,                            /* questions a second */

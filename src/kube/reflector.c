@@ -20,7 +20,7 @@ enum {
 /* How a request ended. */
 enum saw {
         SAW_END,     /* regularly */
-        SAW_SHORT,   /* a watch ended within SHORT_MS and without an event */
+        SAW_SHORT,   /* a watch ended within SHORT_MS without an event, or with some like the one before */
         SAW_CUT,     /* no answer, silence, or an incomplete body */
         SAW_BUSY,    /* 429 or 5xx, or an ERROR event with such a code */
         SAW_EXPIRED, /* 410 */
@@ -242,7 +242,7 @@ static int reflector_take_event(void *arg, struct text value)
                 return reflector_broken(r, "a resourceVersion is longer than 1 KiB");
         r->values++;
         r->stats.events += e.type != WATCH_BOOKMARK;
-        if (r->state == WATCHING)
+        if (r->state == WATCHING && !r->ended_early)
                 tell_well(r);
         if (e.type == WATCH_BOOKMARK && take_bookmark(r, &e) < 0)
                 return r->why.code;
@@ -288,9 +288,9 @@ int reflector_data(struct reflector *r, const char *p, size_t len, struct mono n
 /* How a request ended, by its answer; for requests that no event has ended. */
 static enum saw saw_of_answer(const struct reflector *r, const struct client_answer *a, bool whole, struct mono now)
 {
-        bool at_once = (now.ns - r->begun.ns) / 1000000 < SHORT_MS && r->values == 0;
+        bool at_once = (now.ns - r->begun.ns) / 1000000 < SHORT_MS;
         if (a->err.code == 0 && whole)
-                return r->state == WATCHING && at_once ? SAW_SHORT : SAW_END;
+                return r->state == WATCHING && at_once && (r->values == 0 || r->ended_early) ? SAW_SHORT : SAW_END;
         if (a->err.code == 0 || a->status == 0 || (a->status >= 200 && a->status < 300))
                 return SAW_CUT;
         if (a->status == 410)
@@ -334,6 +334,13 @@ static enum saw reflector_read_page(struct reflector *r)
                 return SAW_BROKEN;
         }
         return SAW_END;
+}
+
+/* A server that ends each watch after an event would else be asked again without a pause. */
+static bool reflector_ended_early(const struct reflector *r, enum saw saw, struct mono now)
+{
+        return (saw == SAW_END || saw == SAW_SHORT) && r->state != PAGING && r->values > 0 &&
+               (now.ns - r->begun.ns) / 1000000 < SHORT_MS;
 }
 
 static enum saw reflector_judge(struct reflector *r, const struct client_answer *a, bool whole, struct mono now)
@@ -391,6 +398,7 @@ int64_t reflector_end(struct reflector *r, const struct client_answer *a, bool w
         enum saw saw = reflector_judge(r, a, whole, now);
         enum step step = next[saw][r->state];
         int64_t wait = 0;
+        r->ended_early = reflector_ended_early(r, saw, now);
         switch (step) {
         case STEP_ADVANCE:
                 r->failures = 0;

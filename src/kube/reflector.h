@@ -36,6 +36,7 @@ struct reflector {
         bool pages_this_time; /* use pages until a list is complete */
         struct mono relisted; /* when a list was last begun because a version had expired; ns 0: never */
         struct retry retry;
+        bool ended_early;  /* the last watch ended as it should within a second, with events */
         unsigned failures; /* consecutive failures */
         int trouble;       /* code of the failure last reported to the owner; 0: none, or recovered */
 

@@ -27,7 +27,7 @@ void ingest_lend(struct usage *u, const struct usage_room *room)
 enum sample_verdict ingest_put(struct learner *learner, struct history *h, struct sample_watermark *watermark,
                                const struct sample *s)
 {
-        struct wall now = loop_now(learner->loop).wall, latest = learner->date.ms > now.ms ? learner->date : now;
+        struct wall latest = clock_skew_judging(learner->skew, learner->date);
         enum sample_verdict verdict;
         struct usage_room room;
         while (usage_add(history_usage(h), watermark, s, latest, &verdict, &room) == ERR_NOSPACE)

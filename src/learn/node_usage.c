@@ -32,7 +32,7 @@ static int64_t node_usage_milli(int64_t nano)
 void node_usage_fold(void *arg, const struct node_metrics_view *m, struct wall date)
 {
         struct learner *learner = arg;
-        struct wall now = loop_now(learner->loop).wall, latest = date.ms > now.ms ? date : now;
+        struct wall latest = clock_skew_judging(learner->skew, date);
         const struct node *n = map_get(&learner->cache->nodes.by_name, m->name);
         const struct node_usage u = {
                 m->at, {m->has[CPU] ? node_usage_milli(m->cpu_nano) : -1, m->has[MEMORY] ? m->memory_bytes : -1}};

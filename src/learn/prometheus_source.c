@@ -170,7 +170,8 @@ static struct prometheus_slice prometheus_source_slice(const struct prometheus_s
                                          .to = now,
                                          .step_ms = seconds * SECOND_MS,
                                          .deadline_ms = deadline_ms,
-                                         .points_most = SIZE_MAX};
+                                         .points_most =
+                                                 PROMETHEUS_INSTANT_POINTS + PROMETHEUS_POD_POINTS * s->cache->ordered};
 }
 
 static void prometheus_source_poll(struct usage_source *source, const char *ns, int64_t deadline_ms,

@@ -72,7 +72,7 @@ void http_leave(struct http *h)
 }
 
 static void on_pump(void *arg);
-static void http_kick(struct http *h)
+void http_kick(struct http *h)
 {
         loop_timer_set(h->loop, &h->pump, 0, on_pump, h);
 }
@@ -129,7 +129,8 @@ static void pool_unwatched(void *pool, CURL *easy)
         struct http_call *c = (struct http_call *)(void *)priv;
         if (!c)
                 return; /* a handle of libcurl's own */
-        c->unwatched = true;
+        c->no_descriptor = true;
+        c->broken = CURLE_COULDNT_CONNECT;
         http_kick(p->http);
 }
 
@@ -227,6 +228,7 @@ static void http_detach(struct http_call *c)
         list_drop(c);
         loop_timer_stop(h->loop, &c->deadline);
         loop_timer_stop(h->loop, &c->silence);
+        loop_timer_stop(h->loop, &c->resume);
         if (c->pool) {
                 CURLMcode rc = curl_multi_remove_handle(c->pool->multi, c->easy);
                 assert(rc == CURLM_OK);
@@ -375,7 +377,7 @@ static void start_what_may(struct http *h)
         }
 }
 
-/* End the running calls that were cancelled, or found no descriptor, within libcurl. */
+/* End the running calls that were cancelled or broke within libcurl. */
 static void end_marked(struct http *h)
 {
         struct http_call *c, *next;
@@ -383,9 +385,8 @@ static void end_marked(struct http *h)
                 if (c->cancelled) {
                         http_detach(c);
                         http_call_free(c);
-                } else if (c->unwatched) {
-                        c->no_descriptor = true;
-                        http_call_judge(c, CURLE_COULDNT_CONNECT);
+                } else if (c->broken != CURLE_OK) {
+                        http_call_judge(c, c->broken);
                         call_end(c);
                 }
         }

@@ -18,14 +18,9 @@ enum {
         KEEPALIVE_EVERY_S = 5,
         PEER_DEAD_MS = 30000, /* a connection ends when sent data stays unacknowledged for so long */
         BODY_CHUNK = 128 << 10,
+        TURN_BYTES = 2 << 20, /* of a body, in one turn of the loop; the JSON decoders need some 10 ms for them */
+        GZIP_CHUNK = CURL_MAX_WRITE_SIZE, /* gzip makes up to a thousand times as much of it, at once */
 };
-
-const char *http_method_name(enum http_method m)
-{
-        static const char *const name[] = {"GET", "POST", "PUT", "PATCH", "DELETE"};
-        assert(m <= HTTP_DELETE);
-        return name[m];
-}
 
 struct http_call *http_call_new(struct http *h, const struct http_request *r)
 {
@@ -72,7 +67,7 @@ static void wipe_secret(const char *s)
 
 void http_call_free(struct http_call *c)
 {
-        assert(!c->deadline.place && !c->silence.place && !c->pool);
+        assert(!c->deadline.place && !c->silence.place && !c->resume.place && !c->pool);
         curl_easy_cleanup(c->easy);
         curl_slist_free_all(c->headers);
         curl_slist_free_all(c->connect_to);
@@ -118,9 +113,40 @@ static size_t on_header(char *p, size_t size, size_t count, void *arg)
                 return 0;
         }
         http_headers_read(c, line, loop_now(http_loop(c->http)).wall);
+        if (c->codings > 1) { /* each one multiplies what a small answer becomes */
+                err_set(&c->reply.err, ERR_INVALID, "the answer is compressed more than once");
+                return 0;
+        }
         if (line.len <= 2 && (p[0] == '\r' || p[0] == '\n'))
                 headers_came(c);
         return c->cancelled ? 0 : line.len;
+}
+
+static void on_resume(void *arg)
+{
+        struct http_call *c = arg;
+        CURLcode rc = curl_easy_pause(c->easy, CURLPAUSE_CONT); /* hands over what libcurl has unpacked already */
+        if (rc == CURLE_OK)
+                return;
+        c->broken = rc;
+        http_kick(c->http);
+}
+
+/* Whether the next len bytes of the body have to wait for the next turn of the loop, in which the transfer goes on. So
+ * neither a fast server nor one that packs megabytes into nothing holds up the loop. */
+static bool call_pauses(struct http_call *c, size_t len)
+{
+        struct loop *l = http_loop(c->http);
+        struct mono now = loop_now(l).mono;
+        if (now.ns != c->turn.ns)
+                c->turn_bytes = 0;
+        c->turn = now;
+        if (c->turn_bytes >= TURN_BYTES) {
+                loop_timer_set(l, &c->resume, 0, on_resume, c);
+                return true;
+        }
+        c->turn_bytes += len;
+        return false;
 }
 
 static size_t on_body(char *p, size_t size, size_t count, void *arg)
@@ -132,6 +158,8 @@ static size_t on_body(char *p, size_t size, size_t count, void *arg)
                 return 0; /* fewer bytes than given make libcurl end the transfer */
         if (!c->r.data || len == 0)
                 return len;
+        if (call_pauses(c, len))
+                return CURL_WRITEFUNC_PAUSE;
         http_enter(c->http);
         int rc = c->r.data(c->r.arg, &c->reply, p, len);
         http_leave(c->http);
@@ -180,6 +208,11 @@ static int on_socket_made(void *arg, curl_socket_t fd, curlsocktype purpose)
 }
 
 /* --- options of the transfer --- */
+
+static bool call_unpacks(const struct http_call *c)
+{
+        return c->r.gzip && !c->r.stream && !c->r.peer->no_gzip;
+}
 
 #define SET(option, value)                                                                                             \
         do {                                                                                                           \
@@ -237,7 +270,9 @@ static CURLcode set_connection(struct http_call *c)
         SET(CURLOPT_OPENSOCKETFUNCTION, on_socket_wanted);
         SET(CURLOPT_OPENSOCKETDATA, c);
         SET(CURLOPT_SOCKOPTFUNCTION, on_socket_made);
-        SET(CURLOPT_BUFFERSIZE, c->r.stream ? (long)CURL_MAX_WRITE_SIZE : (long)BODY_CHUNK);
+        SET(CURLOPT_BUFFERSIZE, c->r.stream       ? (long)CURL_MAX_WRITE_SIZE
+                                : call_unpacks(c) ? (long)GZIP_CHUNK
+                                                  : (long)BODY_CHUNK);
         return rc;
 }
 
@@ -351,7 +386,7 @@ static CURLcode set_message(struct http_call *c, const char *user_agent)
         if (c->r.method != HTTP_GET)
                 SET(CURLOPT_CUSTOMREQUEST, http_method_name(c->r.method));
         SET(CURLOPT_USERAGENT, user_agent);
-        if (c->r.gzip && !c->r.stream && !c->r.peer->no_gzip)
+        if (call_unpacks(c))
                 SET(CURLOPT_ACCEPT_ENCODING, "gzip");
         add_header(c, "Accept", c->r.accept);
         add_bearer(c, "Authorization", c->r.bearer);
@@ -411,82 +446,4 @@ int http_call_prepare(struct http_call *c, struct tls_files *files, struct loop 
                 return 0;
         http_call_judge(c, rc);
         return c->reply.err.code;
-}
-
-/* --- the result --- */
-
-static int call_code_of(CURLcode rc)
-{
-        switch (rc) {
-        case CURLE_PEER_FAILED_VERIFICATION:
-        case CURLE_SSL_ISSUER_ERROR:
-                return ERR_DENIED;
-        case CURLE_URL_MALFORMAT:
-        case CURLE_NOT_BUILT_IN:
-        case CURLE_UNKNOWN_OPTION:
-        case CURLE_BAD_FUNCTION_ARGUMENT:
-        case CURLE_SSL_CERTPROBLEM:
-        case CURLE_SSL_CACERT_BADFILE:
-                return ERR_INVALID;
-        default:
-                return ERR_RETRY;
-        }
-}
-
-/* What the reader of the error can check. */
-static const char *cure_of(CURLcode rc)
-{
-        switch (rc) {
-        case CURLE_PEER_FAILED_VERIFICATION:
-                return "; is the configured certificate authority the server's, and tls-server-name, where set, the "
-                       "server's name?";
-        case CURLE_SSL_CONNECT_ERROR: /* also when the CA has the right name but another key */
-                return "; does that port speak TLS, and is the configured certificate authority the server's?";
-        case CURLE_SSL_CERTPROBLEM:
-                return "; do the client certificate and its key belong together?";
-        case CURLE_NOT_BUILT_IN:
-        case CURLE_UNKNOWN_OPTION:
-                return "; this libcurl lacks a feature: halflife needs a build with TLS and HTTP/2";
-        case CURLE_URL_MALFORMAT:
-                return "; is the address of the form https://host:port?";
-        default:
-                return "";
-        }
-}
-
-char *http_call_route(const struct http_call *c)
-{
-        AUTO(mem_free) char *proxy = proxy_choice_text(&c->proxy);
-        return mem_printf("%s%s%s", c->r.peer->base_url, proxy ? " " : "", proxy ? proxy : "");
-}
-
-void http_call_judge(struct http_call *c, CURLcode rc)
-{
-        struct http_reply *reply = &c->reply;
-        if (reply->err.code)
-                return; /* halflife ended the request and has set the cause */
-        if (rc == CURLE_OK && reply->status == 0)
-                rc = CURLE_WEIRD_SERVER_REPLY;
-        if (rc == CURLE_OK) {
-                reply->whole = true;
-                return;
-        }
-        AUTO(mem_free) char *route = http_call_route(c);
-        if (rc == CURLE_ABORTED_BY_CALLBACK && c->sent > 1) {
-                err_set(&reply->err, ERR_RETRY,
-                        "%s: the connection was lost while %s was sent; the server may have executed it", route,
-                        http_method_name(c->r.method));
-                return;
-        }
-        if (rc == CURLE_COULDNT_CONNECT && c->no_descriptor) {
-                err_set(&reply->err, ERR_RETRY, "%s: %s: too many files are open in this process", route,
-                        c->sent > 0 ? "the connection was lost; the server may have executed the request"
-                                    : "not connected");
-                return;
-        }
-        AUTO(mem_free)
-        char *verdict = rc == CURLE_PEER_FAILED_VERIFICATION ? tls_verdict(c->easy, c->r.peer) : NULL;
-        const char *why = verdict ? verdict : c->curl_error[0] ? c->curl_error : curl_easy_strerror(rc);
-        err_set(&reply->err, call_code_of(rc), "%s: %s%s%s", route, reply->status ? "the answer was cut: " : "", why,
-                cure_of(rc));
 }

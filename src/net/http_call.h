@@ -32,14 +32,17 @@ struct http_call {
         struct curl_slist *headers, *connect_to;
         char curl_error[CURL_ERROR_SIZE];
         struct proxy_choice proxy;
-        struct loop_timer deadline, silence;
+        struct loop_timer deadline, silence, resume;
         struct mono last_byte;
+        struct mono turn; /* the turn of the loop in which turn_bytes of the body were handed over */
+        size_t turn_bytes;
         bool any_byte;
         bool no_descriptor; /* libcurl got no socket, because no file descriptor was free */
-        bool unwatched;     /* no file descriptor was free to watch the socket, so the call ends at the next turn */
+        CURLcode broken;    /* what ends the call at the next turn; CURLE_OK: nothing */
         int sent;           /* how often libcurl sent the request */
 
         size_t header_bytes;
+        int codings; /* how often the body is compressed */
         char content_type[256], warning[1024];
         struct http_reply reply;
 };
@@ -63,5 +66,7 @@ const struct proxy_settings *http_proxies(const struct http *h);
  * in between. */
 void http_enter(struct http *h);
 void http_leave(struct http *h);
+/* Have the client look, at the next turn, for calls that ended or may start. */
+void http_kick(struct http *h);
 
 #endif

@@ -41,6 +41,25 @@ static void read_retry_after(struct http_call *c, struct text value, struct wall
         c->reply.retry_after_ms = ms < HTTP_RETRY_AFTER_MOST_MS ? ms : HTTP_RETRY_AFTER_MOST_MS;
 }
 
+/* How many codings a Content-Encoding or Transfer-Encoding names that libcurl may have to unpack. */
+static int count_codings(struct text value)
+{
+        static const char *const plain[] = {"identity", "chunked"};
+        int count = 0;
+        while (value.len > 0) {
+                const char *comma = memchr(value.p, ',', value.len);
+                size_t len = comma ? (size_t)(comma - value.p) : value.len;
+                struct text name = headers_trim((struct text){value.p, len});
+                bool packs = name.len > 0;
+                for (size_t i = 0; i < sizeof plain / sizeof plain[0]; i++)
+                        packs &= !(strlen(plain[i]) == name.len && strncasecmp(plain[i], name.p, name.len) == 0);
+                count += packs;
+                len += comma != NULL;
+                value = (struct text){value.p + len, value.len - len};
+        }
+        return count;
+}
+
 /* Warning: 299 - "text" */
 static void read_warning(struct http_call *c, struct text value)
 {
@@ -71,6 +90,7 @@ static void read_status_line(struct http_call *c, struct text line)
         c->reply.date.ms = 0;
         c->reply.retry_after_ms = -1;
         c->reply.warning = NULL;
+        c->codings = 0;
         c->content_type[0] = '\0';
 }
 
@@ -90,6 +110,8 @@ static void read_header(struct http_call *c, struct text line, struct wall now)
                 copy_text(text, sizeof text, value);
                 if (wall_parse_http(text, &c->reply.date) < 0)
                         c->reply.date.ms = 0;
+        } else if (NAMED("content-encoding") || NAMED("transfer-encoding")) {
+                c->codings += count_codings(value);
         } else if (NAMED("retry-after")) {
                 read_retry_after(c, value, now);
         } else if (NAMED("warning")) {

@@ -119,7 +119,9 @@ static int read_points(struct text values, struct arena *a, const struct series_
                 while (rc == 0 && json_item(&j))
                         rc = read_point(&j, a, r, refused);
         if (rc < 0)
-                return err_set(err, rc, "the answer holds more points than allowed");
+                return err_set(err, rc,
+                               "the answer holds more points than allowed: does --prometheus-matchers choose this "
+                               "cluster alone?");
         return json_done(&j, err);
 }
 

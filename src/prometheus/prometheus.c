@@ -41,8 +41,10 @@ struct prometheus_fetch {
                 enum resource resource;
                 struct http_call *call; /* NULL: the call has ended */
                 struct stream stream;
-                struct buf refusal; /* the body of an error response */
-                uint32_t reading;   /* number of the series that is being read */
+                struct buf refusal;               /* the body of an error response */
+                struct prometheus_series reading; /* the series that is being read, and its cgroup */
+                struct text cgroup;
+                int64_t number; /* of that series; -1: it has no point yet */
         } query[RESOURCES];
         struct loop_timer failed; /* reports from the loop that no query could be sent */
         struct authorization_wait authorized;
@@ -124,17 +126,32 @@ void prometheus_free(struct prometheus *p)
 static bool on_series(void *arg, const struct prometheus_series *s, struct text cgroup)
 {
         struct query *q = arg;
-        q->reading = series_rows_number(&q->fetch->rows, s, cgroup);
+        q->reading = *s;
+        q->cgroup = cgroup;
+        q->number = -1;
         return true;
 }
 
+/* Whether a point is not later than the slice, of which some stores round the end to a whole step. */
+static bool slice_reaches(const struct prometheus_slice *s, struct wall at)
+{
+        return at.ms <= s->to.ms + s->step_ms;
+}
+
+/* Only a series with a point is kept: the bound on points then bounds series as well. */
 static int on_point(void *arg, struct wall at, double value)
 {
         struct query *q = arg;
         struct prometheus_fetch *f = q->fetch;
+        if (!slice_reaches(&f->slice, at)) {
+                f->answer.refused++;
+                return 0;
+        }
         if (f->rows.raws == f->slice.points_most)
                 return ERR_TOOBIG;
-        series_rows_add(&f->rows, at, q->reading, q->resource, value);
+        if (q->number < 0)
+                q->number = series_rows_number(&f->rows, &q->reading, q->cgroup);
+        series_rows_add(&f->rows, at, (uint32_t)q->number, q->resource, value);
         return 0;
 }
 
@@ -154,7 +171,7 @@ static int prometheus_on_data(void *arg, const struct http_reply *head, const ch
         if (head->status != 200) {
                 size_t room = ERROR_BODY - q->refusal.len;
                 (void)buf_add(&q->refusal, p, len < room ? len : room);
-                return 0;
+                return len < room ? 0 : ERR_TOOBIG; /* its status says enough */
         }
         int rc = stream_feed(&q->stream, p, len, &err);
         if (rc < 0 && q->fetch->answer.err.code == 0)
@@ -227,8 +244,10 @@ static void prometheus_on_done(void *arg, const struct http_reply *reply)
         struct prometheus_answer *a = &f->answer;
         struct err err = reply->err;
         q->call = NULL;
-        if (err.code == 0)
+        if (err.code == 0 || (err.code == ERR_TOOBIG && q->refusal.len == ERROR_BODY)) {
+                err = (struct err){0};
                 (void)judge_status(q, reply, &err);
+        }
         if (err.code == 0 && stream_end(&q->stream, &err) == 0)
                 (void)partial_answer_judge(stream_envelope(&q->stream), &a->partial, &err);
         if (a->err.code == 0 && err.code != 0) {

@@ -21,13 +21,18 @@ static int file_error(struct err *err, const char *what, const char *path)
         return err_set(err, code, "%s '%s': %s", what, path, strerror(why));
 }
 
-static void repair_remove_all(const char *path)
+void repair_remove_logs(const char *path)
 {
-        unlink(path);
         for (int i = 0; i < COMPANIONS; i++) {
                 char *name AUTO(mem_free) = mem_printf("%s%s", path, companion[i]);
                 unlink(name);
         }
+}
+
+static void repair_remove_all(const char *path)
+{
+        unlink(path);
+        repair_remove_logs(path);
 }
 
 static int sync_folder(const char *path, struct err *err)

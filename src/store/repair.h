@@ -17,4 +17,7 @@ int repair_open(struct db *d, const char *path, bool suspect, struct wall now, c
 int repair_replace(struct db *d, const char *path, const char *why, struct wall now, char note[static MEND_NOTE],
                    struct err *err);
 
+/* Remove SQLite's files beside a database: they belong to a file that the path no longer leads to. */
+void repair_remove_logs(const char *path);
+
 #endif

@@ -24,6 +24,7 @@ struct store {
         struct store_batch *kept; /* a batch that could not be written; retried together with the next one */
         struct err failed;        /* the error of the last write, reported once; code 0: none */
         bool replaced;            /* the file was replaced although all checks found it intact; done once at most */
+        bool moved;               /* the file was removed or replaced by somebody else, and none is open since */
         struct err unread;        /* the load was incomplete; writing could destroy unread rows, so every batch fails */
 
         pthread_t thread;
@@ -83,14 +84,32 @@ static int lock_take(const char *path, int *ret_fd, struct err *err)
 
 /* --- the store's thread --- */
 
-/* Report that a damaged file was replaced. An intact file that was reopened is not reported again: the error that
- * closed it was. */
+/* Report that a damaged file was replaced, or that another is written since somebody else took the file away. An intact
+ * file that was reopened is not reported again: the error that closed it was. */
 static void tell_mended(struct store *s, const char note[static MEND_NOTE])
 {
         struct store_result r = {.err = {.code = ERR_DAMAGED}};
         memcpy(r.err.text, note, MEND_NOTE);
-        if (s->c.db.replaced)
+        if (s->moved && !s->c.db.replaced)
+                snprintf(r.err.text, sizeof r.err.text, "'%.400s' was removed or replaced while halflife ran", s->path);
+        if (s->moved || s->c.db.replaced)
                 s->o.told(s->o.arg, &r);
+        s->moved = false;
+}
+
+/* What is written to a file that its path no longer leads to is gone when the process ends. Its log must not be applied
+ * to the file that is there instead. */
+static void leave_moved(struct store *s)
+{
+        int moved = 0;
+        if (!s->c.db.sql || sqlite3_file_control(s->c.db.sql, "main", SQLITE_FCNTL_HAS_MOVED, &moved) != SQLITE_OK ||
+            !moved)
+                return;
+        s->moved = true;
+        db_close(&s->c.db);
+        enum db_file file;
+        if (db_judge(s->path, &file, &(struct err){0}) == 0) /* else they may be another program's, which is at work */
+                repair_remove_logs(s->path);
 }
 
 static int store_reopen(struct store *s, struct err *err)
@@ -138,6 +157,7 @@ static int store_attempt(struct store *s, const struct store_batch *b, struct er
                 *err = s->unread;
                 return err->code;
         }
+        leave_moved(s);
         int rc = s->c.db.sql ? 0 : store_reopen(s, err);
         if (rc == 0)
                 rc = write_checked(s, b, err);

@@ -516,6 +516,33 @@ static void test_damaged_while_running(void **state)
         image_release(&got);
 }
 
+/* The file is removed while running, or another halflife's is put in its place: that is reported, and what is written
+ * is in the file that the path leads to. */
+static void test_taken_away_while_running(void **state)
+{
+        (void)state;
+        for (int replaced = 0; replaced < 2; replaced++) {
+                char *path AUTO(mem_free) = file_named(replaced ? "other.db" : "removed.db");
+                char *beside AUTO(mem_free) = file_named(replaced ? "beside-other.db" : "beside-removed.db");
+                struct image got = {0};
+                image_save(&before, path);
+                image_save(&before, beside);
+                struct store *s = image_open(path);
+                submit(s, &after); /* its log now holds pages */
+                image_wait(1);
+                assert_int_equal(replaced ? rename(beside, path) : unlink(path), 0);
+                submit(s, &after);
+                image_wait(2);
+                image_close(s);
+                if (image_told.err.code)
+                        fail_msg("%s", image_told.err.text);
+                assert_int_equal(aside_count(path), 0);
+                image_load(&got, path);
+                image_assert_equal(&got, &after);
+                image_release(&got);
+        }
+}
+
 /* Whose head stands at this page's start: rows of a table, in the order of their ids. */
 static bool is_leaf_of_table(const char *page)
 {
@@ -952,6 +979,7 @@ int main(void)
                 cmocka_unit_test(test_cut_off_carried_over),
                 cmocka_unit_test(test_carried_over),
                 cmocka_unit_test(test_damaged_while_running),
+                cmocka_unit_test(test_taken_away_while_running),
                 cmocka_unit_test(test_damage_that_reads_well),
                 cmocka_unit_test(test_emptied_table),
                 cmocka_unit_test(test_schema_damaged),

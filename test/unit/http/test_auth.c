@@ -400,18 +400,26 @@ static void test_strangers_push_out_nobody(void **state)
         auth_free(a);
 }
 
+/* {"iss":"k8s","sub":"system:serviceaccount:mallory:a"}, and of another namespace */
+#define MALLORY "eyJpc3MiOiJrOHMiLCJzdWIiOiJzeXN0ZW06c2VydmljZWFjY291bnQ6bWFsbG9yeTphIn0"
+#define TRUDY   "eyJpc3MiOiJrOHMiLCJzdWIiOiJzeXN0ZW06c2VydmljZWFjY291bnQ6dHJ1ZHk6YSJ9"
+
 /* The n-th token of one namespace's service account, from a pod of its own, is allowed. */
-static void allow_mallory(struct auth *a, int n, int64_t ms)
+static void allow_claims(struct auth *a, const char *claims, int n, int64_t ms)
 {
         struct auth_waiter w;
         enum auth_say say;
         bool ask;
-        char token[128]; /* {"iss":"k8s","sub":"system:serviceaccount:mallory:a"} */
-        snprintf(token, sizeof token, "h.eyJpc3MiOiJrOHMiLCJzdWIiOiJzeXN0ZW06c2VydmljZWFjY291bnQ6bWFsbG9yeTphIn0.%d",
-                 n);
+        char token[128];
+        snprintf(token, sizeof token, "h.%s.%d", claims, n);
         struct auth_key k = key_of(token);
         assert_int_equal(look_from(a, text_of(token), token, ms, &w, &ask), AUTH_SAYS_WAIT);
         (void)auth_settle(a, &k, SERVER_ALLOWS, at_ms(ms), &say);
+}
+
+static void allow_mallory(struct auth *a, int n, int64_t ms)
+{
+        allow_claims(a, MALLORY, n, ms);
 }
 
 /* Whoever has many tokens that are allowed pays for them with its own verdicts, old and new. */
@@ -434,6 +442,37 @@ static void test_a_caller_pushes_out_itself(void **state)
                 assert_int_equal(look(a, i, ms, &w, &ask), AUTH_SAYS_WAIT);
                 settle(a, i, ms, i % 2 ? SERVER_FORBIDS : SERVER_KNOWS_NOT);
                 allow_mallory(a, -i, ms);
+        }
+        for (int i = OTHERS; i < 2 * OTHERS; i++)
+                assert_int_equal(look(a, i, ms, &w, &ask), i % 2 ? AUTH_SAYS_FORBIDDEN : AUTH_SAYS_WHO);
+        assert_int_equal(look(a, 0, ms, &w, &ask), AUTH_SAYS_WAIT);
+        settle(a, 0, ms, SERVER_CANNOT_TELL);
+        for (int i = 1; i < OTHERS; i++)
+                assert_int_equal(look(a, i, ms, &w, &ask), AUTH_SAYS_ALLOWED_LATELY);
+        auth_free(a);
+}
+
+/* Two callers hold half of the places each, none more than its share: others lose neither permissions nor refusals. */
+static void test_colluding_callers_push_out_themselves(void **state)
+{
+        (void)state;
+        enum { OTHERS = 100, STEP_MS = 25 };
+        struct auth *a = auth_new();
+        struct auth_waiter w = {0};
+        bool ask;
+        int64_t ms = 0;
+        for (int i = 0; i < OTHERS; i++, ms += STEP_MS) {
+                assert_int_equal(look(a, i, ms, &w, &ask), AUTH_SAYS_WAIT);
+                settle(a, i, ms, SERVER_ALLOWS);
+        }
+        for (int i = 0; i < AUTH_ENTRIES_MAX; i++, ms += STEP_MS)
+                allow_claims(a, i % 2 ? MALLORY : TRUDY, i, ms);
+        assert_int_equal(auth_entries(a), AUTH_ENTRIES_MAX);
+        for (int i = OTHERS; i < 2 * OTHERS; i++, ms += 3 * STEP_MS) {
+                assert_int_equal(look(a, i, ms, &w, &ask), AUTH_SAYS_WAIT);
+                settle(a, i, ms, i % 2 ? SERVER_FORBIDS : SERVER_KNOWS_NOT);
+                allow_claims(a, MALLORY, -i, ms);
+                allow_claims(a, TRUDY, -i, ms);
         }
         for (int i = OTHERS; i < 2 * OTHERS; i++)
                 assert_int_equal(look(a, i, ms, &w, &ask), i % 2 ? AUTH_SAYS_FORBIDDEN : AUTH_SAYS_WHO);
@@ -496,6 +535,7 @@ int main(void)
                 cmocka_unit_test(test_a_further_address_gets_a_place),
                 cmocka_unit_test(test_strangers_push_out_nobody),
                 cmocka_unit_test(test_a_caller_pushes_out_itself),
+                cmocka_unit_test(test_colluding_callers_push_out_themselves),
                 cmocka_unit_test(test_who_leaves_is_not_called),
                 cmocka_unit_test(test_keys),
         };

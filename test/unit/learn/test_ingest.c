@@ -71,6 +71,23 @@ static void test_first_weight(void **state)
         }
 }
 
+/* A source dates its answer and a sample a year ahead: it is refused, and the samples of the present still count. A
+ * machine whose clock is an hour behind has the server's believed. */
+static void test_source_that_lies_about_time(void **state)
+{
+        (void)state;
+        struct rig c;
+        int64_t now_ms = now_read().wall.ms;
+        open_shop(&c, "{}");
+        const uint64_t *samples = learner_counts(c.learner)->samples;
+        fold(&c, now_ms + (int64_t)365 * DAY_MS, 250000000);
+        assert_int_equal(samples[SAMPLE_FUTURE], 1);
+        fold(&c, now_ms, 250000000);
+        fold(&c, now_ms + HOUR_MS, 250000000);
+        assert_int_equal(samples[SAMPLE_ACCEPTED], 2);
+        close_shop(&c);
+}
+
 /* --- the first minutes of a container --- */
 
 static const int64_t noon = 1700000000000;
@@ -478,11 +495,17 @@ static void test_starts_too_large(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_first_weight),           cmocka_unit_test(test_starts),
-                cmocka_unit_test(test_starts_without_a_value), cmocka_unit_test(test_start_of_the_last_process),
-                cmocka_unit_test(test_starts_forgotten),       cmocka_unit_test(test_start_lasts),
-                cmocka_unit_test(test_starts_stored),          cmocka_unit_test(test_starts_of_one_forgotten),
-                cmocka_unit_test(test_starts_ahead),           cmocka_unit_test(test_starts_not_ahead),
+                cmocka_unit_test(test_first_weight),
+                cmocka_unit_test(test_source_that_lies_about_time),
+                cmocka_unit_test(test_starts),
+                cmocka_unit_test(test_starts_without_a_value),
+                cmocka_unit_test(test_start_of_the_last_process),
+                cmocka_unit_test(test_starts_forgotten),
+                cmocka_unit_test(test_start_lasts),
+                cmocka_unit_test(test_starts_stored),
+                cmocka_unit_test(test_starts_of_one_forgotten),
+                cmocka_unit_test(test_starts_ahead),
+                cmocka_unit_test(test_starts_not_ahead),
                 cmocka_unit_test(test_starts_too_large),
         };
         return cmocka_run_group_tests_name("ingest", tests, NULL, NULL);

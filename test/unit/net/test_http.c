@@ -4,6 +4,7 @@
 #include <stdint.h>
 #include <sys/resource.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #include <cmocka.h>
 
@@ -318,6 +319,128 @@ static bool trickle(struct conn *c, void *arg)
         while (!conn_wait_gone(c, 5) && conn_say(c, "x"))
                 ;
         return false;
+}
+
+/* --- bodies that are compressed --- */
+
+enum { BLANKS = 64 << 20, FED = 4 << 20 };
+
+/* Of a gzip of so many blanks, packed so often. */
+struct packed {
+        char *p;
+        size_t len;
+        int times;
+};
+
+static void pack(struct packed *to, const char *p, size_t len)
+{
+        enum { GZIP_FORMAT = 16 };
+        z_stream z = {0};
+        size_t room = compressBound(len) + 64;
+        char *out = mem_new_array(room, 1);
+        assert_int_equal(deflateInit2(&z, 9, Z_DEFLATED, MAX_WBITS + GZIP_FORMAT, 8, Z_DEFAULT_STRATEGY), Z_OK);
+        z.next_in = (z_const Bytef *)(uintptr_t)p;
+        z.avail_in = (uInt)len;
+        z.next_out = (Bytef *)out;
+        z.avail_out = (uInt)room;
+        assert_int_equal(deflate(&z, Z_FINISH), Z_STREAM_END);
+        mem_free(to->p);
+        *to = (struct packed){out, z.total_out, to->times + 1};
+        deflateEnd(&z);
+}
+
+static bool say_packed(struct conn *c, void *arg)
+{
+        const struct packed *body = arg;
+        return conn_say(c, "HTTP/1.1 200 OK\r\nContent-Length: %zu\r\nContent-Encoding: gzip%s\r\n\r\n", body->len,
+                        body->times > 1 ? ",gzip" : "") &&
+               conn_send(c, body->p, body->len);
+}
+
+/* What a turn of the loop hands over. */
+struct gulps {
+        size_t turn, most, all;
+        int done;
+        struct err err;
+};
+
+static int on_gulp(void *arg, const struct http_reply *head, const char *p, size_t len)
+{
+        struct gulps *g = arg;
+        (void)head;
+        assert_int_equal(p[0], ' ');
+        g->turn += len;
+        g->all += len;
+        return 0;
+}
+
+static void on_swallowed(void *arg, const struct http_reply *reply)
+{
+        struct gulps *g = arg;
+        g->done = 1;
+        g->err = reply->err;
+}
+
+static struct gulps swallow(struct cache *w, bool gzip)
+{
+        struct gulps g = {0};
+        http_start(w->http, &(struct http_request){.peer = &w->to,
+                                                   .path_query = "/",
+                                                   .gzip = gzip,
+                                                   .data = on_gulp,
+                                                   .done = on_swallowed,
+                                                   .arg = &g});
+        while (!g.done) {
+                g.turn = 0;
+                loop_turn(w->loop, 1000);
+                g.most = g.turn > g.most ? g.turn : g.most;
+        }
+        return g;
+}
+
+/* A body that is nothing on the wire comes a few megabytes a turn, so that it does not hold up the loop. */
+static void a_turn_unpacks_only_so_much(void **state)
+{
+        (void)state;
+        struct cache w;
+        struct packed body = {0};
+        char *blanks = mem_new_array(BLANKS, 1);
+        memset(blanks, ' ', BLANKS);
+        pack(&body, blanks, BLANKS);
+        world_begin(&w, say_packed, &body, NULL, NULL);
+        struct gulps g = swallow(&w, true);
+        assert_int_equal(g.err.code, 0);
+        assert_int_equal(g.all, BLANKS);
+        assert_in_range(g.most, 1, FED);
+        pack(&body, body.p, body.len); /* a gzip of it: a few hundred bytes */
+        g = swallow(&w, true);
+        assert_int_equal(g.err.code, ERR_INVALID);
+        assert_string_equal(g.err.text, "the answer is compressed more than once");
+        assert_int_equal(g.all, 0);
+        world_end(&w);
+        mem_free(blanks);
+        mem_free(body.p);
+}
+
+static bool say_blanks(struct conn *c, void *arg)
+{
+        return conn_say(c, "HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n", BLANKS) && conn_send(c, arg, BLANKS);
+}
+
+/* Nor does a fast one. */
+static void a_turn_reads_only_so_much(void **state)
+{
+        (void)state;
+        struct cache w;
+        char *blanks = mem_new_array(BLANKS, 1);
+        memset(blanks, ' ', BLANKS);
+        world_begin(&w, say_blanks, blanks, NULL, NULL);
+        struct gulps g = swallow(&w, false);
+        assert_int_equal(g.err.code, 0);
+        assert_int_equal(g.all, BLANKS);
+        assert_in_range(g.most, 1, FED);
+        world_end(&w);
+        mem_free(blanks);
 }
 
 static void time_runs_out(void **state)
@@ -1062,6 +1185,8 @@ int main(void)
                 cmocka_unit_test(requests_are_what_they_should_be),
                 cmocka_unit_test(replies_are_read),
                 cmocka_unit_test(what_is_too_big_ends_early),
+                cmocka_unit_test(a_turn_unpacks_only_so_much),
+                cmocka_unit_test(a_turn_reads_only_so_much),
                 cmocka_unit_test(time_runs_out),
                 cmocka_unit_test(bytes_break_the_silence),
                 cmocka_unit_test(certificates_are_verified),

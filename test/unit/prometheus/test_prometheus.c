@@ -171,6 +171,68 @@ static void nothing_is_an_answer_too(void **state)
         end(&w);
 }
 
+/* One step after the slice is a store that rounds; later is no answer to the question. */
+static void points_are_not_later_than_the_slice(void **state)
+{
+        (void)state;
+        struct cache w;
+        struct script s = {.status = 200,
+                           .cpu = MATRIX(SERIES("n", "p", "c",
+                                                "[-1,\"1\"],[0,\"2\"],[180,\"3\"],[181,\"4\"],[253402300799,\"5\"]")),
+                           .memory = MATRIX("")};
+        begin(&w, &s, (struct prometheus_options){0});
+        fetch(&w, 100);
+        assert_int_equal(w.err.code, 0);
+        assert_string_equal(w.text, "0 n/p/c cpu=2\n180000 n/p/c cpu=3\n");
+        assert_int_equal(w.refused, 3);
+        end(&w);
+}
+
+/* Series without a point are not kept, so that the bound on points bounds them too. */
+static void series_without_points_are_none(void **state)
+{
+        (void)state;
+        struct cache w;
+        struct script s = {.status = 200,
+                           .cpu = MATRIX(SERIES("n", "a", "c", "") "," SERIES("n", "b", "c", "[60,\"NaN\"]") "," SERIES(
+                                   "n", "p", "c", "[60,\"1\"]")),
+                           .memory = MATRIX(SERIES("n", "z", "c", ""))};
+        begin(&w, &s, (struct prometheus_options){0});
+        fetch(&w, 100);
+        assert_int_equal(w.err.code, 0);
+        assert_string_equal(w.text, "60000 n/p/c cpu=1\n");
+        assert_int_equal(w.series, 1);
+        end(&w);
+}
+
+/* An error whose body does not end: its first bytes are quoted, and the rest is not waited for. */
+static bool refuse_for_ever(struct conn *c, void *arg)
+{
+        static const char blanks[4096] = "";
+        (void)arg;
+        bool ok = conn_say(c, "HTTP/1.1 503 No\r\nRetry-After: 7\r\n\r\n{\"error\": \"too busy\"}");
+        while (ok)
+                ok = conn_send(c, blanks, sizeof blanks);
+        return false;
+}
+
+static void an_endless_refusal_is_cut(void **state)
+{
+        (void)state;
+        struct cache w = {.loop = loop_new(), .peer = peer_start(refuse_for_ever, NULL, NULL)};
+        struct err err = {0};
+        assert_int_equal(prometheus_new(w.loop, &(struct prometheus_options){.url = w.peer->url, .queries = 2},
+                                        &w.prometheus, &err),
+                         0);
+        int64_t begun = mono_read().ns;
+        fetch(&w, 9);
+        assert_true(mono_read().ns - begun < 4 * INT64_C(1000000000)); /* the deadline is 5 s */
+        assert_int_equal(w.err.code, ERR_RETRY);
+        assert_non_null(strstr(w.err.text, "HTTP 503: {\"error\": \"too busy\"}"));
+        assert_int_equal(w.retry_after_ms, 7000);
+        end(&w);
+}
+
 static void what_is_no_answer_says_why(void **state)
 {
         (void)state;
@@ -427,6 +489,9 @@ int main(void)
                 cmocka_unit_test(both_resources_become_points_in_order),
                 cmocka_unit_test(a_container_is_one_series),
                 cmocka_unit_test(nothing_is_an_answer_too),
+                cmocka_unit_test(points_are_not_later_than_the_slice),
+                cmocka_unit_test(series_without_points_are_none),
+                cmocka_unit_test(an_endless_refusal_is_cut),
                 cmocka_unit_test(what_is_no_answer_says_why),
                 cmocka_unit_test(half_an_answer_is_none),
                 cmocka_unit_test(credentials_are_read_afresh),
