@@ -18,7 +18,7 @@ enum {
         KEEPALIVE_EVERY_S = 5,
         PEER_DEAD_MS = 30000, /* a connection ends when sent data stays unacknowledged for so long */
         BODY_CHUNK = 128 << 10,
-        TURN_BYTES = 2 << 20, /* of a body, in one turn of the loop; the JSON decoders need some 10 ms for them */
+        TURN_BYTES = 2 << 20, /* of a body, before the loop has another turn; the JSON decoders need some 10 ms for them */
         GZIP_CHUNK = CURL_MAX_WRITE_SIZE, /* gzip makes up to a thousand times as much of it, at once */
 };
 
@@ -125,6 +125,7 @@ static size_t on_header(char *p, size_t size, size_t count, void *arg)
 static void on_resume(void *arg)
 {
         struct http_call *c = arg;
+        c->turn_bytes = 0;
         CURLcode rc = curl_easy_pause(c->easy, CURLPAUSE_CONT); /* hands over what libcurl has unpacked already */
         if (rc == CURLE_OK)
                 return;
@@ -136,13 +137,8 @@ static void on_resume(void *arg)
  * neither a fast server nor one that packs megabytes into nothing holds up the loop. */
 static bool call_pauses(struct http_call *c, size_t len)
 {
-        struct loop *l = http_loop(c->http);
-        struct mono now = loop_now(l).mono;
-        if (now.ns != c->turn.ns)
-                c->turn_bytes = 0;
-        c->turn = now;
         if (c->turn_bytes >= TURN_BYTES) {
-                loop_timer_set(l, &c->resume, 0, on_resume, c);
+                loop_timer_set(http_loop(c->http), &c->resume, 0, on_resume, c);
                 return true;
         }
         c->turn_bytes += len;

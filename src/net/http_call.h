@@ -34,8 +34,7 @@ struct http_call {
         struct proxy_choice proxy;
         struct loop_timer deadline, silence, resume;
         struct mono last_byte;
-        struct mono turn; /* the turn of the loop in which turn_bytes of the body were handed over */
-        size_t turn_bytes;
+        size_t turn_bytes; /* of the body, handed over since the transfer last paused */
         bool any_byte;
         bool no_descriptor; /* libcurl got no socket, because no file descriptor was free */
         CURLcode broken;    /* what ends the call at the next turn; CURLE_OK: nothing */
