@@ -109,8 +109,13 @@ static void records_read(struct cache *w, struct pod_more *more, const struct ou
 
 static void pod_more_keep_asks(struct pod *p, const struct pod_view *v)
 {
-        if (p->more || v->pod_asks[CPU].set || v->pod_asks[MEMORY].set)
-                memcpy(more_of(p)->asks, v->pod_asks, sizeof p->more->asks);
+        bool any = p->more;
+        for (enum resource r = CPU; r < RESOURCES; r++)
+                any |= v->pod_asks[r].set || v->overhead[r].set;
+        if (!any)
+                return;
+        memcpy(more_of(p)->asks, v->pod_asks, sizeof p->more->asks);
+        memcpy(p->more->overhead, v->overhead, sizeof p->more->overhead);
 }
 
 void pod_more_read(struct cache *w, struct pod *p, const struct pod_view *v)
@@ -385,6 +390,17 @@ void dimension_forget(struct cache *w, struct target *t)
 }
 
 /* --- sums --- */
+
+struct amount pod_overhead(const struct pod *p, enum resource r)
+{
+        return p && p->more ? p->more->overhead[r] : (struct amount){0};
+}
+
+struct amount pod_takes(const struct pod *p, enum resource r, struct amount containers)
+{
+        struct amount of = p->more && p->more->asks[r].set ? p->more->asks[r] : containers, more = pod_overhead(p, r);
+        return (struct amount){of.set || more.set, add_saturated(of.value, more.value)};
+}
 
 void pod_summed(struct pod *p, const struct pod_aggregate_sample *sum)
 {

@@ -37,8 +37,8 @@ static void namespace_asks(const struct cache *w, const struct target *t, struct
                 for (int k = 0; k < p->containers; k++)
                         add_container(w, p, &p->container[k], original, current);
                 for (enum resource r = CPU; r < RESOURCES; r++) {
-                        add_amount(&ret->facts.original[r], pod_sum_total(&original[r]));
-                        add_amount(&ret->facts.current[r], pod_sum_total(&current[r]));
+                        add_amount(&ret->facts.original[r], pod_takes(p, r, pod_sum_total(&original[r])));
+                        add_amount(&ret->facts.current[r], pod_takes(p, r, pod_sum_total(&current[r])));
                 }
         }
 }

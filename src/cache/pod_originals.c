@@ -1,0 +1,78 @@
+#include "cache/pod_originals.h"
+
+#include "cache/pod_namespace_targets.h"
+#include "core/pod_request_sum.h"
+#include "objects/annotation_record.h"
+
+struct pod_original {
+        const char *text; /* the key */
+        int count;
+        struct recorded row[];
+};
+
+struct pod_record {
+        struct recorded row[VIEW_CONTAINERS];
+        int rows;
+};
+
+static int pod_record_add(void *arg, const struct recorded *r)
+{
+        struct pod_record *to = arg;
+        to->row[to->rows++] = *r;
+        return 0;
+}
+
+static const struct pod_original *pod_original_read(struct pod_originals *all, const char *text)
+{
+        struct pod_original *o = map_get(&all->read, text_of(text));
+        struct pod_record record;
+        struct err ignored;
+        if (o)
+                return o;
+        record.rows = 0;
+        if (record_read(text_of(text), &all->scratch, pod_record_add, &record, &ignored) < 0)
+                record.rows = 0; /* somebody edited it */
+        o = arena_new(&all->scratch, sizeof *o + (size_t)record.rows * sizeof o->row[0]);
+        o->text = text;
+        o->count = record.rows;
+        for (int i = 0; i < o->count; i++) /* names point into the text, or into scratch */
+                o->row[i] = record.row[i];
+        map_put(&all->read, text_of(o->text), o);
+        return o;
+}
+
+static struct amount pod_original_of(const struct pod_original *o, const struct pod_container *c, enum resource r)
+{
+        for (int i = 0; i < o->count; i++)
+                if (text_is(o->row[i].container, c->name))
+                        return o->row[i].request[r].set ? o->row[i].request[r] : o->row[i].limit[r];
+        return pod_request(c, r);
+}
+
+static int64_t pod_asks_total(const struct pod *p, enum resource r, const struct pod_sum *s)
+{
+        struct amount a = pod_takes(p, r, pod_sum_total(s));
+        return a.set ? a.value : 0;
+}
+
+void pod_originals_ask(struct pod_originals *all, const struct pod *p, struct pod_asks *ret)
+{
+        const struct pod_original *o = p->original && p->ours ? pod_original_read(all, p->original) : NULL;
+        for (enum resource r = CPU; r < RESOURCES; r++) {
+                struct pod_sum original = {0}, requested = {0};
+                for (int i = 0; i < p->containers; i++) {
+                        const struct pod_container *c = &p->container[i];
+                        pod_sum_add(&requested, c->role, pod_request(c, r));
+                        if (o)
+                                pod_sum_add(&original, c->role, pod_original_of(o, c, r));
+                }
+                ret->requested[r] = pod_asks_total(p, r, &requested);
+                ret->original[r] = o ? pod_asks_total(p, r, &original) : ret->requested[r];
+        }
+}
+
+void pod_originals_release(struct pod_originals *all)
+{
+        map_release(&all->read);
+        arena_release(&all->scratch);
+}
