@@ -48,6 +48,10 @@ void pod_born_read(struct cache *w, struct pod *p, const struct pod_view *v);
 void dimension_settle(struct cache *w);
 void dimension_link(struct pod *p);
 void dimension_forget(struct cache *w, struct target *t); /* t is about to be freed */
+/* The target, made if a profile chose it; NULL: no profile did, and no such target is kept. */
+struct target *dimension_chosen(struct cache *w, const char *ns, enum dimension d, const char *name,
+                                struct profile *by);
+struct workload *dimension_synthetic(struct cache *w, struct target *t); /* made where it has none */
 /* May halflife write the target values? For workloads, and for pods without an owner, when they are admitted. */
 bool dimension_writes(const struct target *t);
 /* What the pod takes of its node, and of a ResourceQuota, where its containers request that much together: a pod-level

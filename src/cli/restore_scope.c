@@ -62,10 +62,10 @@ static int scope_no_workload(const struct restoring *r, const struct workload *w
 }
 
 /* Check that a workload exists. A kind outside the table is not checked, because its plural is unknown; neither is a
- * namespace, which lies in no other namespace. */
+ * namespace or a node, which lie in no namespace. */
 static int scope_check_workload(struct restoring *r, const struct workload *w, struct err *err)
 {
-        if (!w->known || kind_dimension(text_of(w->group), text_of(w->kind)) == DIMENSION_NAMESPACE)
+        if (!w->known || dimension_is_sum(kind_dimension(text_of(w->group), text_of(w->kind))))
                 return 0;
         const struct restore_kind *k = restore_kind_get(r, text_of(w->group), text_of(w->kind), err);
         if (!k)

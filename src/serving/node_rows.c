@@ -2,7 +2,9 @@
 
 #include <string.h>
 
+#include "cache/node_target.h"
 #include "cache/pod_originals.h"
+#include "core/recommend.h"
 
 struct node_rows {
         struct wall now;
@@ -119,6 +121,20 @@ static void node_rows_add_pod(struct node_rows *all, struct node_row *row, const
         }
 }
 
+/* What is learned of the node, if some profile selects it. */
+static void node_rows_learned(const struct cache *w, const struct node *n, struct node_row *row)
+{
+        const struct target *t = n->facts->whole ? n->facts->whole->target : NULL;
+        const struct history *h = t && t->profile ? history_find(t, w->whole) : NULL;
+        struct estimate model;
+        double percentile;
+        for (enum resource r = CPU; h && r < RESOURCES; r++)
+                if (usage_percentile(&h->usage, r, t->profile->spec->of[r].percentile, &percentile) == 0) {
+                        (void)recommend_model(r, percentile, 0, 0, &model);
+                        row->peak[r] = model.model;
+                }
+}
+
 static void node_rows_describe(struct node_rows *all, const struct node *n, struct node_row *row)
 {
         const struct node_facts *f = n->facts;
@@ -139,11 +155,12 @@ static void node_rows_describe(struct node_rows *all, const struct node *n, stru
         }
 }
 
-static void node_rows_add(struct node_rows *all, const struct node *n)
+static void node_rows_add(struct node_rows *all, const struct cache *w, const struct node *n)
 {
         struct node_row *row = &all->table->row[all->table->rows++];
         const struct pod *p;
         node_rows_describe(all, n, row);
+        node_rows_learned(w, n, row);
         all->workloads = 0;
         LIST_FOREACH (p, &n->pods, on_node)
                 if (!p->gone && !p->finished)
@@ -159,7 +176,7 @@ struct node_table *node_rows_make(const struct cache *w, int hot_percent, struct
         all.table->hot_percent = hot_percent;
         for (size_t at = 0; (n = map_each(&w->nodes.by_name, &at));)
                 if (n->facts)
-                        node_rows_add(&all, n);
+                        node_rows_add(&all, w, n);
         node_table_sort(all.table);
         pod_originals_release(&all.originals);
         mem_free(all.workload);
