@@ -241,6 +241,9 @@ static void start_learning(void)
         stage.halflife = halflife_start(stage.fake, "nodes-learned.db",
                                         (const char *const[]){"--serve-listen", "127.0.0.1:0", "--interval", "60s",
                                                               "--status-interval", "10m", NULL});
+        AUTO(mem_free) char *address = halflife_rest_address(stage.halflife);
+        mem_free(stage.address);
+        stage.address = mem_printf("http://%s", address);
 }
 
 /* Wait for as many cycles as the Recommendation needs to have a text. Returns it. */
@@ -303,6 +306,17 @@ static void test_a_learned_node(void **state)
         has(first, "\"reason\":\"RecommendOnly\"");
         has(first, "\"pool\":\"node-0\"");
         assert_int_equal(count("/apis/halflife.dev/v1alpha1/recommendations", "\"node-quiet\""), 0);
+        /* Commands take it as any other. */
+        setenv("HALFLIFE_TOKEN", "admin", 1);
+        AUTO(mem_free) char *file = tmp_path("nodes-learned.export");
+        AUTO(mem_free)
+        char *exported = HALFLIFE_RUN(0, "export", "-n", "halflife-system", "--server", stage.address, "-o", file);
+        has(exported, "1 histories of 1 workloads");
+        AUTO(mem_free)
+        char *explained = HALFLIFE_RUN(0, "explain", "node/node-0", "-n", "halflife-system", "--server", stage.address);
+        has(explained, "Node node-0 in namespace halflife-system, by ClusterProfile nodes: Ready");
+        AUTO(mem_free) char *got = HALFLIFE_RUN(0, "get", "no/node-0", "-n", "halflife-system");
+        has(got, "node-0");
         /* A pod comes, and the peak rises: it is written ten minutes after the last time, and bounded by the node. */
         AUTO(mem_free) char *was = part_of(first, "\"resourceVersion\":", VERSION);
         scale(3);
@@ -329,6 +343,13 @@ static void test_a_learned_node(void **state)
         has(grown, "\"capacity\":\"8\"");
         assert_null(strstr(grown, since));
         assert_int_equal(halflife_said(stage.halflife, "a node came back with another size"), 1);
+        /* What was exported joins what is learned anew; it is answered once it is stored, with the next cycle. */
+        struct halflife *import = halflife_command((const char *const[]){"import", file, NULL});
+        int code = halflife_await(import, LONG_MS);
+        AUTO(mem_free) char *imported = halflife_log(import);
+        if (code != 0)
+                fail_msg("import: %d\n%s", code, imported);
+        halflife_free(import);
         /* It goes; what was learned of it stays for a while. Nothing was written to it. */
         assert_int_equal(count("/api/v1/nodes", "\"manager\":\"halflife"), 0);
         fake_delete(stage.fake, "/api/v1/nodes/node-0");
