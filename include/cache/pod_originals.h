@@ -1,6 +1,7 @@
 /*
- * What pods request, and what their owners requested for them, by the annotation in which halflife recorded that. One
- * walk over many pods reads each annotation once: the pods of a workload share its text.
+ * What pods request, and what their owners requested for them: as the template of their workload has it, if a profile
+ * selects that, else by the pod's annotation in which halflife recorded it. One walk over many pods reads each
+ * annotation once: the pods of a workload share its text.
  */
 #ifndef HALFLIFE_CACHE_POD_ORIGINALS_H
 #define HALFLIFE_CACHE_POD_ORIGINALS_H

@@ -8,6 +8,7 @@
 /* after its needs */
 #include <cmocka.h>
 
+#include "../../support/shop.h"
 #include "cache/cache.h"
 #include "serving/node_rows.h"
 
@@ -137,6 +138,49 @@ static void sums_are_over_the_pods_of_a_node(void **state)
         cache_release(&w);
 }
 
+/* A pod of a workload with a profile counts with what the template's owner asks for, whatever its own annotation says:
+ * the record of what halflife set there, or what the owner has set since. */
+static void originals_are_those_of_the_template(void **state)
+{
+        static const struct {
+                const char *request;
+                int64_t original;
+        } template[] = {{"500m", 2000}, {"1500m", 1500}};
+        (void)state;
+        for (size_t i = 0; i < sizeof template / sizeof *template; i++) {
+                struct cache w;
+                struct err err = {0};
+                cache_init(&w, "halflife", "halflife");
+                take_node(&w, "n-1");
+                AUTO(mem_free)
+                char *spec = mem_printf(
+                        "\"replicas\":1,\"template\":{\"metadata\":{\"annotations\":{%s}},\"spec\":{\"containers\":[{"
+                        "\"name\":\"app\",\"resources\":{\"requests\":{\"cpu\":\"%s\"}}}]}}",
+                        OURS("\\\"requests\\\":{\\\"cpu\\\":\\\"2\\\"}", "\\\"requests\\\":{\\\"cpu\\\":\\\"500m\\\"}"),
+                        template[i].request);
+                shop_workload(&w, &(struct shop_workload){"apps", "Deployment", "web", "web", 1, NULL, spec,
+                                                          SHOP_ROLLED_OUT});
+                shop_profile(&w, 1, "{\"apply\":{\"mode\":\"Rollout\"}}");
+                const struct text pod =
+                        TEXT("{\"metadata\":{\"namespace\":\"web\",\"name\":\"web-1\",\"uid\":\"u\"" SHOP_OWNED
+                             ",\"annotations\":{" OURS(
+                                     "\\\"requests\\\":{\\\"cpu\\\":\\\"3\\\"}",
+                                     "\\\"requests\\\":{\\\"cpu\\\":\\\"500m\\\"}") "}},\"spec\":{\"nodeName\":\"n-1\","
+                                                                                    "\"overhead\":{\"cpu\":\"250m\"},"
+                                                                                    "\"containers\":[{\"name\":\"app\","
+                                                                                    "\"resources\":{\"requests\":{"
+                                                                                    "\"cpu\":\"500m\"}}}]},\"status\":{"
+                                                                                    "\"phase\":\"Running\"}}");
+                assert_int_equal(pod_upsert(&w, pod, 1, &err), 0);
+                cache_relink(&w, (struct now){.wall = {now_ms}});
+                struct node_table *t = node_rows_make(&w, 80, (struct wall){now_ms}, FRESH_MS);
+                assert_int_equal(t->row[0].requested[CPU], 750);
+                assert_int_equal(t->row[0].original[CPU], template[i].original + 250);
+                node_table_drop(t);
+                cache_release(&w);
+        }
+}
+
 static void nodes_come_by_pressure(void **state)
 {
         static const struct {
@@ -179,6 +223,7 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(sums_are_over_the_pods_of_a_node),
+                cmocka_unit_test(originals_are_those_of_the_template),
                 cmocka_unit_test(nodes_come_by_pressure),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
