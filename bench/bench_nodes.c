@@ -1,6 +1,7 @@
 /*
  * 5 000 nodes with 100 000 pods: what a cycle adds for nodes (their usage taken in, those that are hot found), the
- * table of a listing, and the memory of it all. Nodes have the labels of a managed cluster.
+ * table of a listing, and the memory of it all. Nodes have the labels of a managed cluster. Then the same nodes under a
+ * profile of dimension Node: the sums of a cycle, the decisions, and the memory of what is learned.
  */
 #include <malloc.h>
 #include <stdio.h>
@@ -60,7 +61,8 @@ static void pod_add(struct cache *w, int i, struct buf *json)
                 "\\\":\\\"%dm\\\"}}}\",\"halflife.dev/"
                 "applied-resources\":\"{\\\"app\\\":{\\\"requests\\\":{\\\"cpu\\\":"
                 "\\\"1\\\"}}}\"}},\"spec\":{\"nodeName\":\"%s\",\"containers\":[{\"name\":\"app\",\"resources\":{"
-                "\"requests\":{\"cpu\":\"1\",\"memory\":\"2Gi\"}}}]},\"status\":{\"phase\":\"Running\"}}",
+                "\"requests\":{\"cpu\":\"1\",\"memory\":\"2Gi\"}}}]},\"status\":{\"phase\":\"Running\",\"startTime\":"
+                "\"2020-01-01T00:00:00Z\"}}",
                 i / PER_WORKLOAD, i % PER_WORKLOAD, i / 1000, (unsigned)i, 1000 + i / PER_WORKLOAD, name);
         if (pod_upsert(w, buf_text(json), 1, NULL) < 0)
                 bench_fail("a pod is refused");
@@ -96,6 +98,50 @@ static void poll_nodes(struct rig *c, struct wall at)
                                                     .memory_bytes = INT64_C(64) << 30};
                 node_usage_fold(c->learner, &m, at);
         }
+}
+
+static void decide_all(struct rig *c)
+{
+        const struct plan_facts facts = {.now = loop_now(c->loop), .interval_ms = MINUTE_MS};
+        struct target *t;
+        for (size_t at = 0; (t = map_each(&c->cache.targets, &at));) {
+                struct plan plan;
+                struct recommendation_status status;
+                arena_reset(&c->plans);
+                plan_judge(&c->cache, t, &facts, &c->plans, &plan);
+                plan_finish(&c->cache, &facts, &c->plans, &plan);
+                plan_status(&plan, &c->plans, &status);
+                if (!status.node || status.node[CPU].peak <= 0)
+                        bench_fail("a node has no peak");
+        }
+}
+
+/* The pods are measured anew in each run, so that each run takes a sum. */
+static void measure_learned(struct rig *c)
+{
+        static const char profile[] =
+                "{\"metadata\":{\"name\":\"nodes\",\"generation\":1},\"spec\":{\"dimension\":\"Node\"}}";
+        double sums = 1e9, decide = 1e9, before = allocated();
+        c->live.interval_ms = MINUTE_MS;
+        if (profile_upsert(&c->cache, true, text_of(profile), 1, NULL) < 0)
+                bench_fail("the profile is refused");
+        double t0 = bench_thread_seconds();
+        cache_relink(&c->cache, loop_now(c->loop));
+        double settle = bench_thread_seconds() - t0;
+        if (c->cache.others[DIMENSION_NODE] != NODES)
+                bench_fail("not every node is a target");
+        for (int run = 0; run < RUNS; run++) {
+                double t1 = bench_thread_seconds();
+                node_sums_polled(c->learner);
+                double t2 = bench_thread_seconds();
+                decide_all(c);
+                bench_least(&sums, t2 - t1);
+                bench_least(&decide, bench_thread_seconds() - t2);
+        }
+        bench_line("nodes: memory a node that is learned, beside", (allocated() - before) / NODES / 1e3, "KB", "");
+        bench_line("nodes: sums of a cycle, dimension Node", sums * 1e3, "ms", "");
+        bench_line("nodes: decisions of a cycle, dimension Node", decide * 1e3, "ms", "");
+        bench_line("nodes: links made afresh, with 100000 pods", settle * 1e3, "ms", "");
 }
 
 static void measure(void *arg)
@@ -135,9 +181,11 @@ static void measure(void *arg)
                 bench_fail("not all samples were accepted");
         bench_line("nodes: memory, 5000 nodes of 100000 pods", (nodes + (double)PODS * sizeof(uint32_t[2])) / (1 << 20),
                    "MiB", "<= 8");
+        bench_line("nodes: memory a node", nodes / NODES / 1e3, "KB", "<= 1.6");
         bench_line("nodes: a cycle, 5000 nodes", (fold + hot) * 1e3, "ms", "<= 20");
         bench_line("nodes: a table, 5000 nodes of 100000 pods", table * 1e3, "ms", "");
         bench_line("nodes: text for the database", store * 1e3, "ms", "");
+        measure_learned(c);
 }
 
 int main(void)

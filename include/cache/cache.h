@@ -72,8 +72,8 @@ struct cache {
         /* does the API server have pods/resize? */
         enum resize_support { RESIZE_UNASKED, RESIZE_ABSENT, RESIZE_SERVED } resize;
 
-        /* dimensions Pod and Namespace (pod_namespace_targets.h) */
-        size_t others;                             /* number of their targets */
+        /* dimensions Pod, Namespace (pod_namespace_targets.h) and Node (node_target.h) */
+        size_t others[DIMENSIONS];                 /* number of their targets */
         const char *whole;                         /* CONTAINER_WHOLE, interned */
         struct watched_kind synthetic[DIMENSIONS]; /* kinds of their synthetic workloads; never watched */
 };

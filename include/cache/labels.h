@@ -18,6 +18,8 @@ struct labels {
 };
 
 void labels_set(struct labels *l, const struct label_pair *pair, size_t count);
+/* The same only where they differ; returns whether they do. */
+bool labels_keep(struct labels *l, const struct label_pair *pair, size_t count);
 void labels_release(struct labels *l);
 
 #endif

@@ -19,6 +19,7 @@
 
 struct cache;
 struct node_view;
+struct node_target;
 struct pod;
 struct pod_container;
 
@@ -30,6 +31,7 @@ struct node_facts {
         bool labels_cut; /* it has more labels than are kept: no selector selects it */
         uint16_t labels_size;
         char *texts; /* labels, "key\0value\0" for each; behind them its taints, "key=value:Effect,…" and NUL */
+        struct node_target *whole; /* node_target.h; NULL: no profile selects the node */
         struct node_ring ring;
 };
 /* NODES_MOST: nodes with facts; for any further node only its pods are known. The others bound the bytes of a node's
@@ -50,6 +52,7 @@ struct node {
 struct nodes {
         struct map by_name; /* name -> struct node */
         size_t with_facts;  /* how many of them have facts */
+        bool targets;       /* profiles select nodes, so one that comes, goes or changes may change targets */
 };
 
 /* latest: a later time comes from a wrong clock */

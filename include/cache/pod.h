@@ -174,6 +174,8 @@ static inline bool pod_is_measured(const struct pod *p, struct wall now, int64_t
         int64_t age_ms = now.ms - (int64_t)p->measured_s * SECOND_MS;
         return p->measured_s && age_ms <= fresh_ms && age_ms >= -USAGE_FUTURE_MS;
 }
+/* The usage of its containers by its last measurement, in millicores or bytes. */
+int64_t pod_used(const struct pod *p, enum resource r);
 /* a memory sample */
 void pod_sampled(struct pod_container *c, struct wall at, const struct pod_metrics_container_view *v);
 struct pod_told *pod_tell(struct pod *p);                                /* made where there is none */

@@ -20,11 +20,12 @@
 #include "core/pod_aggregate.h"
 
 /* Facts that few pods need: pods of Pod or Namespace targets, pods without an owner of a known kind, and pods with
- * pod-level requests (spec.resources). */
+ * pod-level requests (spec.resources) or an overhead. */
 struct pod_more {
-        struct amount asks[RESOURCES]; /* pod-level requests, as workload_more.pod_asks; unset: only containers have
-                                          requests */
-        bool alone;                    /* the pod has no owner: the next four fields are set */
+        struct amount asks[RESOURCES];     /* pod-level requests, as workload_more.pod_asks; unset: only containers have
+                                              requests */
+        struct amount overhead[RESOURCES]; /* spec.overhead, which its RuntimeClass sets; unset: none */
+        bool alone;                        /* the pod has no owner: the next four fields are set */
         enum never apply_never;
         struct labels labels;                /* also set for a pod whose owner's kind is unknown */
         struct record_set original, applied; /* from its annotations */
@@ -47,8 +48,16 @@ void pod_born_read(struct cache *w, struct pod *p, const struct pod_view *v);
 void dimension_settle(struct cache *w);
 void dimension_link(struct pod *p);
 void dimension_forget(struct cache *w, struct target *t); /* t is about to be freed */
+/* The target, made if a profile chose it; NULL: no profile did, and no such target is kept. */
+struct target *dimension_chosen(struct cache *w, const char *ns, enum dimension d, const char *name,
+                                struct profile *by);
+struct workload *dimension_synthetic(struct cache *w, struct target *t); /* made where it has none */
 /* May halflife write the target values? For workloads, and for pods without an owner, when they are admitted. */
 bool dimension_writes(const struct target *t);
+/* What the pod takes of its node, and of a ResourceQuota, where its containers request that much together: a pod-level
+ * request counts in place of theirs, and the overhead on top. */
+struct amount pod_takes(const struct pod *p, enum resource r, struct amount containers);
+struct amount pod_overhead(const struct pod *p, enum resource r); /* unset: none; p may be NULL */
 /* keep the pod's newest sum, for the sum of its namespace */
 void pod_summed(struct pod *p, const struct pod_aggregate_sample *sum);
 /* The index in cache.order where a namespace's pods begin, or would if it had some. */

@@ -122,7 +122,7 @@ void target_free(struct cache *w, struct target *t); /* with its histories */
 /* Whether what is learned of the target is a sum over all its pods (core/histogram.h). */
 static inline bool target_is_sum(const struct target *t)
 {
-        return t->dimension == DIMENSION_NAMESPACE;
+        return dimension_is_sum((enum dimension)t->dimension);
 }
 /* Whether the cache would have the target's workload if it existed. False until the kind's first list is complete. True
  * for a kind that halflife will not watch, because nothing more of it will arrive. */
@@ -151,7 +151,9 @@ void target_set_admitted_rows(struct cache *w, struct target *t, const char *row
 void target_set_applied(struct cache *w, struct target *t, char *containers, bool in_place);
 /* The requests that halflife set on running pods for a container; NULL: none. */
 const struct record_row *target_setting(const struct target *t, const char *container);
-void targets_link(struct cache *w, struct now now); /* last part of linking */
+/* Last parts of linking: find the targets and their profiles, then give each its Recommendation and its pods. */
+void targets_choose(struct cache *w);
+void targets_link(struct cache *w, struct now now);
 void targets_release(struct cache *w);
 /* The next of a target's pods; a target of dimension Pod has only one. */
 static inline struct pod *target_next_pod(const struct target *t, const struct pod *p)

@@ -39,16 +39,21 @@ bool kind_runs_by_reference(struct text group, struct text kind);
  * ".group". Pods and namespaces are found as well. NULL: no kind has that name. */
 const struct kind *kind_by_name(struct text name);
 
-const char *dimension_name(enum dimension d);           /* "Workload", "Pod", "Namespace" */
-extern const struct kind kind_of_dimension[DIMENSIONS]; /* Pod and Namespace, group ""; the row of Workload is empty */
-/* The container name under which all containers of a pod, or all pods of a namespace, are counted together. No real
- * container can have this name. */
+const char *dimension_name(enum dimension d);           /* "Workload", "Pod", "Namespace", "Node" */
+extern const struct kind kind_of_dimension[DIMENSIONS]; /* group ""; the row of Workload is empty */
+/* The container name under which all containers of a pod, or all pods of a namespace or node, are counted together. No
+ * real container can have this name. */
 #define CONTAINER_WHOLE "*"
-/* The dimension of a target of that kind: Pod and Namespace have group ""; every other kind is a workload. */
+/* The dimension of a target of that kind: Pod, Namespace and Node have group ""; every other kind is a workload. */
 enum dimension kind_dimension(struct text group, struct text kind);
+/* Whether such a target is many pods together, for which halflife only recommends. */
+static inline bool dimension_is_sum(enum dimension d)
+{
+        return d == DIMENSION_NAMESPACE || d == DIMENSION_NODE;
+}
 /* Whether a profile of the dimension selects the kind where the profile names no targets. Workload: the kinds with
  * KIND_DEFAULT. Pod: pods without owner, and pods of StatefulSets, because a new pod gets the old pod's name.
- * Namespace: every kind. */
+ * Namespace and Node: every kind. */
 bool kind_is_default(enum dimension d, struct text group, struct text kind);
 
 /* The group of an apiVersion: "apps" for "apps/v1", "" for "v1". The result points into the text. */

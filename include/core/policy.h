@@ -14,8 +14,8 @@ static inline const char *resource_name(enum resource r)
         return r == CPU ? "cpu" : "memory";
 }
 
-/* What a target is: a workload, a single pod, or a whole namespace. Pods and namespaces have no pod template. */
-enum dimension { DIMENSION_WORKLOAD, DIMENSION_POD, DIMENSION_NAMESPACE, DIMENSIONS };
+/* What a target is: a workload, a single pod, a whole namespace, or a node. Only workloads have a pod template. */
+enum dimension { DIMENSION_WORKLOAD, DIMENSION_POD, DIMENSION_NAMESPACE, DIMENSION_NODE, DIMENSIONS };
 
 struct resource_policy {
         bool enabled;

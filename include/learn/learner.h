@@ -59,6 +59,9 @@ void ingest_fold(void *learner, const struct pod_metrics_view *m, struct wall da
 void node_usage_store(struct learner *learner); /* with a checkpoint: store the nodes' samples */
 /* At the start: take a note of the database, if it is such samples. */
 void node_usage_load(struct learner *learner, struct text name, struct text value);
+/* After a poll: add what the pods of a node use together to its history, for targets of dimension Node (node_sums.c).
+ */
+void node_sums_polled(struct learner *learner);
 
 /* --- kills (oom_kills.c) --- */
 

@@ -120,6 +120,7 @@ struct pod_view {
         bool stopped;             /* the kubelet ended the whole pod: any eviction, its deadline, a node shutdown */
         struct eviction_view eviction;
         struct amount pod_asks[RESOURCES]; /* as in workload_view */
+        struct amount overhead[RESOURCES]; /* of its RuntimeClass, beyond what it requests; unset: none */
         enum resize_progress resize;       /* how far the kubelet has put the spec's requests into force */
         struct text resize_message;
         struct container_view container[VIEW_CONTAINERS];

@@ -77,6 +77,15 @@ struct status_quota {
         status_amount hard, used; /* negative hard: the quota does not bound this resource */
 };
 
+/* A node, as dimension Node reports it. */
+struct status_node {
+        status_amount capacity, allocatable; /* negative: not known */
+        status_amount original, requested;   /* sums over its pods: as their owners requested, and now */
+        status_amount peak;                  /* learned of the sum of what they use; negative: not known yet */
+        int16_t packing;                     /* requested as a share of allocatable in per cent; negative: not known */
+        int16_t utilization; /* the node's mean usage in a quarter of an hour as a share of its capacity; likewise */
+};
+
 /* The limits that are advised. Few targets have any, so they are one list beside the containers. */
 struct status_limits {
         int rows;
@@ -139,6 +148,7 @@ struct recommendation_status {
         struct status_condition *condition;
         struct status_numbers *pod; /* [RESOURCES]; NULL: not known */
         struct status_quota *quota; /* [RESOURCES]; NULL: none */
+        struct status_node *node;   /* [RESOURCES]; NULL: the target is no node */
         status_amount *so_far; /* [RESOURCES]: a pod's target if learning ended now; NULL: not known, or it has ended */
         struct status_limits *limits; /* NULL: none is advised */
         struct status_guard *guard;   /* NULL: none */
@@ -162,8 +172,8 @@ void recommendation_status_read(const json_t *status, enum dimension d, struct a
                                 struct recommendation_status *ret);
 
 /* A digest of the fields whose change is written at once: states, decision, conditions without times, applied values,
- * originals, current requests, advised limits, quotas and kills. A planned status and the same status read back have
- * the same digest.
+ * originals, current requests, advised limits, quotas and kills. Of a node, whose requests change with every pod that
+ * comes or goes, its size in place of requests. A planned status and the same status read back have the same digest.
  */
 uint64_t recommendation_status_digest(const struct recommendation_status *s);
 
@@ -185,6 +195,7 @@ void status_write_mode(struct writer *w, uint8_t mode);
 void status_write_so_far(struct writer *w, const status_amount so_far[static RESOURCES]);
 void status_write_saving(struct writer *w, const int64_t saving[static RESOURCES]);
 void status_write_quota(struct writer *w, const struct status_quota quota[static RESOURCES]);
+void status_write_node(struct writer *w, const struct status_node node[static RESOURCES]);
 void status_write_condition(struct writer *w, const struct status_condition *c);
 /* A pod's values for the first six fields, summed over its containers by Kubernetes' rules. */
 void status_pod_numbers(const struct status_container *c, size_t count, struct status_numbers ret[static RESOURCES]);

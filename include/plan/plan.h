@@ -84,6 +84,7 @@ struct plan {
         int confidence_percent;
         struct amount quota_hard[RESOURCES],
                 quota_used[RESOURCES]; /* of the ResourceQuota of a namespace target; unset: none */
+        const struct node *node;       /* of a node target; NULL: the target is no node, or it is gone */
 };
 
 /* Facts that are not in the cache: settings, and state of the control loop. */
@@ -227,12 +228,13 @@ struct amount resize_want(const struct plan *p, const struct plan_container *c, 
 
 /* How long, in ms, the target has run without a sample of this history; 0: it does not run. */
 int64_t dimension_silence(const struct cache *w, const struct target *t, const struct history *h, struct wall now);
-/* Fill in the row of the whole pod or namespace. A pod's row follows the rows of its containers, which it sums up. */
+/* Fill in the row of the whole pod, namespace or node. A pod's row follows the rows of its containers, which it sums
+ * up. */
 void dimension_whole(const struct cache *w, const struct target *t, const struct plan *plan,
                      struct plan_container *ret);
-/* The limit on requests in the namespace's ResourceQuotas, and the requests used; of several quotas, the one with the
- * least left. Quotas with scopes count only some pods and are skipped. Unset: no quota limits the resource. */
-void dimension_quota(const struct cache *w, const struct target *t, struct amount ret_hard[static RESOURCES],
-                     struct amount ret_used[static RESOURCES]);
+/* Fill in the plan's node, or its quota: the limit on requests in the namespace's ResourceQuotas, and the requests
+ * used. Of several quotas, the one with the least left. Quotas with scopes count only some pods and are skipped. Unset:
+ * no quota limits the resource. */
+void dimension_bounds(const struct cache *w, struct plan *ret);
 
 #endif

@@ -27,6 +27,7 @@ struct node_row {
         int64_t original[RESOURCES],
                 requested[RESOURCES]; /* sums over its pods: requests as the owners set them, and present requests */
         int64_t pods_used[RESOURCES]; /* usage of its pods that were measured lately */
+        int64_t peak[RESOURCES];      /* learned of what its pods use together; 0: not known */
         int pods, measured;           /* pods on it, and those that were measured lately */
         struct node_load load;
         int above[RESOURCES];            /* samples above hot_percent */

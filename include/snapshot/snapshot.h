@@ -46,6 +46,7 @@ struct snapshot_target {
         int64_t samples, since_ms, last_ms;
         int64_t applied_ms;               /* when halflife last changed requests of the target; 0: never */
         const struct status_quota *quota; /* [RESOURCES], for a namespace; NULL: none */
+        const struct status_node *node;   /* [RESOURCES], for a node; NULL: none */
         const status_amount
                 *so_far; /* [RESOURCES]: a pod's target if learning ended now; NULL: not known, or it has ended */
         const struct status_limits *limits; /* NULL: none is advised */

@@ -35,6 +35,17 @@ static bool amount_left(enum resource r, status_amount now, status_amount before
         return apart > 1 || apart < -1;
 }
 
+/* Whether a learned peak has left its bucket. Requests on a node change with each pod, and targets with them. */
+static bool peak_left(const struct status_node now[static RESOURCES], const struct status_node before[static RESOURCES])
+{
+        for (enum resource r = CPU; r < RESOURCES; r++) {
+                status_amount a = now[r].peak, b = before[r].peak;
+                if ((a < 0) != (b < 0) || (a >= 0 && status_bucket_of(r, a) != status_bucket_of(r, b)))
+                        return true;
+        }
+        return false;
+}
+
 static bool so_far_left(const struct recommendation_status *now, const struct recommendation_status *before)
 {
         for (enum resource r = CPU; r < RESOURCES; r++)
@@ -46,6 +57,8 @@ static bool so_far_left(const struct recommendation_status *now, const struct re
 /* Whether a target value differs from the published one by more than one histogram bucket. */
 static bool target_left(const struct recommendation_status *now, const struct recommendation_status *before)
 {
+        if (now->node && before->node)
+                return peak_left(now->node, before->node);
         for (int i = 0; i < now->containers; i++)
                 for (enum resource r = CPU; r < RESOURCES; r++) {
                         status_amount target = now->container[i].of[r].target, then = -1;

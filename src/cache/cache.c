@@ -1,5 +1,6 @@
 #include "cache/cache.h"
 
+#include "cache/node_target.h"
 #include "cache/pod_namespace_targets.h"
 
 void cache_init(struct cache *w, const char *field_manager, const char *own_ns)
@@ -25,7 +26,10 @@ void cache_relink(struct cache *w, struct now now)
         autoscalers_settle(w);
         autoscaler_counts_settle(w);
         other_autoscalers_relink(w);
+        targets_choose(w);
+        node_targets_settle(w);
         targets_link(w, now);
+        node_targets_link(w);
         w->changed = false;
 }
 

@@ -28,3 +28,19 @@ void labels_set(struct labels *l, const struct label_pair *pair, size_t count)
         mem_free(l->pair);
         *l = (struct labels){copy, count};
 }
+
+static bool labels_same(const struct labels *l, const struct label_pair *pair, size_t count)
+{
+        bool same = l->count == count;
+        for (size_t i = 0; same && i < count; i++)
+                same = text_equal(l->pair[i].key, pair[i].key) && text_equal(l->pair[i].value, pair[i].value);
+        return same;
+}
+
+bool labels_keep(struct labels *l, const struct label_pair *pair, size_t count)
+{
+        if (labels_same(l, pair, count))
+                return false;
+        labels_set(l, pair, count);
+        return true;
+}

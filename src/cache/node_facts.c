@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cache/cache.h"
+#include "cache/node_target.h"
 #include "objects/decode.h"
 
 struct node_facts *node_facts_get(struct cache *w, struct node *n)
@@ -20,6 +21,8 @@ void node_facts_free(struct cache *w, struct node *n)
         if (!n->facts)
                 return;
         w->nodes.with_facts--;
+        w->changed |= n->facts->whole != NULL;
+        mem_free(n->facts->whole);
         mem_free(n->facts->texts);
         mem_free(n->facts);
         n->facts = NULL;
@@ -53,16 +56,18 @@ static void node_facts_add_taints(struct buf *out, const struct node_view *v)
         (void)buf_add(out, "", 1);
 }
 
-/* Nodes are updated every few minutes and seldom change: equal texts stay where they are. */
-static void node_facts_keep_texts(struct node_facts *f, const struct buf *texts, size_t labels_size)
+/* Nodes are updated every few minutes and seldom change: equal texts stay where they are. Returns whether they differ.
+ */
+static bool node_facts_keep_texts(struct node_facts *f, const struct buf *texts, size_t labels_size)
 {
         size_t was = f->texts ? f->labels_size + strlen(node_facts_taints(f)) + 1u : 0;
         f->labels_size = (uint16_t)labels_size;
         if (was == texts->len && memcmp(f->texts, texts->data, texts->len) == 0)
-                return;
+                return false;
         mem_free(f->texts);
         f->texts = mem_new(texts->len);
         memcpy(f->texts, texts->data, texts->len);
+        return true;
 }
 
 static int64_t node_facts_size(struct amount a)
@@ -75,12 +80,14 @@ void node_facts_read(struct cache *w, struct node *n, const struct node_view *v)
         struct node_facts *f = node_facts_get(w, n);
         struct buf texts __attribute__((cleanup(buf_release_auto))) = {0};
         int64_t capacity[RESOURCES] = {node_facts_size(v->capacity[CPU]), node_facts_size(v->capacity[MEMORY])};
+        bool changed = false;
         if (!f)
                 return;
         if (memcmp(capacity, f->capacity, sizeof capacity) != 0) {
                 f->ring = (struct node_ring){0};
                 memset(f->hot_since_ms, 0, sizeof f->hot_since_ms);
                 memcpy(f->capacity, capacity, sizeof capacity);
+                changed = true;
         }
         f->ready = v->ready;
         f->unschedulable = v->unschedulable;
@@ -88,7 +95,8 @@ void node_facts_read(struct cache *w, struct node *n, const struct node_view *v)
         node_facts_add_labels(&texts, v, f);
         size_t labels_size = texts.len;
         node_facts_add_taints(&texts, v);
-        node_facts_keep_texts(f, &texts, labels_size);
+        changed |= node_facts_keep_texts(f, &texts, labels_size);
+        w->changed |= changed && w->nodes.targets;
 }
 
 bool node_facts_judge(struct node_facts *f, enum resource r, int percent, struct wall now)

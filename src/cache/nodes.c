@@ -60,6 +60,7 @@ int node_upsert(struct cache *w, struct text json, uint32_t epoch, struct err *e
         int rc = decode_node(json, &w->scratch, &v, err);
         if (rc == 0) {
                 struct node *n = node_get(w, v.meta.name);
+                w->changed |= !n->known && w->nodes.targets;
                 n->known = true;
                 n->epoch = epoch;
                 n->away = v.tells && !v.ready;

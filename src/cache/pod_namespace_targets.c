@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "cache/node_target.h"
 #include "objects/target_key.h"
 
 void dimension_init(struct cache *w)
@@ -33,22 +34,6 @@ static struct pod_more *more_of(struct pod *p)
         if (!p->more)
                 p->more = MEM_NEW(struct pod_more);
         return p->more;
-}
-
-static bool labels_same(const struct labels *l, const struct label_pair *pair, size_t count)
-{
-        bool same = l->count == count;
-        for (size_t i = 0; same && i < count; i++)
-                same = text_equal(l->pair[i].key, pair[i].key) && text_equal(l->pair[i].value, pair[i].value);
-        return same;
-}
-
-static bool labels_keep(struct labels *l, const struct label_pair *pair, size_t count)
-{
-        if (labels_same(l, pair, count))
-                return false;
-        labels_set(l, pair, count);
-        return true;
 }
 
 static void dimension_more_clear(struct cache *w, struct pod_more *more)
@@ -109,8 +94,13 @@ static void records_read(struct cache *w, struct pod_more *more, const struct ou
 
 static void pod_more_keep_asks(struct pod *p, const struct pod_view *v)
 {
-        if (p->more || v->pod_asks[CPU].set || v->pod_asks[MEMORY].set)
-                memcpy(more_of(p)->asks, v->pod_asks, sizeof p->more->asks);
+        bool any = p->more;
+        for (enum resource r = CPU; r < RESOURCES; r++)
+                any |= v->pod_asks[r].set || v->overhead[r].set;
+        if (!any)
+                return;
+        memcpy(more_of(p)->asks, v->pod_asks, sizeof p->more->asks);
+        memcpy(p->more->overhead, v->overhead, sizeof p->more->overhead);
 }
 
 void pod_more_read(struct cache *w, struct pod *p, const struct pod_view *v)
@@ -149,7 +139,7 @@ void pod_more_read(struct cache *w, struct pod *p, const struct pod_view *v)
 
 /* --- synthetic workloads --- */
 
-static struct workload *synthetic_of(struct cache *w, struct target *t)
+struct workload *dimension_synthetic(struct cache *w, struct target *t)
 {
         struct workload *wl = t->synthetic;
         if (!wl) {
@@ -176,7 +166,7 @@ static void synthetic_free(struct workload *wl)
 
 static void synthetic_of_pod(struct cache *w, struct target *t, const struct pod *p)
 {
-        struct workload *wl = synthetic_of(w, t);
+        struct workload *wl = dimension_synthetic(w, t);
         const struct pod_more *more = p->more && p->more->alone ? p->more : NULL;
         struct labels own = more ? more->labels : workload_own_labels(p->owner);
         (void)labels_keep(&wl->labels, own.pair, own.count);
@@ -208,16 +198,14 @@ static void synthetic_of_pod(struct cache *w, struct target *t, const struct pod
 
 static struct target *target_find(struct cache *w, const char *ns, enum dimension d, const char *name)
 {
-        if (!w->others)
+        if (!w->others[d])
                 return NULL;
         AUTO(mem_free)
         char *key = target_key_new(text_of(ns), TEXT(""), text_of(kind_of_dimension[d].kind), text_of(name));
         return map_get(&w->targets, text_of(key));
 }
 
-/* The target, made if a profile chose it; NULL: no profile did, and no such target is kept. */
-static struct target *target_chosen(struct cache *w, const char *ns, enum dimension d, const char *name,
-                                    struct profile *by)
+struct target *dimension_chosen(struct cache *w, const char *ns, enum dimension d, const char *name, struct profile *by)
 {
         struct target *t = by ? target_get(w, text_of(ns), TEXT(""), text_of(kind_of_dimension[d].kind), text_of(name))
                               : target_find(w, ns, d, name);
@@ -237,11 +225,11 @@ static void settle_namespace(struct cache *w, struct ns *ns)
                                           .dimension = DIMENSION_NAMESPACE,
                                           .kind = text_of(kind_of_dimension[DIMENSION_NAMESPACE].kind)};
         struct profile *by = ns->known ? profile_choose(w, &s, NULL) : NULL;
-        struct target *t = target_chosen(w, ns->name, DIMENSION_NAMESPACE, ns->name, by);
+        struct target *t = dimension_chosen(w, ns->name, DIMENSION_NAMESPACE, ns->name, by);
         ns->whole = by ? t : NULL;
         if (!t || !ns->known)
                 return;
-        struct workload *wl = synthetic_of(w, t);
+        struct workload *wl = dimension_synthetic(w, t);
         (void)labels_keep(&wl->labels, ns->labels.pair, ns->labels.count);
         wl->roles.own = (uint32_t)ns->labels.count;
 }
@@ -275,7 +263,7 @@ static struct target *settle_single(struct cache *w, struct pod *p)
         if (!alone && (!p->owner || p->owner->gone || !is_ordinal(p)))
                 return NULL;
         struct profile *by = alone ? profile_of_alone(w, p) : p->owner->of_pods;
-        struct target *t = target_chosen(w, p->ns, DIMENSION_POD, p->name, by);
+        struct target *t = dimension_chosen(w, p->ns, DIMENSION_POD, p->name, by);
         if (t)
                 synthetic_of_pod(w, t, p);
         return by ? t : NULL;
@@ -323,7 +311,8 @@ static bool dimension_is_asked_for(const struct cache *w, bool ret[static DIMENS
         for (size_t at = 0; (p = map_each(&w->profiles, &at));)
                 if (p->valid)
                         ret[p->spec->dimension] = true;
-        return ret[DIMENSION_POD] || ret[DIMENSION_NAMESPACE] || w->others > 0;
+        return ret[DIMENSION_POD] || ret[DIMENSION_NAMESPACE] || w->others[DIMENSION_POD] > 0 ||
+               w->others[DIMENSION_NAMESPACE] > 0;
 }
 
 void dimension_settle(struct cache *w)
@@ -370,6 +359,7 @@ void dimension_link(struct pod *p)
 
 void dimension_forget(struct cache *w, struct target *t)
 {
+        struct node *node = map_get(&w->nodes.by_name, text_of(t->name));
         struct ns *ns = map_get(&w->namespaces, text_of(t->ns));
         if (ns && ns->whole == t)
                 ns->whole = NULL;
@@ -380,11 +370,26 @@ void dimension_forget(struct cache *w, struct target *t)
                 if (more && more->whole == t)
                         more->whole = NULL;
         }
+        if (node && node->facts && node->facts->whole && node->facts->whole->target == t) {
+                mem_free(node->facts->whole);
+                node->facts->whole = NULL;
+        }
         synthetic_free(t->synthetic);
-        w->others--;
+        w->others[t->dimension]--;
 }
 
 /* --- sums --- */
+
+struct amount pod_overhead(const struct pod *p, enum resource r)
+{
+        return p && p->more ? p->more->overhead[r] : (struct amount){0};
+}
+
+struct amount pod_takes(const struct pod *p, enum resource r, struct amount containers)
+{
+        struct amount of = p->more && p->more->asks[r].set ? p->more->asks[r] : containers, more = pod_overhead(p, r);
+        return (struct amount){of.set || more.set, add_saturated(of.value, more.value)};
+}
 
 void pod_summed(struct pod *p, const struct pod_aggregate_sample *sum)
 {

@@ -103,6 +103,13 @@ static void profile_read(struct cache *w, struct profile *p, const json_t *objec
         /* If the spec becomes unreadable, the last good one still makes recommendations, but nothing is applied. */
         struct shared_profile_spec *shared =
                 object ? profile_specs_take(w, json_object_get(object, "spec"), &err) : NULL;
+        if (shared && p->ns && shared->spec->dimension == DIMENSION_NODE) {
+                profile_specs_drop(w, shared);
+                shared = NULL;
+                err_set(&err, ERR_INVALID,
+                        "spec: dimension: nodes are for a ClusterProfile: a Profile has Workload, Pod "
+                        "or Namespace");
+        }
         if (shared) {
                 profile_spec_drop(p->spec);
                 profile_specs_drop(w, p->shared);

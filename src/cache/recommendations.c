@@ -23,6 +23,7 @@ static void status_release(struct cache *w, struct recommendation_status *s)
         mem_free(s->container);
         mem_free(s->condition);
         mem_free(s->quota);
+        mem_free(s->node);
         mem_free(s->so_far);
         mem_free(s->limits);
         mem_free(s->left);
@@ -60,6 +61,7 @@ static void status_copy(struct cache *w, const struct recommendation_status *fro
                 to->condition[i].message = NULL;
         }
         to->quota = list_copy(from->quota, RESOURCES, sizeof *to->quota);
+        to->node = list_copy(from->node, RESOURCES, sizeof *to->node);
         to->so_far = list_copy(from->so_far, RESOURCES, sizeof *to->so_far);
         to->limits = limits_copy(from->limits);
         to->left = from->left ? vpa_policy_copy(from->left, mem_new(vpa_policy_size(from->left))) : NULL;

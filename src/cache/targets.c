@@ -92,7 +92,7 @@ static struct target *target_new(struct cache *w, struct text key, struct text n
         t->group = intern_text(w->names, group);
         t->kind = intern_text(w->names, kind);
         t->dimension = (uint8_t)kind_dimension(group, kind);
-        w->others += t->dimension != DIMENSION_WORKLOAD;
+        w->others[t->dimension]++;
         map_put(&w->targets, (struct text){t->key, key.len}, t);
         return t;
 }
@@ -404,7 +404,7 @@ static void mark_retuned(struct cache *w)
         }
 }
 
-void targets_link(struct cache *w, struct now now)
+void targets_choose(struct cache *w)
 {
         struct workload *wl;
         reset_counts(w);
@@ -413,6 +413,10 @@ void targets_link(struct cache *w, struct now now)
         for (size_t at = 0; (wl = map_each(&w->workloads, &at));)
                 workload_target(w, wl);
         dimension_settle(w);
+}
+
+void targets_link(struct cache *w, struct now now)
+{
         adopt_published(w);
         targets_lifetime(w, now);
         link_pods(w);

@@ -58,7 +58,7 @@ static void database_source_take_usage(void *arg, void *target, struct text cont
         struct learned_copy *c = &o->copy[o->copies++];
         c->container = arena_text(&o->arena, container);
         c->usage = *u;
-        if (kind_dimension(text_of(o->group), text_of(o->kind)) == DIMENSION_NAMESPACE)
+        if (dimension_is_sum(kind_dimension(text_of(o->group), text_of(o->kind))))
                 usage_make_sum(&c->usage);
         for (enum resource r = CPU; r < RESOURCES; r++)
                 histogram_lend(&c->usage.of[r], c->room + r * HISTOGRAM_SUM_BUCKETS, HISTOGRAM_SUM_BUCKETS);

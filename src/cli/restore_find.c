@@ -163,8 +163,9 @@ static int take_recommendation(void *arg, json_t *item, struct err *err)
         const char *api = restore_text(item, "spec.targetRef.apiVersion");
         const char *kind = restore_text(item, "spec.targetRef.kind"), *name = restore_text(item, "spec.targetRef.name");
         const char *dimension = restore_text(item, "spec.dimension");
-        /* A namespace's own Recommendation is skipped, because no template or pod carries its values. */
-        bool whole = strcmp(dimension, dimension_name(DIMENSION_NAMESPACE)) == 0;
+        /* A namespace's or a node's own Recommendation is skipped, because no template or pod carries its values. */
+        bool whole = strcmp(dimension, dimension_name(DIMENSION_NAMESPACE)) == 0 ||
+                     strcmp(dimension, dimension_name(DIMENSION_NODE)) == 0;
         if (!*kind || !*name || whole || (r->scope.orphaned && !restore_find_is_orphaned(item)))
                 return 0;
         struct restore_kind *k = restore_kind_get(r, kind_group(text_of(api)), text_of(kind), err);

@@ -61,11 +61,11 @@ static int scope_no_workload(const struct restoring *r, const struct workload *w
                        w->name, r->scope.ns, more);
 }
 
-/* Check that a workload exists. Kinds outside the table have no known URL, and a namespace has no namespace in its URL:
- * neither is checked. */
+/* Check that a workload exists. Kinds outside the table have no known URL, and namespaces and nodes have no namespace in
+ * theirs: none of these is checked. */
 static int scope_check_workload(struct restoring *r, const struct workload *w, struct err *err)
 {
-        if (!w->known || kind_dimension(text_of(w->group), text_of(w->kind)) == DIMENSION_NAMESPACE)
+        if (!w->known || dimension_is_sum(kind_dimension(text_of(w->group), text_of(w->kind))))
                 return 0;
         const struct restore_kind *k = restore_kind_get(r, text_of(w->group), text_of(w->kind), err);
         if (!k)

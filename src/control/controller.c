@@ -302,6 +302,7 @@ static const char *controller_blind(void *arg)
 static void controller_polled(void *arg)
 {
         struct controller *c = arg;
+        node_sums_polled(c->p.learner);
         cycle_polled(c->p.cycle);
 }
 

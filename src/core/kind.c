@@ -25,6 +25,7 @@ const struct kind kind_of_dimension[DIMENSIONS] = {
         [DIMENSION_WORKLOAD] = {"", "", "", "", "", "", "", 0},
         [DIMENSION_POD] = {"", "v1", "Pod", "pods", "pod", "po", "", KIND_IMMUTABLE},
         [DIMENSION_NAMESPACE] = {"", "v1", "Namespace", "namespaces", "namespace", "ns", "", KIND_IMMUTABLE},
+        [DIMENSION_NODE] = {"", "v1", "Node", "nodes", "node", "no", "", KIND_IMMUTABLE},
 };
 
 const char *dimension_name(enum dimension d)

@@ -42,7 +42,11 @@ static bool selects_kind(const struct profile_spec *p, const struct profile_subj
 
 bool profile_selects(const struct profile_spec *p, struct text ns, const struct profile_subject *s)
 {
-        if (p->dimension != s->dimension || !selects_namespace(p, ns, s))
+        if (p->dimension != s->dimension)
+                return false;
+        if (p->dimension == DIMENSION_NODE) /* a node belongs to no namespace */
+                return !ns.p && selector_match(p->selector, s->label, s->labels);
+        if (!selects_namespace(p, ns, s))
                 return false;
         if (kind_dimension(s->group, s->kind) == DIMENSION_NAMESPACE)
                 return true;

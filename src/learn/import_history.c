@@ -76,7 +76,7 @@ static int import_check(struct learner *learner, const struct target *t, const c
         if (row->usage.samples == 0)
                 return err_set(err, ERR_INVALID, "the history has no samples");
         if (row->usage.of[CPU].sum && !target_is_sum(t))
-                return err_set(err, ERR_INVALID, "the history is of a whole namespace, and not of a container");
+                return err_set(err, ERR_INVALID, "the history is of a whole namespace or node, and not of a container");
         if (!usage_may_join(&row->usage, (struct wall){clock_skew_later(learner->skew)}))
                 return err_set(err, ERR_INVALID,
                                "the history reaches into the future, or its counts are too high to be true: is a clock "

@@ -271,6 +271,10 @@ static size_t choose_namespaces(struct learner *learner, bool *ret_any)
         int64_t pods = 0;
         size_t count = 0;
         *ret_any = false;
+        if (learner->cache->others[DIMENSION_NODE] > 0) { /* pods of any namespace may be on the nodes */
+                *ret_any = true;
+                return 0;
+        }
         for (size_t at = 0; (t = map_each(&learner->cache->targets, &at));) {
                 bool known = !(t->workload && t->profile);
                 *ret_any |= !known;

@@ -2,6 +2,7 @@
 #define HALFLIFE_LEARN_LEARNER_PRIVATE_H
 
 #include "base/log.h"
+#include "core/pod_aggregate.h"
 #include "learn/learner.h"
 #include "usage_source.h"
 
@@ -49,6 +50,7 @@ struct learner {
                 bool away;                /* the last poll failed, and the log has reported it */
                 bool full_told;           /* the log has reported that there are too many nodes */
                 bool told[NODE_VERDICTS]; /* the log has reported such a measurement */
+                bool sum_told;            /* the log has reported that pods use more than their node has */
         } nodes;
         struct learner_counts count;
 };
@@ -72,10 +74,14 @@ void ingest_lend(struct usage *u, const struct usage_room *room); /* give a hist
 void node_usage_start(struct learner *learner, int64_t deadline_ms);
 void node_usage_fold(void *learner, const struct node_metrics_view *m, struct wall date);
 
-/* pod_namespace_usage.c: the same for pods and namespaces that are targets themselves */
+/* pod_namespace_usage.c: the same for pods, namespaces and nodes that are targets themselves */
 void dimension_fold(struct learner *learner, struct pod *p, const struct pod_metrics_view *m); /* p->more is set */
 /* After a whole poll: add the sums of namespaces to their histories, and count the minutes in which pods ran. */
 void dimension_polled(struct learner *learner);
+/* Add a sum over running pods to the target's history, unless usage of some pods is missing. most: amounts in
+ * millicores and bytes that a larger sum counts as. Returns whether the sum was larger. */
+bool dimension_take_sum(struct learner *learner, struct target *t, const struct pod_aggregate *all,
+                        const int64_t most[static RESOURCES]);
 /* Count a kill in the history of the pod as a target of its own. False: the pod is no target. */
 bool dimension_kill(struct learner *learner, const struct pod *p, const struct pod_container *pc,
                     const struct oom_kill *k);

@@ -1,5 +1,5 @@
 /*
- * Usage of pods and namespaces that are targets themselves.
+ * Usage of pods, namespaces and nodes that are targets themselves.
  */
 #include <string.h>
 
@@ -30,7 +30,7 @@ static double weight_of_pod(struct learner *learner, const struct target *t, con
         return weight;
 }
 
-static double weight_of_namespace(struct learner *learner, const struct target *t)
+static double weight_of_whole(struct learner *learner, const struct target *t)
 {
         struct plan_container whole;
         dimension_whole(learner->cache, t, NULL, &whole);
@@ -121,20 +121,40 @@ static void pod_ran(const struct pod *p, struct wall now)
                 usage_running(history_usage(h), now);
 }
 
-/* Add the sum over a namespace to its history, unless usage of some pods is missing. */
-static void take_sum(struct learner *learner, struct target *t, const struct pod_aggregate *all, bool runs)
+static bool dimension_bound(struct sample *s, const int64_t most[static RESOURCES])
+{
+        bool bounded = false;
+        for (enum resource r = CPU; r < RESOURCES; r++) {
+                double bound = (double)most[r] / (r == CPU ? 1e3 : 1);
+                bounded |= s->value[r] > bound;
+                s->value[r] = s->value[r] > bound ? bound : s->value[r];
+        }
+        return bounded;
+}
+
+bool dimension_take_sum(struct learner *learner, struct target *t, const struct pod_aggregate *all,
+                        const int64_t most[static RESOURCES])
 {
         struct sample s;
-        if (!t->profile || !runs)
-                return;
+        if (!t->profile)
+                return false;
         struct history *h = dimension_history_of(t, learner->cache->whole);
         usage_running(history_usage(h), all->at);
         if (report_usage_source(learner->report)->away || report_usage_source(learner->report)->partial ||
             !pod_aggregate_sum(all, &s))
-                return;
+                return false;
+        bool bounded = dimension_bound(&s, most);
         if (h->cpu_weight == 0)
-                history_set_cpu_weight(h, weight_of_namespace(learner, t));
+                history_set_cpu_weight(h, weight_of_whole(learner, t));
         (void)dimension_put(learner, h, &s);
+        return bounded;
+}
+
+static void namespace_take_sum(struct learner *learner, struct target *t, const struct pod_aggregate *all, bool runs)
+{
+        static const int64_t unbounded[RESOURCES] = {INT64_MAX, INT64_MAX};
+        if (runs)
+                (void)dimension_take_sum(learner, t, all, unbounded);
 }
 
 /* One walk is enough, because pods are ordered by namespace. */
@@ -144,7 +164,9 @@ void dimension_polled(struct learner *learner)
         struct pod_aggregate all = {.at = now};
         struct target *whole = NULL;
         bool runs = false;
-        for (size_t i = 0; learner->cache->others && i < learner->cache->ordered; i++) {
+        const size_t *others = learner->cache->others;
+        bool any = others[DIMENSION_POD] > 0 || others[DIMENSION_NAMESPACE] > 0;
+        for (size_t i = 0; any && i < learner->cache->ordered; i++) {
                 const struct pod *p = learner->cache->order[i];
                 if (!p->more)
                         continue;
@@ -152,7 +174,7 @@ void dimension_polled(struct learner *learner)
                         pod_ran(p, now);
                 if (p->more->whole && p->more->whole != whole) {
                         if (whole)
-                                take_sum(learner, whole, &all, runs);
+                                namespace_take_sum(learner, whole, &all, runs);
                         whole = p->more->whole;
                         runs = false;
                         pod_aggregate_begin(&all, now, learner->live->interval_ms);
@@ -163,7 +185,7 @@ void dimension_polled(struct learner *learner)
                 pod_aggregate_add(&all, &p->more->newest, pod_started_ms(p));
         }
         if (whole)
-                take_sum(learner, whole, &all, runs);
+                namespace_take_sum(learner, whole, &all, runs);
 }
 
 /* --- kills --- */

@@ -18,7 +18,7 @@ enum {
         KEEPALIVE_EVERY_S = 5,
         PEER_DEAD_MS = 30000, /* a connection ends when sent data stays unacknowledged for so long */
         BODY_CHUNK = 128 << 10,
-        TURN_BYTES = 2 << 20, /* of a body, before the loop has another turn; the JSON decoders need some 10 ms for them */
+        TURN_BYTES = 2 << 20, /* of a body, before the loop has another turn: some 10 ms of the JSON decoders */
         GZIP_CHUNK = CURL_MAX_WRITE_SIZE, /* gzip makes up to a thousand times as much of it, at once */
 };
 

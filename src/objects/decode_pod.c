@@ -241,7 +241,7 @@ int decode_pod(struct text json, struct arena *a, struct pod_view *ret, struct e
         ret->containers = ret->statuses = 0;
         ret->containers_cut = false;
         struct decoder d;
-        struct pod_place place = {{"", 0}, {"", 0}};
+        struct pod_place place = {.node = {"", 0}, .priority_class = {"", 0}};
         struct text key;
         int64_t observed = 0;
         decoder_init(&d, json, a);
@@ -256,6 +256,7 @@ int decode_pod(struct text json, struct arena *a, struct pod_view *ret, struct e
                 else
                         json_skip(&d.j);
         ret->node = place.node;
+        memcpy(ret->overhead, place.overhead, sizeof ret->overhead);
         judge_resize(ret, observed);
         return decoder_end(&d, "pod", &ret->meta, err);
 }

@@ -99,6 +99,10 @@ void decoder_pod_spec(struct decoder *d, struct container_view ret[VIEW_CONTAINE
                         decoder_resources(d, request, limit);
                         continue;
                 }
+                if (text_is(key, "overhead")) {
+                        decoder_amounts(d, "overhead", ret_place->overhead);
+                        continue;
+                }
                 if (text_is(key, "volumes")) {
                         volumes = json_raw(&d->j);
                         continue;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "core/kind.h"
 #include "objects/label_selector.h"
 #include "profile_fields.h"
 
@@ -108,6 +109,9 @@ static int check_target(const struct profile_spec *p, const struct profile_targe
         if (strcmp(t->api_version, "v1") == 0 && strcmp(t->kind, "Namespace") == 0)
                 return err_set(err, ERR_INVALID,
                                "a Namespace is not a kind of workload: dimension: Namespace is what recommends for it");
+        if (p->dimension == DIMENSION_NODE)
+                return err_set(err, ERR_INVALID,
+                               "dimension Node counts every pod of a node, whatever created it: leave targets out");
         for (int i = 0; i < p->targets - 1; i++)
                 if (strcmp(p->target[i].api_version, t->api_version) == 0 && strcmp(p->target[i].kind, t->kind) == 0)
                         return err_set(err, ERR_INVALID, "%.64s %s is listed twice: leave one out", t->api_version,
@@ -364,7 +368,7 @@ static int read_apply(const struct field *f, const json_t *v, void *at, struct e
 #define SPEC(member) offsetof(struct profile_spec, member)
 #define STATIC_CURE  "a decimal in quotes above 0 and at most 1" FACTOR_CURE
 
-static const char *const dimensions[] = {"Workload", "Pod", "Namespace", NULL};
+static const char *const dimensions[] = {"Workload", "Pod", "Namespace", "Node", NULL};
 static const char *const overcommits[] = {"Dynamic", "Static", "StaticThenDynamic", NULL};
 
 static int read_static(const struct field *f, const json_t *v, void *at, struct err *err)
@@ -381,7 +385,7 @@ static int read_static(const struct field *f, const json_t *v, void *at, struct 
 static const struct field spec_field[] = {
         FIELD("namespaceSelector", read_selector, SPEC(namespace_selector), 0, 0, NULL),
         FIELD("selector", read_selector, SPEC(selector), 0, 0, NULL),
-        FIELD_CHOICE("dimension", read_choice, SPEC(dimension), "Workload, Pod or Namespace", dimensions),
+        FIELD_CHOICE("dimension", read_choice, SPEC(dimension), "Workload, Pod, Namespace or Node", dimensions),
         FIELD("targets", profile_read_targets, 0, 0, PROFILE_TARGETS,
               NULL), /* after dimension, which decides which kinds are allowed */
         FIELD("priority", field_integer, SPEC(priority), -1000000, 1000000, "a whole number from -1000000 to 1000000"),
@@ -395,13 +399,18 @@ static const struct field spec_field[] = {
         {0},
 };
 
-/* halflife never writes requests for a namespace or for a pod of a workload, so most modes are invalid there. */
+/* halflife never writes requests for a namespace, a node or a pod of a workload, so most modes are invalid there. */
 static int check_dimension(const struct profile_spec *p, struct err *err)
 {
+        if (p->dimension == DIMENSION_NODE && p->namespace_selector && p->namespace_selector->count > 0)
+                return err_set(
+                        err, ERR_INVALID,
+                        "namespaceSelector: a node belongs to no namespace: selector selects nodes by their labels");
         if (p->apply.mode == APPLY_RECOMMEND || p->dimension == DIMENSION_WORKLOAD)
                 return 0;
-        if (p->dimension == DIMENSION_NAMESPACE)
-                return err_set(err, ERR_INVALID, "apply: mode: dimension Namespace only recommends: write Recommend");
+        if (dimension_is_sum(p->dimension))
+                return err_set(err, ERR_INVALID, "apply: mode: dimension %s only recommends: write Recommend",
+                               dimension_name(p->dimension));
         if (p->apply.mode == APPLY_IN_PLACE || (p->apply.mode == APPLY_ON_DEPLOY && p->apply.at == AT_POD))
                 return 0;
         return err_set(err, ERR_INVALID,

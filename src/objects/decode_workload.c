@@ -252,7 +252,7 @@ static int read_document(struct workload_reader *r, struct text json, struct err
 static int read_template(struct workload_reader *r, const char *path_below_step, struct err *err)
 {
         struct workload_view *w = r->view;
-        struct pod_place place = {{"", 0}, {"", 0}};
+        struct pod_place place = {.node = {"", 0}, .priority_class = {"", 0}};
         struct object_view meta = {0};
         struct decoder *d = &r->d;
         struct text key, template = decoder_find(r->branch, path_below_step, "");

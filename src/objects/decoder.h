@@ -83,10 +83,11 @@ void decoder_resources(struct decoder *d, struct amount request[RESOURCES], stru
 /* Note on each of count containers what reads its requests. volumes is the raw JSON of the pod's; empty: none. */
 void decoder_readings(struct decoder *d, struct text volumes, struct container_view *c, int count);
 struct pod_place {
-        struct text node, priority_class; /* "": none */
+        struct text node, priority_class;  /* "": none */
+        struct amount overhead[RESOURCES]; /* of its RuntimeClass; unset: none */
 };
-/* Read a pod spec: its containers and initContainers, its pod-level requests (decode.h), its node and its priority
- * class. Other members are skipped. *ret_cut becomes true where it has more containers. */
+/* Read a pod spec: its containers and initContainers, its pod-level requests (decode.h), its node, its priority class
+ * and its overhead. Other members are skipped. *ret_cut becomes true where it has more containers. */
 void decoder_pod_spec(struct decoder *d, struct container_view ret[VIEW_CONTAINERS], int *ret_count, bool *ret_cut,
                       struct amount ret_pod_asks[RESOURCES], struct pod_place *ret_place);
 /* Whether the array has a further element. Elements after max are skipped, and *cut becomes true; cut may be NULL. */

@@ -223,6 +223,8 @@ void recommendation_status_write(struct writer *w, const struct recommendation_s
         status_write_saving(w, s->saving);
         if (s->quota)
                 status_write_quota(w, s->quota);
+        if (s->node)
+                status_write_node(w, s->node);
         writer_time(w, "firstSample", s->since_ms);
         if (s->state != STATE_NO_DATA &&
             s->state != STATE_LEARNING) { /* else the status is rarely written and these would be stale */
@@ -425,7 +427,7 @@ static void status_decision_read(const json_t *decision, struct status_decision 
 static void status_decision_infer(enum dimension d, struct recommendation_status *ret)
 {
         struct status_decision *to = &ret->decision;
-        to->never_written = d == DIMENSION_NAMESPACE;
+        to->never_written = dimension_is_sum(d);
         for (int i = 0; i < ret->conditions; i++) {
                 const struct status_condition *c = &ret->condition[i];
                 bool cpu = strcmp(c->reason, "Memory") != 0, memory = strcmp(c->reason, "CPU") != 0;
@@ -470,6 +472,7 @@ void recommendation_status_read(const json_t *status, enum dimension d, struct a
         status_applied_read(status, a, ret);
         status_so_far_read(json_object_get(status, "soFar"), a, ret);
         status_quota_read(json_object_get(status, "quota"), a, ret);
+        ret->node = status_node_read(json_object_get(status, "node"), a);
         status_guard_read(json_object_get(status, "guard"), a, ret);
         status_conditions_read(json_object_get(status, "conditions"), a, ret);
         if (decision)

@@ -33,6 +33,11 @@ static uint64_t digest_left(uint64_t digest, const struct vpa_policy *left)
         return digest;
 }
 
+static int64_t digest_node(const struct status_node *n)
+{
+        return (int64_t)digest_number(digest_number(0, n->capacity), n->allocatable);
+}
+
 uint64_t recommendation_status_digest(const struct recommendation_status *s)
 {
         uint64_t conditions = 0, containers = 0; /* sums, because the server may return lists in another order */
@@ -58,15 +63,16 @@ uint64_t recommendation_status_digest(const struct recommendation_status *s)
                 const struct status_container *c = &s->container[i];
                 uint64_t of = digest_number(digest_text(0, c->name), status_container_state((enum state)s->state, c));
                 for (enum resource r = CPU; r < RESOURCES; r++) {
-                        of = digest_limit(digest_number(digest_number(of, c->of[r].original), c->of[r].current),
-                                          status_limit_find(s->limits, i, r));
+                        if (!s->node)
+                                of = digest_number(digest_number(of, c->of[r].original), c->of[r].current);
+                        of = digest_limit(of, status_limit_find(s->limits, i, r));
                         if (c->of[r].more)
                                 of = digest_number(of, r);
                 }
                 containers += of;
         }
         for (enum resource r = CPU; r < RESOURCES; r++)
-                digest = digest_number(digest, s->quota ? s->quota[r].hard : -1);
+                digest = digest_number(digest, s->node ? digest_node(&s->node[r]) : s->quota ? s->quota[r].hard : -1);
         digest = digest_number(digest_number(digest, s->kills), (int64_t)conditions);
         return digest_number(digest, (int64_t)containers);
 }

@@ -1,6 +1,6 @@
 /*
  * Helpers for the JSON of a status. A member that is absent or of another type reads as empty. Below them are the
- * functions of recommendation_limits.c and recommendation_left.c.
+ * functions of recommendation_limits.c, recommendation_node.c and recommendation_left.c.
  */
 #ifndef HALFLIFE_SRC_OBJECTS_STATUS_JSON_H
 #define HALFLIFE_SRC_OBJECTS_STATUS_JSON_H
@@ -43,6 +43,9 @@ static inline bool status_list_has(const json_t *list, const char *word)
 /* recommendation_limits.c: write the advised limits of a container; read those of all. */
 void status_write_limits(struct writer *w, const struct status_limits *limits, int container);
 void status_limits_read(const json_t *list, struct arena *a, struct recommendation_status *ret);
+
+/* recommendation_node.c: [RESOURCES]; NULL: node is NULL, as it is where the target is no node. */
+struct status_node *status_node_read(const json_t *node, struct arena *a);
 
 /* recommendation_left.c: the requests that another autoscaler sets; NULL: all. It is also NULL without a list, as the
  * previous version wrote it. */

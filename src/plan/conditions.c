@@ -80,8 +80,21 @@ static void conditions_say_hold(const struct plan *plan, enum reason hold, char 
                 snprintf(ret, size, "%s", reason_condition(hold));
 }
 
+/* Said always: whether a change were wanted would change with the pods on the node. */
+static void node_applied_condition(struct plan *plan)
+{
+        struct plan_condition *c = plan_say(plan, "Applied", false, reason_name(REASON_RECOMMEND_ONLY));
+        snprintf(c->message, sizeof c->message,
+                 "halflife writes nothing to nodes: the workloads on it have "
+                 "Recommendations of their own");
+}
+
 static void applied_condition(struct plan *plan)
 {
+        if (plan->target->dimension == DIMENSION_NODE) {
+                node_applied_condition(plan);
+                return;
+        }
         bool back, wanted = find_hold(plan, &back);
         bool young = plan->state == STATE_NO_DATA || plan->state == STATE_LEARNING;
         if ((!wanted || plan->guarded || resize_lacks_room(plan)) && !plan->orphaned && resize_says(plan))
@@ -169,7 +182,8 @@ static void resource_conditions(struct plan *plan)
                 for (enum resource r = CPU; r < RESOURCES; r++) {
                         const struct plan_container *c = &plan->container[i];
                         qos |= c->advice.of[r].qos_changes;
-                        if (!plan_counts(c) || !c->advice.of[r].under_provisioned || at >= sizeof short_of)
+                        if (!plan_counts(c) || !c->advice.of[r].under_provisioned || at >= sizeof short_of ||
+                            plan->target->dimension == DIMENSION_NODE) /* it would change with the pods on the node */
                                 continue;
                         int n = snprintf(short_of + at, sizeof short_of - at, "%s%s of '%s'", at ? ", " : "",
                                          resource_name(r), c->name);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cache/guard_state.h"
+#include "cache/node_target.h"
 #include "cache/pod_canary.h"
 #include "cache/pod_namespace_targets.h"
 #include "cache/profile_fuse.h"
@@ -124,6 +125,34 @@ static void plan_status_quota(const struct plan *p, struct arena *a, struct reco
                         (struct status_quota){status_amount_of(p->quota_hard[r]), status_amount_of(p->quota_used[r])};
 }
 
+static int16_t plan_percent(int64_t part, int64_t of)
+{
+        __int128 percent = of > 0 ? (__int128)part * 100 / of : -1;
+        return percent > INT16_MAX ? INT16_MAX : (int16_t)percent;
+}
+
+static void plan_status_node(const struct plan *p, struct arena *a, struct recommendation_status *ret)
+{
+        const struct node *n = p->node;
+        struct node_load load;
+        if (!n)
+                return;
+        node_ring_load(&n->facts->ring, n->facts->capacity, p->now, &load);
+        ret->node = arena_new(a, RESOURCES * sizeof *ret->node);
+        for (enum resource r = CPU; r < RESOURCES; r++) {
+                int64_t capacity = n->facts->capacity[r], requested = n->facts->whole->requested[r];
+                ret->node[r] = (struct status_node){
+                        .capacity = capacity > 0 ? capacity : -1,
+                        .allocatable = status_amount_of(n->allocatable[r]),
+                        .original = n->facts->whole->original[r],
+                        .requested = requested,
+                        .peak = status_amount_of(plan_amount_of(&p->container[0], r, PLAN_MODEL)),
+                        .packing = plan_percent(requested, n->allocatable[r].set ? n->allocatable[r].value : 0),
+                        .utilization = load.samples ? plan_percent(load.mean[r], 1000) : -1,
+                };
+        }
+}
+
 static void plan_status_guard(const struct plan *p, struct arena *a, struct recommendation_status *ret)
 {
         const struct guard_state *g = p->target->apply_state.guard;
@@ -197,6 +226,7 @@ void plan_status(const struct plan *p, struct arena *a, struct recommendation_st
         plan_status_so_far(p, a, ret);
         plan_status_conditions(p, a, ret);
         plan_status_quota(p, a, ret);
+        plan_status_node(p, a, ret);
         plan_status_guard(p, a, ret);
         ret->left = p->target->workload->other_autoscaler ? p->target->workload->other_autoscaler->policy : NULL;
         ret->limits = plan_limits(p, a);

@@ -1,6 +1,7 @@
 /*
- * Targets that are a whole pod or namespace: requests, quota, and the time without a sample.
+ * Targets that are a whole pod, namespace or node: requests, quota, and the time without a sample.
  */
+#include "cache/node_target.h"
 #include "cache/pod_namespace_targets.h"
 #include "core/pod_request_sum.h"
 #include "plan/plan.h"
@@ -37,9 +38,21 @@ static void namespace_asks(const struct cache *w, const struct target *t, struct
                 for (int k = 0; k < p->containers; k++)
                         add_container(w, p, &p->container[k], original, current);
                 for (enum resource r = CPU; r < RESOURCES; r++) {
-                        add_amount(&ret->facts.original[r], pod_sum_total(&original[r]));
-                        add_amount(&ret->facts.current[r], pod_sum_total(&current[r]));
+                        add_amount(&ret->facts.original[r], pod_takes(p, r, pod_sum_total(&original[r])));
+                        add_amount(&ret->facts.current[r], pod_takes(p, r, pod_sum_total(&current[r])));
                 }
+        }
+}
+
+/* The sums as of the last cycle. */
+static void node_asks(const struct cache *w, const struct target *t, struct plan_container *ret)
+{
+        const struct node *n = node_of_target(w, t);
+        for (enum resource r = CPU; n && r < RESOURCES; r++) {
+                ret->facts.original[r] =
+                        (struct amount){n->facts->whole->original[r] > 0, n->facts->whole->original[r]};
+                ret->facts.current[r] =
+                        (struct amount){n->facts->whole->requested[r] > 0, n->facts->whole->requested[r]};
         }
 }
 
@@ -58,6 +71,8 @@ void dimension_whole(const struct cache *w, const struct target *t, const struct
         ret->role = ret->facts.role = pod ? ROLE_WHOLE : ROLE_MAIN;
         if (pod)
                 dimension_pod_asks(plan, ret);
+        else if (t->dimension == DIMENSION_NODE)
+                node_asks(w, t, ret);
         else
                 namespace_asks(w, t, ret);
         for (enum resource r = CPU; r < RESOURCES; r++) {
@@ -68,8 +83,8 @@ void dimension_whole(const struct cache *w, const struct target *t, const struct
 
 /* --- quota --- */
 
-void dimension_quota(const struct cache *w, const struct target *t, struct amount ret_hard[static RESOURCES],
-                     struct amount ret_used[static RESOURCES])
+static void dimension_quota(const struct cache *w, const struct target *t, struct amount ret_hard[static RESOURCES],
+                            struct amount ret_used[static RESOURCES])
 {
         static const enum quota_count counts[RESOURCES] = {[CPU] = QUOTA_CPU, [MEMORY] = QUOTA_MEMORY};
         const struct ns *ns = map_get(&w->namespaces, text_of(t->ns));
@@ -84,6 +99,13 @@ void dimension_quota(const struct cache *w, const struct target *t, struct amoun
                 }
 }
 
+void dimension_bounds(const struct cache *w, struct plan *ret)
+{
+        ret->node = node_of_target(w, ret->target);
+        if (ret->target->dimension == DIMENSION_NAMESPACE)
+                dimension_quota(w, ret->target, ret->quota_hard, ret->quota_used);
+}
+
 /* --- time without a sample --- */
 
 static int64_t dimension_earlier(int64_t a, int64_t b)
@@ -95,6 +117,9 @@ static int64_t dimension_earlier(int64_t a, int64_t b)
 static int64_t runs_since(const struct cache *w, const struct target *t)
 {
         int64_t since = 0;
+        const struct node *n = node_of_target(w, t);
+        if (t->dimension == DIMENSION_NODE)
+                return n ? n->facts->whole->runs_since_ms : 0;
         if (t->dimension == DIMENSION_POD)
                 return t->pods && t->pods->running ? pod_started_ms(t->pods) : 0;
         for (size_t i = pods_from(w, t->ns); i < w->ordered && w->order[i]->ns == t->ns; i++) {

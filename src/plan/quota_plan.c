@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cache/pod_namespace_targets.h"
 #include "core/pod_request_sum.h"
 #include "plan/plan.h"
 
@@ -42,6 +43,13 @@ static struct amount request_of(const struct plan_container *c, enum resource r,
         return after && !g->hold ? (struct amount){true, g->value} : c->facts.current[r];
 }
 
+/* An overhead counts even where no container requests the resource, but only beside a limit. */
+static int64_t quota_sum_limits(const struct pod_sum *limits, struct amount overhead)
+{
+        struct amount of = pod_sum_total(limits);
+        return of.set ? add_saturated(of.value, overhead.value) : 0;
+}
+
 static struct pod_cost quota_cost_of(const struct plan *p, bool after)
 {
         const struct workload *wl = p->target->workload;
@@ -53,9 +61,10 @@ static struct pod_cost quota_cost_of(const struct plan *p, bool after)
                         pod_sum_add(&requests, c->role, request_of(c, r, after));
                         pod_sum_add(&limits, c->role, c->facts.limit[r]);
                 }
-                struct amount whole = workload_more(wl)->pod_asks[r];
-                cost.of[r == CPU ? QUOTA_CPU : QUOTA_MEMORY] = whole.set ? whole.value : pod_sum_total(&requests).value;
-                cost.of[r == CPU ? QUOTA_LIMITS_CPU : QUOTA_LIMITS_MEMORY] = pod_sum_total(&limits).value;
+                struct amount whole = workload_more(wl)->pod_asks[r], overhead = pod_overhead(p->target->pods, r);
+                cost.of[r == CPU ? QUOTA_CPU : QUOTA_MEMORY] =
+                        add_saturated(whole.set ? whole.value : pod_sum_total(&requests).value, overhead.value);
+                cost.of[r == CPU ? QUOTA_LIMITS_CPU : QUOTA_LIMITS_MEMORY] = quota_sum_limits(&limits, overhead);
         }
         return cost;
 }

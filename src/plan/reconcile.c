@@ -406,7 +406,8 @@ static void reconcile_judge(const struct cache *w, struct plan *plan, const stru
         struct apply_policy apply = t->profile ? t->profile->spec->apply : none;
         const struct ns *ns = ns_find(w, t->ns);
         apply.mode = plan_mode_of(t);
-        plan->opted_out = opted_out_word(wl, ns, f->apply_never);
+        if (t->dimension != DIMENSION_NODE) /* it is in halflife's namespace, where nothing is written */
+                plan->opted_out = opted_out_word(wl, ns, f->apply_never);
         plan->unfilled = t->backfilled ? NULL : ns->refusal.why;
         struct decide_facts facts = {
                 .workload =
@@ -466,10 +467,10 @@ void plan_judge(const struct cache *w, struct target *t, const struct plan_facts
         assert(t->workload);
         *ret = (struct plan){.target = t, .now = f->now.wall};
         struct range_facts range = {0};
-        if (t->dimension != DIMENSION_NAMESPACE) /* a LimitRange bounds pods and containers only */
+        if (!target_is_sum(t)) /* a LimitRange bounds pods and containers only */
                 range_facts(w, t->ns, &range);
         else
-                dimension_quota(w, t, ret->quota_hard, ret->quota_used);
+                dimension_bounds(w, ret);
         startup_begin(w, ret);
         reconcile_gather(w, ret, &range, f, a);
         reconcile_summarize(ret);
@@ -491,7 +492,7 @@ void plan_judge(const struct cache *w, struct target *t, const struct plan_facts
 void plan_finish(const struct cache *w, const struct plan_facts *f, struct arena *a, struct plan *p)
 {
         struct range_facts range = {0};
-        if (p->target->dimension != DIMENSION_NAMESPACE)
+        if (!target_is_sum(p->target))
                 range_facts(w, p->target->ns, &range);
         autoscaler_plan_targets(p, &range, f, a);
         resize_survey(w, f, p);

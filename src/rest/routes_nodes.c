@@ -2,6 +2,7 @@
  * GET …/nodes: the nodes by pressure, the greatest first.
  */
 #include <assert.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -41,6 +42,13 @@ static void node_write_percent(struct writer *w, const char *key, int thousandth
         writer_raw(w, key, (struct text){text, (size_t)len});
 }
 
+/* In thousandths. */
+static int node_packing(const struct node_row *row, enum resource r)
+{
+        __int128 share = (__int128)row->requested[r] * 1000 / row->allocatable[r];
+        return share > INT_MAX ? INT_MAX : (int)share;
+}
+
 static void node_write_resource(struct writer *w, const struct node_row *row, enum resource r)
 {
         writer_open(w, resource_name(r), '{');
@@ -49,6 +57,10 @@ static void node_write_resource(struct writer *w, const struct node_row *row, en
         node_write_amount(w, "original", r, row->original[r]);
         node_write_amount(w, "requested", r, row->requested[r]);
         node_write_amount(w, "podsUsed", r, row->pods_used[r]);
+        if (row->allocatable[r] > 0)
+                node_write_percent(w, "packingPercent", node_packing(row, r));
+        if (row->peak[r] > 0)
+                node_write_amount(w, "peak", r, row->peak[r]);
         if (row->load.samples) {
                 node_write_amount(w, "used", r, row->load.used[r]);
                 node_write_percent(w, "usedPercent", row->load.latest[r]);

@@ -67,6 +67,8 @@ static void write_status(struct writer *w, const struct snapshot_target *t, cons
         status_write_saving(w, t->saving);
         if (t->quota)
                 status_write_quota(w, t->quota);
+        if (t->node)
+                status_write_node(w, t->node);
         if (t->samples > 0 || !t->since_ms) /* a Recommendation has no count while there are too few samples */
                 writer_int(w, "samples", t->samples);
         write_first_sample(w, t->since_ms);

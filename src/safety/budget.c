@@ -160,8 +160,7 @@ static void budget_count(struct safety *safety, struct profile *p, const char *n
 /* A target that nothing changes shares no budget. */
 static void budget_see(struct safety *safety, const struct target *t)
 {
-        if (!t->workload || !t->profile || t->dimension == DIMENSION_NAMESPACE ||
-            t->profile->spec->apply.mode == APPLY_RECOMMEND)
+        if (!t->workload || !t->profile || target_is_sum(t) || t->profile->spec->apply.mode == APPLY_RECOMMEND)
                 return;
         budget_account_see(&safety->budget, t->ns);
         budget_account_see(&t->profile->budget, t->ns);

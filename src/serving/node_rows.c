@@ -2,97 +2,33 @@
 
 #include <string.h>
 
-#include "cache/pod_namespace_targets.h"
-#include "core/pod_request_sum.h"
-#include "objects/annotation_record.h"
-
-/* What owners asked for, by the annotation that records it. Pods of one workload share the annotation's text. */
-struct original {
-        const char *text; /* the key */
-        int count;
-        struct recorded row[];
-};
+#include "cache/node_target.h"
+#include "cache/pod_originals.h"
+#include "core/recommend.h"
 
 struct node_rows {
         struct wall now;
         int64_t fresh_ms;
         struct node_table *table;
-        struct arena scratch;
-        struct map originals;                      /* text -> struct original, in scratch */
-        struct recorded recorded[VIEW_CONTAINERS]; /* the rows of a record that is being read */
-        int records;
+        struct pod_originals originals;
         struct node_row_workload *workload; /* of the node under way */
         int workloads, workload_cap;
 };
 
-/* --- originals --- */
-
-static int node_rows_record(void *arg, const struct recorded *r)
-{
-        struct node_rows *all = arg;
-        all->recorded[all->records++] = *r;
-        return 0;
-}
-
-static const struct original *node_rows_original(struct node_rows *all, const char *text)
-{
-        struct original *o = map_get(&all->originals, text_of(text));
-        struct err ignored;
-        if (o)
-                return o;
-        all->records = 0;
-        if (record_read(text_of(text), &all->scratch, node_rows_record, all, &ignored) < 0)
-                all->records = 0; /* somebody edited it: the requests count as they are */
-        o = arena_new(&all->scratch, sizeof *o + (size_t)all->records * sizeof o->row[0]);
-        o->text = text;
-        o->count = all->records;
-        for (int i = 0; i < o->count; i++) /* names point into the text, or into scratch */
-                o->row[i] = all->recorded[i];
-        map_put(&all->originals, text_of(o->text), o);
-        return o;
-}
-
-static struct amount node_rows_original_of(const struct original *o, const struct pod_container *c, enum resource r)
-{
-        for (int i = 0; o && i < o->count; i++)
-                if (text_is(o->row[i].container, c->name))
-                        return o->row[i].request[r].set ? o->row[i].request[r] : o->row[i].limit[r];
-        return pod_request(c, r);
-}
-
 /* --- a pod --- */
 
 struct pod_part {
-        int64_t original[RESOURCES], requested[RESOURCES], used[RESOURCES];
+        struct pod_asks asks;
+        int64_t used[RESOURCES];
         bool measured;
 };
 
-static int64_t node_rows_total(const struct pod_sum *s)
-{
-        struct amount a = pod_sum_total(s);
-        return a.set ? a.value : 0;
-}
-
 static void node_rows_pod(struct node_rows *all, const struct pod *p, struct pod_part *ret)
 {
-        const struct original *o = p->original && p->ours ? node_rows_original(all, p->original) : NULL;
         *ret = (struct pod_part){.measured = pod_is_measured(p, all->now, all->fresh_ms)};
-        for (enum resource r = CPU; r < RESOURCES; r++) {
-                struct pod_sum original = {0}, requested = {0};
-                struct amount whole = p->more ? p->more->asks[r] : (struct amount){0};
-                for (int i = 0; i < p->containers; i++) {
-                        const struct pod_container *c = &p->container[i];
-                        pod_sum_add(&requested, c->role, pod_request(c, r));
-                        if (o)
-                                pod_sum_add(&original, c->role, node_rows_original_of(o, c, r));
-                }
-                ret->requested[r] = whole.set ? whole.value : node_rows_total(&requested);
-                ret->original[r] = o && !whole.set ? node_rows_total(&original) : ret->requested[r];
-        }
-        for (int i = 0; ret->measured && i < p->containers; i++)
-                if (p->container[i].role != ROLE_INIT)
-                        ret->used[MEMORY] = add_saturated(ret->used[MEMORY], p->container[i].last_memory);
-        ret->used[CPU] = ret->measured ? p->cpu_milli : 0;
+        pod_originals_ask(&all->originals, p, &ret->asks);
+        for (enum resource r = CPU; r < RESOURCES; r++)
+                ret->used[r] = ret->measured ? pod_used(p, r) : 0;
 }
 
 /* --- workloads --- */
@@ -171,8 +107,8 @@ static void node_rows_add_pod(struct node_rows *all, struct node_row *row, const
         row->pods++;
         row->measured += part.measured;
         for (enum resource r = CPU; r < RESOURCES; r++) {
-                row->original[r] = add_saturated(row->original[r], part.original[r]);
-                row->requested[r] = add_saturated(row->requested[r], part.requested[r]);
+                row->original[r] = add_saturated(row->original[r], part.asks.original[r]);
+                row->requested[r] = add_saturated(row->requested[r], part.asks.requested[r]);
                 row->pods_used[r] = add_saturated(row->pods_used[r], part.used[r]);
         }
         if (!part.measured)
@@ -180,9 +116,23 @@ static void node_rows_add_pod(struct node_rows *all, struct node_row *row, const
         const struct node_row_workload of = node_rows_workload_of(p);
         struct node_row_workload *w = node_rows_workload(all, &of);
         for (enum resource r = CPU; r < RESOURCES; r++) {
-                w->requested[r] = add_saturated(w->requested[r], part.requested[r]);
+                w->requested[r] = add_saturated(w->requested[r], part.asks.requested[r]);
                 w->used[r] = add_saturated(w->used[r], part.used[r]);
         }
+}
+
+/* What is learned of the node, if some profile selects it. */
+static void node_rows_learned(const struct cache *w, const struct node *n, struct node_row *row)
+{
+        const struct target *t = n->facts->whole ? n->facts->whole->target : NULL;
+        const struct history *h = t && t->profile ? history_find(t, w->whole) : NULL;
+        struct estimate model;
+        double percentile;
+        for (enum resource r = CPU; h && r < RESOURCES; r++)
+                if (usage_percentile(&h->usage, r, t->profile->spec->of[r].percentile, &percentile) == 0) {
+                        (void)recommend_model(r, percentile, 0, 0, &model);
+                        row->peak[r] = model.model;
+                }
 }
 
 static void node_rows_describe(struct node_rows *all, const struct node *n, struct node_row *row)
@@ -205,11 +155,12 @@ static void node_rows_describe(struct node_rows *all, const struct node *n, stru
         }
 }
 
-static void node_rows_add(struct node_rows *all, const struct node *n)
+static void node_rows_add(struct node_rows *all, const struct cache *w, const struct node *n)
 {
         struct node_row *row = &all->table->row[all->table->rows++];
         const struct pod *p;
         node_rows_describe(all, n, row);
+        node_rows_learned(w, n, row);
         all->workloads = 0;
         LIST_FOREACH (p, &n->pods, on_node)
                 if (!p->gone && !p->finished)
@@ -225,10 +176,9 @@ struct node_table *node_rows_make(const struct cache *w, int hot_percent, struct
         all.table->hot_percent = hot_percent;
         for (size_t at = 0; (n = map_each(&w->nodes.by_name, &at));)
                 if (n->facts)
-                        node_rows_add(&all, n);
+                        node_rows_add(&all, w, n);
         node_table_sort(all.table);
-        map_release(&all.originals);
-        arena_release(&all.scratch);
+        pod_originals_release(&all.originals);
         mem_free(all.workload);
         return all.table;
 }

@@ -183,6 +183,14 @@ static const struct status_quota *row_quota(struct snapshot *v, const struct rec
         return to;
 }
 
+static const struct status_node *row_node(struct snapshot *v, const struct recommendation_status *s)
+{
+        struct status_node *to = s->node ? arena_new(&v->arena, RESOURCES * sizeof *to) : NULL;
+        for (enum resource r = CPU; to && r < RESOURCES; r++)
+                to[r] = s->node[r];
+        return to;
+}
+
 /* Advised limits of a workload that is gone concern nobody. */
 static const struct status_limits *row_limits(struct snapshot *v, const struct recommendation_status *s, bool gone)
 {
@@ -222,6 +230,7 @@ void snapshot_row_fill(struct snapshot *v, const struct recommendation_status *s
         to->limits = row_limits(v, s, gone);
         to->left = snapshot_vpa_policy(v, s->left);
         to->quota = row_quota(v, s);
+        to->node = row_node(v, s);
         to->containers = s->containers;
         to->container = row_containers(v, s, gone);
         to->conditions = s->conditions;

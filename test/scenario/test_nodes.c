@@ -232,6 +232,195 @@ static void test_nodes_that_lie(void **state)
         stop();
 }
 
+/* --- dimension Node --- */
+
+static const char learned[] = "/apis/halflife.dev/v1alpha1/namespaces/halflife-system/recommendations/node-node-0";
+
+static void start_learning(void)
+{
+        stage.halflife = halflife_start(stage.fake, "nodes-learned.db",
+                                        (const char *const[]){"--serve-listen", "127.0.0.1:0", "--interval", "60s",
+                                                              "--status-interval", "10m", NULL});
+        AUTO(mem_free) char *address = halflife_rest_address(stage.halflife);
+        mem_free(stage.address);
+        stage.address = mem_printf("http://%s", address);
+}
+
+/* Wait for as many cycles as the Recommendation needs to have a text. Returns it. */
+static char *await_learned(const char *text)
+{
+        enum { CYCLES = 20 };
+        char *is = fake_get(stage.fake, learned);
+        for (int i = 0; i < CYCLES && !(is && strstr(is, text)); i++) {
+                mem_free(is);
+                assert_true(halflife_await_cycles(stage.halflife, stage.fake, 1, LONG_MS));
+                is = fake_get(stage.fake, learned);
+        }
+        if (!is || !strstr(is, text))
+                fail_msg("no %s in %s", text, is ? is : "nothing");
+        return is;
+}
+
+/* The text from a key on, of so many bytes. */
+static char *part_of(const char *object, const char *key, size_t len)
+{
+        const char *at = strstr(object, key);
+        assert_non_null(at);
+        return mem_string_n(at, len);
+}
+
+static void scale(int replicas)
+{
+        AUTO(mem_free)
+        char *patch = mem_printf("{\"spec\":{\"replicas\":%d}}", replicas);
+        fake_merge(stage.fake, "/apis/apps/v1/namespaces/shop/deployments/web", "kubectl", patch);
+}
+
+static void has(const char *object, const char *text)
+{
+        if (!strstr(object, text))
+                fail_msg("no %s in %s", text, object);
+}
+
+/* Two pods of 1600m on a node of four cores; a third is more than it has. */
+static void test_a_learned_node(void **state)
+{
+        enum { VERSION = 30, FIRST = 38 };
+        (void)state;
+        begin();
+        put_node("node-0", FOUR, USES("3600m"));
+        put_node("quiet", FOUR, USES("400m"));
+        fake_put(stage.fake, "kubectl",
+                 "{\"apiVersion\":\"v1\",\"kind\":\"Namespace\",\"metadata\":{\"name\":\"halflife-system\"}}");
+        fake_put(stage.fake, "kubectl",
+                 "{\"apiVersion\":\"halflife.dev/"
+                 "v1alpha1\",\"kind\":\"ClusterProfile\",\"metadata\":{\"name\":\"nodes\"},"
+                 "\"spec\":{\"dimension\":\"Node\",\"selector\":{\"matchLabels\":{\"pool\":\"node-0\"}},\"apply\":{"
+                 "\"minHistory\":\"0s\"}}}");
+        start_learning();
+        AUTO(mem_free) char *first = await_learned("\"state\":\"Ready\"");
+        has(first, "\"dimension\":\"Node\"");
+        has(first, "\"capacity\":\"4\",\"allocatable\":\"4\"");
+        has(first, "\"requested\":\"2\"");
+        has(first, "\"packingPercent\":50");
+        has(first, "\"reason\":\"RecommendOnly\"");
+        has(first, "\"pool\":\"node-0\"");
+        assert_int_equal(count("/apis/halflife.dev/v1alpha1/recommendations", "\"node-quiet\""), 0);
+        /* Commands take it as any other. */
+        setenv("HALFLIFE_TOKEN", "admin", 1);
+        AUTO(mem_free) char *file = tmp_path("nodes-learned.export");
+        AUTO(mem_free)
+        char *exported = HALFLIFE_RUN(0, "export", "-n", "halflife-system", "--server", stage.address, "-o", file);
+        has(exported, "1 histories of 1 workloads");
+        AUTO(mem_free)
+        char *explained = HALFLIFE_RUN(0, "explain", "node/node-0", "-n", "halflife-system", "--server", stage.address);
+        has(explained, "Node node-0 in namespace halflife-system, by ClusterProfile nodes: Ready");
+        AUTO(mem_free) char *got = HALFLIFE_RUN(0, "get", "no/node-0", "-n", "halflife-system");
+        has(got, "node-0");
+        /* A pod comes, and the peak rises: it is written ten minutes after the last time, and bounded by the node. */
+        AUTO(mem_free) char *was = part_of(first, "\"resourceVersion\":", VERSION);
+        scale(3);
+        assert_true(halflife_await_cycles(stage.halflife, stage.fake, 4, LONG_MS));
+        AUTO(mem_free) char *soon = fake_get(stage.fake, learned);
+        has(soon, was);
+        AUTO(mem_free) char *later = await_learned("\"packingPercent\":75");
+        assert_null(strstr(later, was));
+        assert_int_equal(halflife_said(stage.halflife, "the pods of a node use more than its capacity"), 1);
+        /* It is killed, and another process knows. */
+        assert_true(halflife_await_cycles(stage.halflife, stage.fake, 2, LONG_MS));
+        halflife_kill(stage.halflife);
+        halflife_free(stage.halflife);
+        start_learning();
+        AUTO(mem_free) char *since = part_of(first, "\"firstSample\":", FIRST);
+        assert_true(halflife_await_cycles(stage.halflife, stage.fake, 3, LONG_MS));
+        AUTO(mem_free) char *again = fake_get(stage.fake, learned);
+        has(again, since);
+        has(again, "\"state\":\"Ready\"");
+        /* Another machine learns anew, and its size is written at once. */
+        put_node("node-0", "\"cpu\":\"8\",\"memory\":\"32Gi\"", USES("3600m"));
+        assert_true(halflife_await_cycles(stage.halflife, stage.fake, 3, LONG_MS));
+        AUTO(mem_free) char *grown = fake_get(stage.fake, learned);
+        has(grown, "\"capacity\":\"8\"");
+        assert_null(strstr(grown, since));
+        assert_int_equal(halflife_said(stage.halflife, "a node came back with another size"), 1);
+        /* What was exported joins what is learned anew; it is answered once it is stored, with the next cycle. */
+        struct halflife *import = halflife_command((const char *const[]){"import", file, NULL});
+        int code = halflife_await(import, LONG_MS);
+        AUTO(mem_free) char *imported = halflife_log(import);
+        if (code != 0)
+                fail_msg("import: %d\n%s", code, imported);
+        halflife_free(import);
+        /* It goes; what was learned of it stays for a while. Nothing was written to it. */
+        assert_int_equal(count("/api/v1/nodes", "\"manager\":\"halflife"), 0);
+        fake_delete(stage.fake, "/api/v1/nodes/node-0");
+        assert_true(halflife_await_cycles(stage.halflife, stage.fake, 2, LONG_MS));
+        AUTO(mem_free) char *gone = fake_get(stage.fake, learned);
+        has(gone, "\"capacity\":\"8\"");
+        assert_int_equal(halflife_stop(stage.halflife), 0);
+        halflife_free(stage.halflife);
+        stage.halflife = NULL;
+}
+
+/* --- through the API server's proxy to services --- */
+
+static void set_token_of(const char *who)
+{
+        if (who)
+                setenv("HALFLIFE_TOKEN", who, 1);
+        else
+                unsetenv("HALFLIFE_TOKEN");
+}
+
+/* No address of halflife's is needed: the proxy hands back what halflife says. */
+static void test_by_proxy(void **state)
+{
+        static const char at[] = "/api/v1/namespaces/halflife/services/https:halflife:https/proxy/api/v1/nodes";
+        (void)state;
+        begin();
+        put_node("node-0", FOUR, USES("3600m"));
+        start();
+        assert_true(halflife_await_cycles(stage.halflife, stage.fake, 3, LONG_MS));
+        set_token_of("admin");
+        AUTO(mem_free) char *json = HALFLIFE_RUN(0, "nodes", "--server", stage.address, "-o", "json");
+        fake_fault(stage.fake, &(struct fake_fault){.path = at, .times = FAKE_ALWAYS, .status = 200, .body = json});
+        AUTO(mem_free) char *direct = HALFLIFE_RUN(0, "nodes", "--server", stage.address);
+        AUTO(mem_free) char *table = HALFLIFE_RUN(0, "nodes");
+        assert_string_equal(table, direct);
+        AUTO(mem_free) char *away = HALFLIFE_RUN(1, "nodes", "--halflife-namespace", "elsewhere");
+        assert_non_null(strstr(away, "Service 'halflife' in namespace 'elsewhere' did not answer"));
+        fake_faults_clear(stage.fake);
+        fake_fault(stage.fake, &(struct fake_fault){
+                                       .path = at,
+                                       .times = FAKE_ALWAYS,
+                                       .status = 403,
+                                       .body = "{\"kind\":\"Status\",\"message\":\"User cannot get services/proxy\"}"});
+        AUTO(mem_free) char *shut = HALFLIFE_RUN(1, "nodes");
+        assert_non_null(strstr(shut, "kubectl create rolebinding halflife-rest-proxy -n halflife"));
+        set_token_of(NULL);
+        stop();
+}
+
+/* --- too many --- */
+
+/* Usage is kept of 10 000 of 20 000 nodes, and that is told once. */
+static void test_more_nodes_than_are_kept(void **state)
+{
+        enum { KEPT = 10000, MANY = 2 * KEPT };
+        char name[32];
+        (void)state;
+        begin();
+        put_node("node-0", FOUR, USES("400m"));
+        for (int i = 1; i < MANY; i++) {
+                snprintf(name, sizeof name, "node-%d", i);
+                put_node(name, FOUR, "\"fake/silent\":\"\"");
+        }
+        start();
+        assert_true(halflife_await_cycles(stage.halflife, stage.fake, 3, LONG_MS));
+        assert_true(halflife_metric(stage.halflife, "halflife_nodes") == KEPT);
+        assert_int_equal(halflife_said(stage.halflife, "there are more nodes than halflife keeps usage for"), 1);
+        stop();
+}
+
 /* Nothing else waits for the usage of nodes. */
 static void test_usage_that_is_denied(void **state)
 {
@@ -257,6 +446,9 @@ int main(void)
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test_teardown(test_a_hot_node, end),
                 cmocka_unit_test_teardown(test_nodes_that_lie, end),
+                cmocka_unit_test_teardown(test_a_learned_node, end),
+                cmocka_unit_test_teardown(test_by_proxy, end),
+                cmocka_unit_test_teardown(test_more_nodes_than_are_kept, end),
                 cmocka_unit_test_teardown(test_usage_that_is_denied, end),
         };
         return cmocka_run_group_tests_name("nodes", tests, NULL, NULL);

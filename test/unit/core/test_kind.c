@@ -73,6 +73,8 @@ static void test_by_name(void **state)
                 {"PO", "", "Pod"},
                 {"ns", "", "Namespace"},
                 {"namespace", "", "Namespace"},
+                {"no", "", "Node"},
+                {"nodes", "", "Node"},
                 {"pods.apps", NULL, NULL},
                 {"pod.", "", "Pod"},
                 {"deployx", NULL, NULL},
@@ -92,17 +94,18 @@ static void test_dimensions(void **state)
                 enum dimension is;
                 bool by_default[DIMENSIONS];
         } row[] = {
-                {"apps", "Deployment", DIMENSION_WORKLOAD, {true, false, true}},
-                {"apps", "StatefulSet", DIMENSION_WORKLOAD, {true, true, true}},
-                {"apps.kruise.io", "StatefulSet", DIMENSION_WORKLOAD, {true, true, true}},
-                {"example.com", "StatefulSet", DIMENSION_WORKLOAD, {false, false, true}},
-                {"batch", "Job", DIMENSION_WORKLOAD, {false, false, true}},
-                {"", "Pod", DIMENSION_POD, {false, true, true}},
-                {"example.com", "Pod", DIMENSION_WORKLOAD, {false, false, true}},
-                {"", "Namespace", DIMENSION_NAMESPACE, {false, false, true}},
-                {"", "Service", DIMENSION_WORKLOAD, {false, false, true}},
+                {"apps", "Deployment", DIMENSION_WORKLOAD, {true, false, true, true}},
+                {"apps", "StatefulSet", DIMENSION_WORKLOAD, {true, true, true, true}},
+                {"apps.kruise.io", "StatefulSet", DIMENSION_WORKLOAD, {true, true, true, true}},
+                {"example.com", "StatefulSet", DIMENSION_WORKLOAD, {false, false, true, true}},
+                {"batch", "Job", DIMENSION_WORKLOAD, {false, false, true, true}},
+                {"", "Pod", DIMENSION_POD, {false, true, true, true}},
+                {"example.com", "Pod", DIMENSION_WORKLOAD, {false, false, true, true}},
+                {"", "Namespace", DIMENSION_NAMESPACE, {false, false, true, true}},
+                {"", "Node", DIMENSION_NODE, {false, false, true, true}},
+                {"", "Service", DIMENSION_WORKLOAD, {false, false, true, true}},
         };
-        static const char *const names[DIMENSIONS] = {"Workload", "Pod", "Namespace"};
+        static const char *const names[DIMENSIONS] = {"Workload", "Pod", "Namespace", "Node"};
         for (enum dimension d = DIMENSION_WORKLOAD; d < DIMENSIONS; d++)
                 assert_string_equal(dimension_name(d), names[d]);
         assert_int_equal(kind_of_dimension[DIMENSION_WORKLOAD].flags, 0);

@@ -63,6 +63,26 @@ static void test_dimension(void **state)
         assert_false(profile_selects(&p, CLUSTER, &s));
 }
 
+/* A node is chosen by its own labels, in no namespace, and never by a team's Profile. */
+static void test_nodes(void **state)
+{
+        (void)state;
+        struct selector tier = {.of = (struct requirement[]){{WORD("tier"), OP_IN, (char *[]){WORD("web")}, 1}},
+                                .count = 1};
+        struct profile_spec p = {.dimension = DIMENSION_NODE};
+        struct profile_subject s = subject();
+        s.dimension = DIMENSION_NODE;
+        s.group = TEXT("");
+        s.kind = TEXT("Node");
+        s.system = true;
+        assert_true(profile_selects(&p, CLUSTER, &s));
+        assert_false(profile_selects(&p, s.ns, &s));
+        p.selector = &tier;
+        assert_true(profile_selects(&p, CLUSTER, &s));
+        s.labels = 0;
+        assert_false(profile_selects(&p, CLUSTER, &s));
+}
+
 static void test_selects_namespaces(void **state)
 {
         (void)state;
@@ -181,13 +201,10 @@ static void test_cost(void **state)
 int main(void)
 {
         static const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_container),
-                cmocka_unit_test(test_dimension),
-                cmocka_unit_test(test_selects_namespaces),
-                cmocka_unit_test(test_selects_kinds),
-                cmocka_unit_test(test_selects_labels),
-                cmocka_unit_test(test_beats),
-                cmocka_unit_test(test_cost),
+                cmocka_unit_test(test_container),     cmocka_unit_test(test_dimension),
+                cmocka_unit_test(test_nodes),         cmocka_unit_test(test_selects_namespaces),
+                cmocka_unit_test(test_selects_kinds), cmocka_unit_test(test_selects_labels),
+                cmocka_unit_test(test_beats),         cmocka_unit_test(test_cost),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

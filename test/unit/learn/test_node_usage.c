@@ -1,4 +1,5 @@
 /* Usage of nodes: what a poll leaves in the rings, what is counted and told once, and what the database keeps. */
+#include <malloc.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -168,11 +169,69 @@ static void samples_are_stored(void **state)
         rig_end(&c);
 }
 
+/* --- 20 000 nodes --- */
+
+static size_t allocated(void)
+{
+        struct mallinfo2 m = mallinfo2(); /* a sanitizer's allocator says 0 */
+        return m.uordblks + m.hblkhd;
+}
+
+static void take_labelled(struct rig *c, int i)
+{
+        static const char *const label[] = {"beta.kubernetes.io/arch",     "beta.kubernetes.io/instance-type",
+                                            "beta.kubernetes.io/os",       "eks.amazonaws.com/capacityType",
+                                            "eks.amazonaws.com/nodegroup", "failure-domain.beta.kubernetes.io/region",
+                                            "kubernetes.io/arch",          "kubernetes.io/os",
+                                            "node.kubernetes.io/pool",     "topology.kubernetes.io/region",
+                                            "topology.kubernetes.io/zone", "team.example.com/owner"};
+        struct err err = {0};
+        struct buf b;
+        buf_init(&b, 8192);
+        buf_printf(&b, "{\"metadata\":{\"name\":\"ip-10-%d-%d-17.eu-west-1.compute.internal\",\"labels\":{\"a\":\"b\"",
+                   i / 250, i % 250);
+        for (size_t k = 0; k < sizeof label / sizeof *label; k++)
+                buf_printf(&b, ",\"%s\":\"eu-west-1a\"", label[k]);
+        buf_add_text(&b, "}},\"status\":{\"capacity\":{\"cpu\":\"32\",\"memory\":\"128Gi\"}}}");
+        assert_int_equal(node_upsert(&c->cache, buf_text(&b), 1, &err), 0);
+        buf_release(&b);
+}
+
+/* Usage is kept of as many as may be, which is told once, and each costs no more than its budget. */
+static void more_nodes_than_are_kept(void **state)
+{
+        enum { A_NODE_MOST = 1600 };
+        struct rig c;
+        struct source s;
+        (void)state;
+        begin(&c, &s);
+        size_t before = allocated();
+        for (int i = 0; i < NODES_MOST; i++)
+                take_labelled(&c, i);
+        size_t each = (allocated() - before) / NODES_MOST;
+        if (each > A_NODE_MOST)
+                fail_msg("a node takes %zu bytes", each);
+        node_usage_start(c.learner, 1000);
+        assert_false(c.learner->nodes.full_told);
+        for (int i = NODES_MOST; i < 2 * NODES_MOST; i++)
+                take_labelled(&c, i);
+        node_usage_start(c.learner, 1000);
+        assert_true(c.learner->nodes.full_told);
+        assert_int_equal(c.cache.nodes.with_facts, NODES_MOST);
+        fold(&c, "ip-10-0-1-17.eu-west-1.compute.internal", 0, CORE, GI);
+        fold(&c, "ip-10-79-249-17.eu-west-1.compute.internal", 0, CORE, GI);
+        assert_int_equal(learner_counts(c.learner)->nodes[NODE_ACCEPTED], 1);
+        assert_int_equal(learner_counts(c.learner)->unknown_nodes, 1);
+        c.learner->source = NULL;
+        rig_end(&c);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(usage_is_taken_as_the_table_says),
                 cmocka_unit_test(polls_take_turns),
+                cmocka_unit_test(more_nodes_than_are_kept),
                 cmocka_unit_test(samples_are_stored),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);

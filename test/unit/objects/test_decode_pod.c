@@ -34,6 +34,7 @@ static void say_pod(struct buf *b, const struct pod_view *p)
         say_time(b, "turned", p->ready_turned);
         say_time(b, "started", p->started);
         say_amounts(b, "pod", p->pod_asks);
+        say_amounts(b, "overhead", p->overhead);
         say_containers(b, p->container, p->containers);
         for (int i = 0; i < p->statuses; i++) {
                 const struct container_status_view *s = &p->status[i];
@@ -56,6 +57,11 @@ static const struct {
         {POD("\"containers\":[{\"name\":\"a\"}],\"resources\":{\"requests\":{\"memory\":\"1Gi\"}}", ""),
          "n/p pod.memory=1073741824 | a main"},
         {"{\"metadata\":{\"name\":\"p\"}}", "/p"},
+        {POD("\"overhead\":{\"cpu\":\"250m\",\"memory\":\"160Mi\",\"example.com/"
+             "gpu\":\"1\"},\"containers\":[{\"name\":\"a\"}]",
+             ""),
+         "n/p overhead.cpu=250 overhead.memory=167772160 | a main"},
+        {POD("\"overhead\":{\"cpu\":\"-1\"}", ""), "!pod 'n/p': overhead.cpu is negative"},
         /* what reads a request: the container's own variable, another's, a file; not a limit, not another resource */
         {CONTAINERS("{\"name\":\"a\",\"env\":[{\"name\":\"X\",\"value\":\"1\"},{\"name\":\"N\",\"valueFrom\":{"
                     "\"resourceFieldRef\":{\"resource\":\"requests.cpu\",\"divisor\":\"0\"}}}]}"),

@@ -107,6 +107,54 @@ static void test_facts_beside_conditions(void **state)
         arena_release(&arena);
 }
 
+static bool same_node(const struct status_node *a, const struct status_node *b)
+{
+        return a->capacity == b->capacity && a->allocatable == b->allocatable && a->original == b->original &&
+               a->requested == b->requested && a->peak == b->peak && a->packing == b->packing &&
+               a->utilization == b->utilization;
+}
+
+/* A node's numbers come back as they were written, and what is not known stays so. Its size alone is in the digest. */
+static void test_a_node_comes_back(void **state)
+{
+        (void)state;
+        struct status_node node[RESOURCES] = {{4000, 3900, 5250, 3000, 2100, 76, 83}, {1 << 30, -1, 0, 0, -1, -1, -1}};
+        struct status_container all = {.name = "*", .of = {{.original = 5250, .current = 3000}, {0}}};
+        struct recommendation_status s = {.state = STATE_READY, .node = node, .decision.never_written = true};
+        struct buf b;
+        struct writer w = {.b = &b};
+        buf_init(&b, 4096);
+        writer_open(&w, NULL, '{');
+        recommendation_status_write(&w, &s);
+        writer_close(&w, '}');
+        assert_non_null(strstr(b.data, "\"node\":{\"cpu\":{\"capacity\":\"4\",\"allocatable\":\"3900m\",\"original\":"
+                                       "\"5250m\",\"requested\":\"3\",\"peak\":\"2100m\",\"packingPercent\":76,"
+                                       "\"utilizationPercent\":83},\"memory\":{\"capacity\":\"1Gi\",\"original\":\"0\","
+                                       "\"requested\":\"0\"}}"));
+        struct recommendation_status back = read_status(b.data, DIMENSION_NODE);
+        assert_true(same_node(&back.node[CPU], &node[CPU]) && same_node(&back.node[MEMORY], &node[MEMORY]));
+        assert_true(recommendation_status_digest(&back) == recommendation_status_digest(&s));
+        s.container = &all;
+        s.containers = 1;
+        uint64_t digest = recommendation_status_digest(&s);
+        all.of[CPU].original = all.of[CPU].current = 9000;
+        node[CPU].requested = node[CPU].original = node[CPU].peak = 9000;
+        node[CPU].packing = node[CPU].utilization = 99;
+        assert_true(recommendation_status_digest(&s) == digest);
+        node[MEMORY].capacity++;
+        assert_true(recommendation_status_digest(&s) != digest);
+        buf_release(&b);
+        arena_release(&arena);
+        static const char *const odd[] = {"{}", "7", "{\"cpu\":7}", "{\"cpu\":{\"packingPercent\":-3}}"};
+        for (size_t i = 0; i < sizeof odd / sizeof odd[0]; i++) {
+                AUTO(mem_free) char *text = mem_printf("{\"node\":%s}", odd[i]);
+                back = read_status(text, DIMENSION_NODE);
+                assert_int_equal(back.node[CPU].capacity, -1);
+                assert_int_equal(back.node[CPU].packing, -1);
+                arena_release(&arena);
+        }
+}
+
 /* What a VPA sets comes back as it was written. Without a list it sets every request, as before there was one. */
 static void test_what_is_left_comes_back(void **state)
 {
@@ -318,15 +366,11 @@ static void test_other_kinds(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_facts_come_back),
-                cmocka_unit_test(test_facts_of_the_version_before),
-                cmocka_unit_test(test_facts_beside_conditions),
-                cmocka_unit_test(test_what_is_left_comes_back),
-                cmocka_unit_test(test_limits_come_back),
-                cmocka_unit_test(test_more_comes_back),
-                cmocka_unit_test(test_other_limits),
-                cmocka_unit_test(test_admitted_comes_back),
-                cmocka_unit_test(test_other_kinds),
+                cmocka_unit_test(test_facts_come_back),         cmocka_unit_test(test_facts_of_the_version_before),
+                cmocka_unit_test(test_facts_beside_conditions), cmocka_unit_test(test_a_node_comes_back),
+                cmocka_unit_test(test_what_is_left_comes_back), cmocka_unit_test(test_limits_come_back),
+                cmocka_unit_test(test_more_comes_back),         cmocka_unit_test(test_other_limits),
+                cmocka_unit_test(test_admitted_comes_back),     cmocka_unit_test(test_other_kinds),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

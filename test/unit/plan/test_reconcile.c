@@ -905,6 +905,47 @@ static void test_rows(void **state)
         }
 }
 
+/* --- the overhead of a pod's RuntimeClass --- */
+
+/* A pod of the surge takes 285m and the overhead of 250m, beside two of 1 and as much. */
+static void test_quota_counts_the_overhead(void **state)
+{
+        static const struct {
+                const char *hard, *reason;
+        } quota[] = {{"3035m", "Lowered"}, {"3034m", "Quota"}};
+        (void)state;
+        for (size_t i = 0; i < sizeof quota / sizeof quota[0]; i++) {
+                struct cache w;
+                struct arena a = {0};
+                struct plan plan;
+                struct err err = {0};
+                struct now now = {.wall = {base_ms + SAMPLES * 1000}, .mono = {1}};
+                cache_init(&w, "halflife", "halflife-system");
+                shop_deployment(&w, "{\"requests\":{\"cpu\":\"1\"}}");
+                shop_profile(&w, 1, ROLLOUT);
+                const struct text pod = TEXT(
+                        "{\"metadata\":{\"namespace\":\"web\",\"name\":\"web-1\",\"uid\":\"00000000-0000-4000-8001-"
+                        "000000000001\"" SHOP_OWNED
+                        "},\"spec\":{\"overhead\":{\"cpu\":\"250m\"},\"containers\":[{\"name\":"
+                        "\"app\",\"resources\":{\"requests\":{\"cpu\":\"1\"}}}]},\"status\":{\"phase\":\"Running\"}}");
+                assert_int_equal(pod_upsert(&w, pod, 1, &err), 0);
+                AUTO(mem_free)
+                char *json = mem_printf("{\"metadata\":{\"namespace\":\"web\",\"name\":\"room\"},\"status\":{\"hard\":{"
+                                        "\"requests.cpu\":\"%s\"},\"used\":{\"requests.cpu\":\"2500m\"}}}",
+                                        quota[i].hard);
+                assert_int_equal(quota_upsert(&w, text_of(json), 1, &err), 0);
+                cache_relink(&w, now);
+                struct target *t = shop_target(&w);
+                t->profile->window_open = true;
+                shop_learn(t, t->workload->container[0].name, base_ms, SAMPLES);
+                struct plan_facts facts = {.now = now, .interval_ms = 1000};
+                plan_judge(&w, t, &facts, &a, &plan);
+                assert_string_equal(reason_name(plan.container[0].advice.reason[CPU]), quota[i].reason);
+                arena_release(&a);
+                cache_release(&w);
+        }
+}
+
 /* --- the pod's QoS class --- */
 
 #define FIXED    "{\"requests\":{\"cpu\":\"1\",\"memory\":\"1Gi\"},\"limits\":{\"cpu\":\"1\",\"memory\":\"1Gi\"}}"
@@ -967,6 +1008,7 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_rows),
+                cmocka_unit_test(test_quota_counts_the_overhead),
                 cmocka_unit_test(test_injected_and_guaranteed),
         };
         return cmocka_run_group_tests_name("reconcile", tests, NULL, NULL);

@@ -8,6 +8,7 @@
 /* after its needs */
 #include <cmocka.h>
 
+#include "../../support/shop.h"
 #include "cache/cache.h"
 #include "serving/node_rows.h"
 
@@ -34,20 +35,22 @@ struct pod_row {
         int64_t cpu_milli, memory_mi; /* -1: not measured */
         int64_t age_ms;
         const char *whole; /* requests of spec.resources */
+        const char *overhead;
 };
 
 static void take_pod(struct cache *w, const struct pod_row *p)
 {
         struct err err = {0};
         AUTO(mem_free)
-        char *pod =
-                mem_printf("{\"metadata\":{\"namespace\":\"web\",\"name\":\"%s\",\"uid\":\"%s\",\"annotations\":{%s}},"
-                           "\"spec\":{\"nodeName\":\"%s\",\"resources\":{\"requests\":{%s}},\"initContainers\":[{"
-                           "\"name\":\"prepare\",\"resources\":{"
-                           "\"requests\":{%s}}}],\"containers\":[{\"name\":\"app\",\"resources\":{\"requests\":{%s}}"
-                           "}]},\"status\":{\"phase\":\"%s\"}}",
-                           p->name, p->name, p->annotations ? p->annotations : "", p->node, p->whole ? p->whole : "",
-                           p->init ? p->init : "", p->request, p->phase ? p->phase : "Running");
+        char *pod = mem_printf(
+                "{\"metadata\":{\"namespace\":\"web\",\"name\":\"%s\",\"uid\":\"%s\",\"annotations\":{%s}},"
+                "\"spec\":{\"nodeName\":\"%s\",\"overhead\":{%s},\"resources\":{\"requests\":{%s}},\"initContainers\":["
+                "{"
+                "\"name\":\"prepare\",\"resources\":{"
+                "\"requests\":{%s}}}],\"containers\":[{\"name\":\"app\",\"resources\":{\"requests\":{%s}}"
+                "}]},\"status\":{\"phase\":\"%s\"}}",
+                p->name, p->name, p->annotations ? p->annotations : "", p->node, p->overhead ? p->overhead : "",
+                p->whole ? p->whole : "", p->init ? p->init : "", p->request, p->phase ? p->phase : "Running");
         if (pod_upsert(w, text_of(pod), 1, &err) < 0)
                 fail_msg("%s: %s", p->name, err.text);
         if (p->cpu_milli < 0)
@@ -70,26 +73,32 @@ static void take_pod(struct cache *w, const struct pod_row *p)
         "}}\",\"halflife.dev/applied-resources\":\"{\\\"app\\\":{" applied "}}\""
 
 static const struct pod_row pods[] = {
-        {"plain", "n-1", NULL, NULL, "\"cpu\":\"1\",\"memory\":\"1Gi\"", NULL, 500, 512, 0, NULL},
+        {"plain", "n-1", NULL, NULL, "\"cpu\":\"1\",\"memory\":\"1Gi\"", NULL, 500, 512, 0, NULL, NULL},
         {"lowered", "n-1", NULL,
          OURS("\\\"requests\\\":{\\\"cpu\\\":\\\"2\\\",\\\"memory\\\":\\\"4Gi\\\"}",
               "\\\"requests\\\":{\\\"cpu\\\":\\\"500m\\\"}"),
-         "\"cpu\":\"500m\",\"memory\":\"1Gi\"", NULL, 1500, 2048, 60000, NULL},
+         "\"cpu\":\"500m\",\"memory\":\"1Gi\"", NULL, 1500, 2048, 60000, NULL, NULL},
         {"by-limit", "n-1", NULL,
          OURS("\\\"limits\\\":{\\\"cpu\\\":\\\"1\\\"}", "\\\"requests\\\":{\\\"cpu\\\":\\\"100m\\\"}"),
-         "\"cpu\":\"100m\"", NULL, 300, 64, 0, NULL},
+         "\"cpu\":\"100m\"", NULL, 300, 64, 0, NULL, NULL},
         {"edited", "n-1", NULL, "\"halflife.dev/original-resources\":\"x\",\"halflife.dev/applied-resources\":\"{}\"",
-         "\"cpu\":\"100m\"", NULL, -1, -1, 0, NULL},
-        {"init", "n-1", NULL, NULL, "\"cpu\":\"100m\"", "\"cpu\":\"700m\"", 50, 8, 0, NULL},
-        {"pending", "n-1", "Pending", NULL, "\"cpu\":\"200m\"", NULL, -1, -1, 0, NULL},
+         "\"cpu\":\"100m\"", NULL, -1, -1, 0, NULL, NULL},
+        {"init", "n-1", NULL, NULL, "\"cpu\":\"100m\"", "\"cpu\":\"700m\"", 50, 8, 0, NULL, NULL},
+        {"pending", "n-1", "Pending", NULL, "\"cpu\":\"200m\"", NULL, -1, -1, 0, NULL, NULL},
         {"whole", "n-1", NULL,
          OURS("\\\"requests\\\":{\\\"memory\\\":\\\"3Gi\\\"}", "\\\"requests\\\":{\\\"memory\\\":\\\"1Gi\\\"}"),
-         "\"cpu\":\"100m\",\"memory\":\"1Gi\"", NULL, -1, -1, 0, "\"cpu\":\"2500m\""},
-        {"over", "n-1", "Succeeded", NULL, "\"cpu\":\"3\"", NULL, 900, 900, 0, NULL},
-        {"stale", "n-1", NULL, NULL, "\"cpu\":\"100m\"", NULL, 4000, 16384, FRESH_MS + 1000, NULL},
-        {"ahead", "n-1", NULL, NULL, "\"cpu\":\"100m\"", NULL, 4000, 16384, -301000, NULL},
-        {"elsewhere", "n-2", NULL, NULL, "\"cpu\":\"100m\",\"memory\":\"1Gi\"", NULL, 200, 9216, 0, NULL},
-        {"nowhere", "n-3", NULL, NULL, "\"cpu\":\"100m\"", NULL, 200, 100, 0, NULL}, /* a node that is not watched */
+         "\"cpu\":\"100m\",\"memory\":\"1Gi\"", NULL, -1, -1, 0, "\"cpu\":\"2500m\"", NULL},
+        {"sandboxed", "n-1", NULL,
+         OURS("\\\"requests\\\":{\\\"cpu\\\":\\\"1\\\"}", "\\\"requests\\\":{\\\"cpu\\\":\\\"400m\\\"}"),
+         "\"cpu\":\"400m\"", NULL, -1, -1, 0, NULL, "\"cpu\":\"250m\",\"memory\":\"160Mi\""},
+        {"sandboxed-whole", "n-1", NULL, NULL, "\"cpu\":\"100m\"", NULL, -1, -1, 0, "\"cpu\":\"600m\"",
+         "\"cpu\":\"250m\""},
+        {"over", "n-1", "Succeeded", NULL, "\"cpu\":\"3\"", NULL, 900, 900, 0, NULL, NULL},
+        {"stale", "n-1", NULL, NULL, "\"cpu\":\"100m\"", NULL, 4000, 16384, FRESH_MS + 1000, NULL, NULL},
+        {"ahead", "n-1", NULL, NULL, "\"cpu\":\"100m\"", NULL, 4000, 16384, -301000, NULL, NULL},
+        {"elsewhere", "n-2", NULL, NULL, "\"cpu\":\"100m\",\"memory\":\"1Gi\"", NULL, 200, 9216, 0, NULL, NULL},
+        {"nowhere", "n-3", NULL, NULL, "\"cpu\":\"100m\"", NULL, 200, 100, 0, NULL,
+         NULL}, /* a node that is not watched */
 };
 
 static void sums_are_over_the_pods_of_a_node(void **state)
@@ -108,13 +117,13 @@ static void sums_are_over_the_pods_of_a_node(void **state)
         assert_string_equal(n->name, "n-1");
         assert_true(n->ready && !n->unschedulable);
         assert_int_equal(n->allocatable[CPU], 3900);
-        assert_int_equal(n->pods, 9);
+        assert_int_equal(n->pods, 11);
         assert_int_equal(n->measured, 4);
-        /* plain, lowered, by-limit, edited, init, pending, stale, ahead, whole */
-        assert_int_equal(n->requested[CPU], 1000 + 500 + 100 + 100 + 700 + 200 + 100 + 100 + 2500);
-        assert_int_equal(n->original[CPU], 1000 + 2000 + 1000 + 100 + 700 + 200 + 100 + 100 + 2500);
-        assert_int_equal(n->requested[MEMORY], 3 * GI);
-        assert_int_equal(n->original[MEMORY], 8 * GI);
+        /* plain, lowered, by-limit, edited, init, pending, stale, ahead, whole, sandboxed, sandboxed-whole */
+        assert_int_equal(n->requested[CPU], 1000 + 500 + 100 + 100 + 700 + 200 + 100 + 100 + 2500 + 650 + 850);
+        assert_int_equal(n->original[CPU], 1000 + 2000 + 1000 + 100 + 700 + 200 + 100 + 100 + 2500 + 1250 + 850);
+        assert_int_equal(n->requested[MEMORY], 3 * GI + 160 * MI);
+        assert_int_equal(n->original[MEMORY], 8 * GI + 160 * MI);
         assert_int_equal(n->pods_used[CPU], 500 + 1500 + 300 + 50);
         assert_int_equal(n->pods_used[MEMORY], (512 + 2048 + 64 + 8) * MI);
         assert_int_equal(n->workloads, 3);
@@ -127,6 +136,49 @@ static void sums_are_over_the_pods_of_a_node(void **state)
         assert_string_equal(t->row[1].workload[0].name, "elsewhere");
         node_table_drop(t);
         cache_release(&w);
+}
+
+/* A pod of a workload with a profile counts with what the template's owner asks for, whatever its own annotation says:
+ * the record of what halflife set there, or what the owner has set since. */
+static void originals_are_those_of_the_template(void **state)
+{
+        static const struct {
+                const char *request;
+                int64_t original;
+        } template[] = {{"500m", 2000}, {"1500m", 1500}};
+        (void)state;
+        for (size_t i = 0; i < sizeof template / sizeof *template; i++) {
+                struct cache w;
+                struct err err = {0};
+                cache_init(&w, "halflife", "halflife");
+                take_node(&w, "n-1");
+                AUTO(mem_free)
+                char *spec = mem_printf(
+                        "\"replicas\":1,\"template\":{\"metadata\":{\"annotations\":{%s}},\"spec\":{\"containers\":[{"
+                        "\"name\":\"app\",\"resources\":{\"requests\":{\"cpu\":\"%s\"}}}]}}",
+                        OURS("\\\"requests\\\":{\\\"cpu\\\":\\\"2\\\"}", "\\\"requests\\\":{\\\"cpu\\\":\\\"500m\\\"}"),
+                        template[i].request);
+                shop_workload(&w, &(struct shop_workload){"apps", "Deployment", "web", "web", 1, NULL, spec,
+                                                          SHOP_ROLLED_OUT});
+                shop_profile(&w, 1, "{\"apply\":{\"mode\":\"Rollout\"}}");
+                const struct text pod =
+                        TEXT("{\"metadata\":{\"namespace\":\"web\",\"name\":\"web-1\",\"uid\":\"u\"" SHOP_OWNED
+                             ",\"annotations\":{" OURS(
+                                     "\\\"requests\\\":{\\\"cpu\\\":\\\"3\\\"}",
+                                     "\\\"requests\\\":{\\\"cpu\\\":\\\"500m\\\"}") "}},\"spec\":{\"nodeName\":\"n-1\","
+                                                                                    "\"overhead\":{\"cpu\":\"250m\"},"
+                                                                                    "\"containers\":[{\"name\":\"app\","
+                                                                                    "\"resources\":{\"requests\":{"
+                                                                                    "\"cpu\":\"500m\"}}}]},\"status\":{"
+                                                                                    "\"phase\":\"Running\"}}");
+                assert_int_equal(pod_upsert(&w, pod, 1, &err), 0);
+                cache_relink(&w, (struct now){.wall = {now_ms}});
+                struct node_table *t = node_rows_make(&w, 80, (struct wall){now_ms}, FRESH_MS);
+                assert_int_equal(t->row[0].requested[CPU], 750);
+                assert_int_equal(t->row[0].original[CPU], template[i].original + 250);
+                node_table_drop(t);
+                cache_release(&w);
+        }
 }
 
 static void nodes_come_by_pressure(void **state)
@@ -171,6 +223,7 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(sums_are_over_the_pods_of_a_node),
+                cmocka_unit_test(originals_are_those_of_the_template),
                 cmocka_unit_test(nodes_come_by_pressure),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
