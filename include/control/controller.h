@@ -37,6 +37,7 @@ struct controller_options {
         const char *certificate_secret; /* see serving/certificate_reader.h */
         const char *custom_listen;      /* address for the custom metrics API; NULL: not served */
         const char *custom_service;     /* Service in ns that the APIServices of custom metrics have to name */
+        const char *watcher_listen;     /* address for load-watcher's interface; NULL: not served */
         bool replica;
         const char *upstream_ca;    /* PEM, the CA that verifies upstream; NULL: halflife's own CA, else the system's */
         const char *upstream_url;   /* a replica asks this URL for histograms; NULL: histograms are not served */

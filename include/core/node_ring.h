@@ -61,6 +61,17 @@ struct node_load {
 };
 void node_ring_load(const struct node_ring *g, const int64_t capacity[static RESOURCES], struct wall now,
                     struct node_load *ret);
+
+/* Shares of the capacity in millionths of a per cent, each rounded to the nearest; NODE_WHOLE is 100 %. */
+enum { NODE_WHOLE = 100000000 };
+struct node_spread {
+        int samples; /* 0: the node is silent, and the rest is 0 */
+        int64_t at_s;
+        int32_t latest[RESOURCES], mean[RESOURCES];
+        int32_t deviation[RESOURCES]; /* the standard deviation of the samples as a whole population */
+};
+void node_ring_spread(const struct node_ring *g, const int64_t capacity[static RESOURCES], struct wall now,
+                      struct node_spread *ret);
 /* How many of the samples that count are above percent of the capacity in a resource. */
 int node_ring_above(const struct node_ring *g, enum resource r, int64_t capacity, int percent, struct wall now);
 

@@ -30,6 +30,8 @@ struct learner_options { /* everything belongs to the caller and must stay valid
         int64_t history_ms;        /* how far back histories are back-filled; 0: no back-fill */
         int64_t step_ms;           /* between two points of a back-filled series */
         void (*polled)(void *arg); /* the poll of this cycle has ended, with usage or an error */
+        /* The same of the nodes' usage. Not NULL: it is read even while no workload has a profile. */
+        void (*nodes_polled)(void *arg);
         void *arg;
 };
 struct learner *learner_new(const struct learner_options *o);

@@ -76,7 +76,7 @@ static void serve_only(struct running *r, const struct access *a, struct control
         o->replica = true;
         o->leader_elect = false;
         o->database = NULL;
-        o->custom_listen = NULL; /* a replica reads no usage, so it has no custom metrics to serve */
+        o->custom_listen = o->watcher_listen = NULL; /* a replica reads no usage, so it has nothing to serve there */
         o->upstream_ca = r->upstream_ca;
         if (!o->serve_listen)
                 o->serve_listen = ":8443";

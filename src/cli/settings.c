@@ -52,7 +52,7 @@ const struct setting setting_table[] = {
          .help = "address of /healthz, /readyz and /metrics"},
         {.name = "listen-file", TEXT_IN(controller.listen_file, "FILE", ""), .rotates = true,
          .help = "file to write the bound addresses to, in this order: --listen, --serve-listen, "
-                 "--custom-metrics-listen; useful with port 0"},
+                 "--custom-metrics-listen, --watcher-listen; useful with port 0"},
         {.name = "serve-listen", TEXT_IN(controller.serve_listen, "ADDRESS", ""),
          .help = "address of the REST API and of admission, such as :8443; without TLS only a loopback address"},
         {.name = "tls-cert", TEXT_IN(controller.tls_cert, "FILE", ""),
@@ -78,6 +78,9 @@ const struct setting setting_table[] = {
                  "call it; it uses the certificate of --serve-listen"},
         {.name = "custom-metrics-service", TEXT_IN(controller.custom_service, "NAME", "halflife"), .only = FOR_RUN,
          .help = "run: Service, in halflife's own namespace, that the APIServices of custom.metrics.k8s.io must name"},
+        {.name = "watcher-listen", TEXT_IN(controller.watcher_listen, "ADDRESS", ""), .only = FOR_RUN,
+         .help = "run: address at which schedulers read the load of nodes, as from load-watcher, such as :2020; without "
+                 "TLS, and open to every caller"},
         {.name = "upstream-url", TEXT_IN(controller.upstream_url, "URL", ""), .only = FOR_SERVE,
          .former = "learner-url",
          .help = "serve: address of the halflife that learns, for histograms; default in a pod: the Service halflife"},

@@ -10,6 +10,7 @@
 #include "custom_metrics/api_registration.h"
 #include "cycle.h"
 #include "informers.h"
+#include "load_watcher/load_document.h"
 #include "parts.h"
 #include "replica.h"
 #include "telemetry.h"
@@ -97,18 +98,19 @@ static void controller_warned(void *arg, const char *path, const char *text)
                 log_warn("the API server warns", KV("path", path), KV("warning", text));
 }
 
-/* Write the bound addresses, one a line: health, then REST, then custom metrics. */
+/* Write the bound addresses, one a line: health, then REST, then custom metrics, then load-watcher's interface. */
 static int write_addresses(const struct controller *c, struct err *err)
 {
         if (!c->p.options.listen_file)
                 return 0;
         FILE *f = fopen(c->p.options.listen_file, "we");
-        const char *rest = server_rest_address(c->p.server),
-                   *custom = custom_metrics_server_address(c->p.custom_metrics_server);
-        if (!f ||
-            fprintf(f, "%s\n%s%s%s%s", server_address(c->p.server), rest, *rest ? "\n" : "", custom,
-                    *custom ? "\n" : "") < 0 ||
-            fclose(f) != 0)
+        const char *address[] = {server_address(c->p.server), server_rest_address(c->p.server),
+                                 custom_metrics_server_address(c->p.custom_metrics_server),
+                                 load_listener_address(c->p.load_listener)};
+        bool written = f != NULL;
+        for (size_t i = 0; written && i < sizeof address / sizeof *address; i++)
+                written = (i > 0 && !*address[i]) || fprintf(f, "%s\n", address[i]) > 0;
+        if (!written || fclose(f) != 0)
                 return err_set(err, ERR_IO, "write '%s': %m", c->p.options.listen_file);
         return 0;
 }
@@ -190,10 +192,28 @@ static int custom_start(struct controller *c, struct err *err)
         return custom_metrics_server_new(c->p.client, &o, server_views(c->p.server), &c->p.custom_metrics_server, err);
 }
 
+/* --- load-watcher's interface --- */
+
+static int load_start(struct controller *c, struct err *err)
+{
+        int rc = load_listener_open(c->p.options.watcher_listen, &c->p.load_listener, err);
+        if (rc == 0)
+                log_info("serves /watcher", KV("address", load_listener_address(c->p.load_listener)));
+        return rc;
+}
+
+static void controller_nodes_polled(void *arg)
+{
+        struct controller *c = arg;
+        struct now now = loop_now(c->p.loop);
+        if (c->p.load_listener)
+                load_listener_publish(c->p.load_listener, load_document_new(&c->p.cache, now.wall), now.mono);
+}
+
 static int serve_start(struct controller *c, struct err *err)
 {
         const struct controller_options *co = &c->p.options;
-        if (!co->listen && !co->serve_listen && !co->custom_listen)
+        if (!co->listen && !co->serve_listen && !co->custom_listen && !co->watcher_listen)
                 return 0;
         c->p.calls = loop_calls_new(&(struct loop_calls_options){.loop = c->p.loop,
                                                                  .client = c->p.client,
@@ -220,6 +240,8 @@ static int serve_start(struct controller *c, struct err *err)
                 log_info("serves /healthz, /readyz and /metrics", KV("address", server_address(c->p.server)));
         if (co->custom_listen)
                 rc = custom_start(c, err);
+        if (rc == 0 && co->watcher_listen)
+                rc = load_start(c, err);
         if (rc < 0)
                 return rc;
         if (co->serve_listen || co->custom_listen)
@@ -345,6 +367,7 @@ static void controller_make_parts(struct controller *c)
                 .history_ms = o->prometheus_history_ms,
                 .step_ms = whole_second(o->prometheus_step_ms),
                 .polled = controller_polled,
+                .nodes_polled = o->watcher_listen ? controller_nodes_polled : NULL,
                 .arg = c,
         });
         p->applier = applier_new(&(struct applier_options){
@@ -490,6 +513,8 @@ void controller_free(struct controller *c)
         replica_free(p->replica);
         certificate_reader_free(p->certificate);
         custom_metrics_server_free(p->custom_metrics_server);
+        load_listener_close(p->load_listener);
+        p->load_listener = NULL; /* polls that end from here on find none */
         informers_stop(p->informers);
         checkpointer_free(p->checkpointer);
         server_stop(p->server);

@@ -154,5 +154,7 @@ const struct metric metrics[METRICS] = {
                              METRIC_GAUGE},
         [M_CUSTOM_ANSWERS] = {"halflife_custom_metrics_requests_total",
                               "Requests answered on --custom-metrics-listen, by class of status code.", METRIC_COUNTER},
+        [M_WATCHER_ANSWERS] = {"halflife_watcher_requests_total",
+                               "Requests answered on --watcher-listen, by class of status code.", METRIC_COUNTER},
         [M_MEMORY] = {"process_resident_memory_bytes", "Resident memory of the process.", METRIC_GAUGE},
 };

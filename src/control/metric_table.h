@@ -72,6 +72,7 @@ enum metric_id {
         M_POD_MEMORY,
         M_PODS_LEFT_OUT,
         M_CUSTOM_ANSWERS,
+        M_WATCHER_ANSWERS,
         M_MEMORY,
         METRICS
 };

@@ -14,6 +14,7 @@
 #include "custom_metrics/custom_metrics_server.h"
 #include "http/server.h"
 #include "learn/learner.h"
+#include "load_watcher/load_listener.h"
 #include "report/report.h"
 #include "safety/safety.h"
 #include "serving/certificate_reader.h"
@@ -66,6 +67,7 @@ struct parts {
         struct loop_calls *calls;                            /* NULL without the server */
         struct upstream *upstream;                           /* NULL: no replica, or no upstream was configured */
         struct custom_metrics_server *custom_metrics_server; /* NULL: custom metrics are not served */
+        struct load_listener *load_listener;                 /* NULL: load-watcher's interface is not served */
         struct certificate_reader *certificate;              /* NULL: the certificate is in files, or there is none */
 };
 

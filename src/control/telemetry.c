@@ -151,14 +151,19 @@ static double histories_of(const struct parts *p)
         return count;
 }
 
+/* Answers of a listener, by the first digit of the status. */
+static void telemetry_answers(struct buf *out, enum metric_id m, const uint64_t answers[static 6])
+{
+        metric_family(out, &metrics[m]);
+        for (int digit = 2; digit < 6; digit++)
+                telemetry_labelled(out, m, "code", (const char *const[]){"2xx", "3xx", "4xx", "5xx"}[digit - 2],
+                                   (double)answers[digit]);
+}
+
 static void telemetry_endpoint(struct buf *out, const struct parts *p)
 {
         const struct server_counts n = server_counts(p->server);
-        metric_family(out, &metrics[M_HTTP_ANSWERS]);
-        for (int digit = 2; digit < 6; digit++)
-                telemetry_labelled(out, M_HTTP_ANSWERS, "code",
-                                   (const char *const[]){"2xx", "3xx", "4xx", "5xx"}[digit - 2],
-                                   (double)n.answers[digit]);
+        telemetry_answers(out, M_HTTP_ANSWERS, n.answers);
         telemetry_one(out, M_HTTP_SHED, (double)n.shed);
         telemetry_one(out, M_HTTP_TIMEOUTS, (double)n.late);
         telemetry_one(out, M_HTTP_ASTRAY, (double)n.astray);
@@ -236,15 +241,17 @@ static void telemetry_utilizations(struct buf *out, const struct snapshot *v)
         telemetry_one(out, M_PODS_LEFT_OUT, (double)utilization_left_out(v));
 }
 
-static void custom_metrics(struct buf *out, const struct parts *p)
+static void telemetry_listeners(struct buf *out, const struct parts *p)
 {
         uint64_t answers[6];
-        custom_metrics_server_counts(p->custom_metrics_server, answers);
-        metric_family(out, &metrics[M_CUSTOM_ANSWERS]);
-        for (int digit = 2; digit < 6; digit++)
-                telemetry_labelled(out, M_CUSTOM_ANSWERS, "code",
-                                   (const char *const[]){"2xx", "3xx", "4xx", "5xx"}[digit - 2],
-                                   (double)answers[digit]);
+        if (p->options.custom_listen) {
+                custom_metrics_server_counts(p->custom_metrics_server, answers);
+                telemetry_answers(out, M_CUSTOM_ANSWERS, answers);
+        }
+        if (p->options.watcher_listen) {
+                load_listener_counts(p->load_listener, answers);
+                telemetry_answers(out, M_WATCHER_ANSWERS, answers);
+        }
 }
 
 static void telemetry_write_all(struct buf *out, const struct parts *p, const struct snapshot *v)
@@ -261,8 +268,7 @@ static void telemetry_write_all(struct buf *out, const struct parts *p, const st
         telemetry_one(out, M_WATCHES_FAILING, report_failing_watches(p->report));
         if (p->options.serve_listen)
                 telemetry_endpoint(out, p);
-        if (p->options.custom_listen)
-                custom_metrics(out, p);
+        telemetry_listeners(out, p);
         if (p->certificate)
                 telemetry_one(out, M_CERTIFICATE, (double)certificate_reader_expires_s(p->certificate));
         telemetry_one(out, M_MEMORY, (double)mem_resident());

@@ -113,6 +113,46 @@ void node_ring_load(const struct node_ring *g, const int64_t capacity[static RES
         }
 }
 
+/* The integer part of the root of a number below 2^62. */
+static int64_t node_square_root(int64_t of)
+{
+        int64_t root = 0;
+        for (int64_t bit = INT64_C(1) << 30; bit; bit >>= 1)
+                if ((root + bit) * (root + bit) <= of)
+                        root += bit;
+        return root;
+}
+
+static int64_t node_part(int64_t used, int64_t capacity)
+{
+        return capacity > 0 ? (int64_t)(((__int128)used * NODE_WHOLE + capacity / 2) / capacity) : 0;
+}
+
+/* All integers: fifteen squares of parts, times fifteen, are below 2^62. */
+static void node_spread_resource(const struct node_ring *g, enum resource r, int64_t capacity, struct node_spread *ret)
+{
+        int64_t n = ret->samples, sum = 0, squares = 0;
+        for (int i = 0; i < ret->samples; i++) {
+                int64_t part = node_part(node_sample_value(node_ring_at(g, i), r), capacity);
+                sum += part;
+                squares += part * part;
+        }
+        ret->latest[r] = (int32_t)node_part(node_sample_value(node_ring_at(g, 0), r), capacity);
+        ret->mean[r] = (int32_t)((sum + n / 2) / n);
+        ret->deviation[r] = (int32_t)((node_square_root(4 * (n * squares - sum * sum)) + n) / (2 * n));
+}
+
+void node_ring_spread(const struct node_ring *g, const int64_t capacity[static RESOURCES], struct wall now,
+                      struct node_spread *ret)
+{
+        *ret = (struct node_spread){.samples = node_ring_counted(g, now)};
+        if (ret->samples == 0)
+                return;
+        ret->at_s = node_ring_at(g, 0)->at_s;
+        for (enum resource r = CPU; r < RESOURCES; r++)
+                node_spread_resource(g, r, capacity[r], ret);
+}
+
 int node_ring_above(const struct node_ring *g, enum resource r, int64_t capacity, int percent, struct wall now)
 {
         int counted = node_ring_counted(g, now), above = 0;

@@ -310,8 +310,9 @@ void ingest_start(struct learner *learner)
         }
         learner->date = (struct wall){0};
         learner->poll_until.ns = loop_now(learner->loop).mono.ns + poll_ms(learner) * 1000000;
-        if (any) {
+        if (any || learner->options.nodes_polled)
                 node_usage_start(learner, poll_ms(learner));
+        if (any) {
                 poll_next(learner);
                 return;
         }

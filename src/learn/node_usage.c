@@ -55,18 +55,24 @@ static void node_usage_away(struct learner *learner, const struct metrics_result
                  KV("error", r->err.text), KV("hint", r->absent ? learner->source->if_absent : ""));
 }
 
+static void node_usage_back(struct learner *learner, const struct metrics_result *r)
+{
+        if (learner->nodes.away)
+                log_info("usage of nodes can be read again", KV_INT("nodes", r->pods));
+        learner->nodes.away = false;
+}
+
 static void node_usage_polled(void *arg, const struct metrics_result *r)
 {
         struct learner *learner = arg;
         learner->nodes.polling = false;
         learner->count.unread_items += (uint64_t)r->refused;
-        if (r->err.code && r->pods == 0) {
+        if (r->err.code && r->pods == 0)
                 node_usage_away(learner, r);
-                return;
-        }
-        if (learner->nodes.away)
-                log_info("usage of nodes can be read again", KV_INT("nodes", r->pods));
-        learner->nodes.away = false;
+        else
+                node_usage_back(learner, r);
+        if (learner->options.nodes_polled)
+                learner->options.nodes_polled(learner->options.arg);
 }
 
 /* Warn once if there are too many nodes. The nodes beyond the bound have no facts. */

@@ -27,10 +27,11 @@ var overlays = []struct{ folder, values string }{
 	{"manifests/overlays/retune", "retune.enabled=true"},
 	{"manifests/overlays/monitoring", "serviceMonitor.enabled=true,alerts.enabled=true"},
 	{"manifests/overlays/custom-metrics", "customMetrics.enabled=true"},
+	{"manifests/overlays/load-watcher", "loadWatcher.enabled=true"},
 	{"manifests/overlays/any-user", "admission.enabled=true,anyUser.enabled=true"},
 	{"manifests/overlays/prometheus", "controller.settings.prometheus-url=http://prometheus.monitoring:9090"},
 	{everything, "anyUser.enabled=true,admission.enabled=true,inPlace.enabled=true,readOnly.enabled=true,retune.enabled=true," +
-		"serviceMonitor.enabled=true,alerts.enabled=true,customMetrics.enabled=true," +
+		"serviceMonitor.enabled=true,alerts.enabled=true,customMetrics.enabled=true,loadWatcher.enabled=true," +
 		"controller.settings.prometheus-url=http://prometheus.monitoring:9090"},
 }
 
@@ -38,9 +39,10 @@ const (
 	everything         = "build/cluster/chart/everything"
 	everythingTogether = `resources: [../../../../manifests/base]
 components: [../../../../manifests/components/admission, ../../../../manifests/components/custom-metrics,
-  ../../../../manifests/components/in-place, ../../../../manifests/components/monitoring,
-  ../../../../manifests/components/retune, ../../../../manifests/components/read-only,
-  ../../../../manifests/components/any-user, ../../../../manifests/components/prometheus]
+  ../../../../manifests/components/in-place, ../../../../manifests/components/load-watcher,
+  ../../../../manifests/components/monitoring, ../../../../manifests/components/retune,
+  ../../../../manifests/components/read-only, ../../../../manifests/components/any-user,
+  ../../../../manifests/components/prometheus]
 `
 )
 

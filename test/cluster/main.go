@@ -129,6 +129,9 @@ func build(what []string) error {
 	if err := buildKubelet(); err != nil {
 		return err
 	}
+	if _, err := scenario.BuildLoadScheduler(root()); err != nil {
+		return err
+	}
 	_, err := buildHelm()
 	return err
 }

@@ -185,6 +185,11 @@ char *halflife_rest_address(struct halflife *h)
         return address_of(h, "serves /api/v1");
 }
 
+char *halflife_watcher_address(struct halflife *h)
+{
+        return halflife_await_log(h, "serves /watcher", 1, LISTEN_MS) ? address_of(h, "serves /watcher") : NULL;
+}
+
 static bool is_given(const char *const *args, const char *option)
 {
         for (; args && *args; args++)

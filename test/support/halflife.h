@@ -41,6 +41,7 @@ bool halflife_await_log(struct halflife *h, const char *text, int least, int64_t
 
 /* Where --serve-listen was bound ("127.0.0.1:4711"); the caller's, NULL: nowhere yet. */
 char *halflife_rest_address(struct halflife *h);
+char *halflife_watcher_address(struct halflife *h); /* the same of --watcher-listen */
 
 /* Its own server, of a command once its REST address is known: the status of GET path (0: none), and a sample of
  * /metrics by name and labels as printed, NAN when absent. */

@@ -261,6 +261,7 @@
       "admission" $values.admission.enabled
       "custom-metrics" $values.customMetrics.enabled
       "in-place" $values.inPlace.enabled
+      "load-watcher" $values.loadWatcher.enabled
       "monitoring" (or $values.serviceMonitor.enabled $values.alerts.enabled)
       "retune" $values.retune.enabled -}}
 {{- if $enabled -}}

@@ -25,7 +25,7 @@ func (s Set) Path(name string) string { return filepath.Join(s.Dir, name) }
 type program struct{ name, pkg string }
 
 // ControlPlane and Argo are what one go.mod (test/cluster) builds, by the same libraries, so that those are compiled once;
-// Peer, Helm and Krew are what those of test/cluster/peer, helm and krew do.
+// Peer, LoadScheduler, Helm and Krew are what those of test/cluster/peer, scheduler, helm and krew do.
 var (
 	ControlPlane = []program{
 		{"etcd", "go.etcd.io/etcd/server/v3"},
@@ -38,6 +38,8 @@ var (
 	}
 	// Argo rolls out what halflife patches.
 	Argo = []program{{"rollouts-controller", "github.com/argoproj/argo-rollouts/cmd/rollouts-controller"}}
+	// LoadScheduler is kube-scheduler with the plug-ins that go by the load of nodes, of the module test/cluster/scheduler.
+	LoadScheduler = []program{{"trimaran", "."}}
 	// Kubelet makes of this machine a node.
 	Kubelet = []program{{"kubelet", "k8s.io/kubernetes/cmd/kubelet"}}
 	Peer    = []program{{"recommender", "k8s.io/autoscaler/vertical-pod-autoscaler/pkg/recommender"}}

@@ -18,12 +18,13 @@
 #include "core/kind.h"
 #include "kube/permission.h"
 
-enum { BASE, ADMISSION, READ_ONLY, MONITORING, CUSTOM, RETUNE, IN_PLACE, BUILDS };
+enum { BASE, ADMISSION, READ_ONLY, MONITORING, CUSTOM, LOAD, RETUNE, IN_PLACE, BUILDS };
 static const char *const folder[BUILDS] = {"manifests",
                                            "manifests/overlays/admission",
                                            "manifests/overlays/read-only",
                                            "manifests/overlays/monitoring",
                                            "manifests/overlays/custom-metrics",
+                                           "manifests/overlays/load-watcher",
                                            "manifests/overlays/retune",
                                            "manifests/overlays/in-place"};
 static json_t *built[BUILDS + 1]; /* the last: a test's own */
@@ -718,6 +719,30 @@ static void test_custom_metrics(void **state)
                             "custom");
 }
 
+/* --- load-watcher's interface --- */
+
+/* The Service leads to the controller's port for the listener, and the policy admits schedulers alone to it. */
+static void test_load_watcher(void **state)
+{
+        NEEDS_KUBECTL();
+        const json_t *container = at(find(LOAD, "Deployment", "halflife"), "spec.template.spec.containers.0");
+        const json_t *service = find(LOAD, "Service", "halflife"), *policy = find(LOAD, "NetworkPolicy", "halflife");
+        assert_true(holds(at(container, "args"), "--watcher-listen=:2020"));
+        assert_string_equal(text_at(container, "ports.2.name"), "watcher");
+        assert_int_equal(json_integer_value(at(container, "ports.2.containerPort")), 2020);
+        assert_string_equal(
+                json_string_value(json_object_get(at(service, "spec.selector"), "app.kubernetes.io/component")),
+                "controller");
+        assert_string_equal(text_at(service, "spec.ports.2.targetPort"), "watcher");
+        assert_int_equal(json_integer_value(at(service, "spec.ports.2.port")), 2020);
+        assert_int_equal(json_array_size(at(policy, "spec.ingress")), 2);
+        assert_int_equal(json_array_size(at(policy, "spec.ingress.0.ports")), 2);
+        assert_int_equal(json_array_size(at(policy, "spec.ingress.1.ports")), 1);
+        assert_string_equal(text_at(policy, "spec.ingress.1.ports.0.port"), "watcher");
+        assert_int_equal(json_array_size(at(policy, "spec.ingress.1.from")), 1);
+        assert_non_null(at(policy, "spec.ingress.1.from.0.namespaceSelector.matchLabels"));
+}
+
 /* --- webhooks --- */
 
 /* The Secret is shipped without type and data, so that applying it again takes away nothing. */
@@ -844,6 +869,7 @@ int main(void)
                 cmocka_unit_test(test_read_only_replicas),
                 cmocka_unit_test(test_components_in_any_order),
                 cmocka_unit_test(test_custom_metrics),
+                cmocka_unit_test(test_load_watcher),
                 cmocka_unit_test(test_secret_is_empty),
                 cmocka_unit_test(test_webhooks),
                 cmocka_unit_test(test_alerts),

@@ -1,4 +1,5 @@
 /* The ring of a node's samples: what is taken, what is refused, and what the last quarter of an hour amounts to. */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -133,6 +134,100 @@ static void a_ring_amounts_to_shares(void **state)
         assert_int_equal(node_ring_above(&g, MEMORY, size[MEMORY], 50, after(19 * 60)), 0);
 }
 
+/* Computed by hand: shares in millionths of a per cent, and the root of the mean square of what they are off by. */
+static const struct {
+        const char *what;
+        int64_t capacity;
+        int samples, value[NODE_SAMPLES]; /* the newest last */
+        int32_t latest, mean, deviation;
+} vector[] = {
+        {"one sample", 4000, 1, {1000}, 25000000, 25000000, 0},
+        {"all alike", 4000, 5, {1000, 1000, 1000, 1000, 1000}, 25000000, 25000000, 0},
+        {"a quarter and three", 4000, 2, {1000, 3000}, 75000000, 50000000, 25000000},
+        {"0 to 100 %: root of 1250", 4000, 5, {0, 1000, 2000, 3000, 4000}, NODE_WHOLE, 50000000, 35355339},
+        {"thirds: root of 2, by 9", 3, 3, {1, 1, 2}, 66666667, 44444444, 15713484},
+        {"one of 15: root of 14, by 15", 100, 15, {[14] = 100}, NODE_WHOLE, 6666667, 24944383},
+        {"the most that it deviates",
+         7,
+         14,
+         {0, 0, 0, 0, 0, 0, 0, 7, 7, 7, 7, 7, 7, 7},
+         NODE_WHOLE,
+         50000000,
+         50000000},
+        {"less than half a millionth", INT32_MAX, 1, {1}, 0, 0, 0},
+        {"more than half of one", INT32_MAX, 1, {11}, 1, 1, 0},
+};
+
+static void a_ring_has_mean_and_deviation(void **state)
+{
+        (void)state;
+        for (size_t i = 0; i < sizeof vector / sizeof *vector; i++) {
+                const int64_t whole[RESOURCES] = {vector[i].capacity, vector[i].capacity * GI};
+                struct node_ring g = {0};
+                struct node_spread s;
+                int n = vector[i].samples;
+                for (int k = 0; k < n; k++) {
+                        int64_t value = vector[i].value[k];
+                        const struct node_usage u = {after(k * 60), {value, value ? value * GI : 1}};
+                        assert_int_equal(node_ring_add(&g, &u, whole, after(k * 60)), NODE_ACCEPTED);
+                }
+                node_ring_spread(&g, whole, after(n * 60), &s);
+                assert_int_equal(s.samples, n);
+                assert_int_equal(s.at_s * SECOND_MS, after((n - 1) * 60).ms);
+                for (enum resource r = CPU; r < RESOURCES; r++)
+                        if (s.latest[r] != vector[i].latest || s.mean[r] != vector[i].mean ||
+                            s.deviation[r] != vector[i].deviation)
+                                fail_msg("%s, %s: %d %d %d", vector[i].what, r == CPU ? "cpu" : "memory", s.latest[r],
+                                         s.mean[r], s.deviation[r]);
+                node_ring_spread(&g, whole, after((n - 1) * 60 + 301), &s);
+                assert_int_equal(s.samples | s.at_s | s.latest[CPU] | s.mean[MEMORY] | s.deviation[CPU], 0);
+        }
+}
+
+/* A kind of random that is the same everywhere. */
+static int64_t dice(uint64_t *seed, int64_t sides)
+{
+        *seed = *seed * 6364136223846793005u + 1442695040888963407u;
+        return (int64_t)((*seed >> 1) % (uint64_t)sides);
+}
+
+/* Over random rings: within two millionths of what floating point has, and within what such samples can be. */
+static void mean_and_deviation_are_those_of_the_samples(void **state)
+{
+        uint64_t seed = 17;
+        (void)state;
+        for (int run = 0; run < 20000; run++) {
+                const int64_t whole[RESOURCES] = {1 + dice(&seed, run % 2 ? INT32_MAX : 8), 1 + dice(&seed, INT64_MAX)};
+                int n = 1 + (int)dice(&seed, 20);
+                struct node_ring g = {0};
+                struct node_spread s;
+                for (int k = 0; k < n; k++) {
+                        const struct node_usage u = {after(k * 60),
+                                                     {dice(&seed, whole[CPU] + 1), 1 + dice(&seed, whole[MEMORY])}};
+                        (void)node_ring_add(&g, &u, whole, after(k * 60));
+                }
+                node_ring_spread(&g, whole, after(n * 60), &s);
+                assert_int_equal(s.samples, n < NODE_SAMPLES ? n : NODE_SAMPLES);
+                for (enum resource r = CPU; r < RESOURCES; r++) {
+                        long double sum = 0, squares = 0, share = 0;
+                        for (int k = s.samples; k-- > 0;) {
+                                const struct node_sample *of = node_ring_at(&g, k);
+                                share = (long double)(r == CPU ? of->cpu_milli : of->memory_bytes) /
+                                        (long double)whole[r] * NODE_WHOLE;
+                                sum += share;
+                                squares += share * share;
+                        }
+                        long double mean = sum / s.samples;
+                        long double deviation = sqrtl(fmaxl(squares / s.samples - mean * mean, 0));
+                        if (fabsl((long double)s.latest[r] - share) > 0.5001L ||
+                            fabsl((long double)s.mean[r] - mean) > 1.01L ||
+                            fabsl((long double)s.deviation[r] - deviation) > 2 || s.deviation[r] > NODE_WHOLE / 2)
+                                fail_msg("run %d: %d %d %d, not %Lf %Lf %Lf", run, s.latest[r], s.mean[r],
+                                         s.deviation[r], share, mean, deviation);
+                }
+        }
+}
+
 /* A silent node has no load, and after a gap only what came since counts. */
 static void what_is_old_does_not_count(void **state)
 {
@@ -176,6 +271,8 @@ int main(void)
                 cmocka_unit_test(without_a_capacity_there_is_no_share),
                 cmocka_unit_test(samples_are_a_minute_apart),
                 cmocka_unit_test(a_ring_amounts_to_shares),
+                cmocka_unit_test(a_ring_has_mean_and_deviation),
+                cmocka_unit_test(mean_and_deviation_are_those_of_the_samples),
                 cmocka_unit_test(what_is_old_does_not_count),
                 cmocka_unit_test(hot_is_not_turned_by_one_sample),
         };

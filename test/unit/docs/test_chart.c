@@ -30,7 +30,8 @@ static const char *const decided[] = {"config",
                                       "serve-listen",
                                       "listen-file",
                                       "custom-metrics-listen",
-                                      "custom-metrics-service"};
+                                      "custom-metrics-service",
+                                      "watcher-listen"};
 
 static bool is_decided(const char *name)
 {
