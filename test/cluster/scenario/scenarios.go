@@ -232,4 +232,5 @@ var scenarios = []stage.Scenario{
 	{Name: "node-replaced", Needs: stage.OwnNode, Node: few, Run: nodeReplaced},
 	{Name: "node-self", Needs: stage.OwnNode, Run: nodeSelf},
 	{Name: "node-helm", Needs: stage.OwnNode, Run: nodeHelm},
+	{Name: "node-release", Needs: stage.OwnNode, Run: nodeRelease},
 }
