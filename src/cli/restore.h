@@ -118,7 +118,8 @@ struct restoring {
         size_t bare;              /* those of wanted without a Recommendation to hold */
         bool no_crds;
         bool interrupted;
-        bool stopped; /* a target failed: no other is begun */
+        bool stopped;             /* a target failed: no other is begun */
+        bool discovered, resizes; /* whether the server has pods/resize: once it has told */
         void (*ended)(struct restoring *r, const struct restore_target *t);
         void (*looked)(struct restoring *r); /* called after each poll, to show progress */
         void *arg;
@@ -174,6 +175,8 @@ void restore_run(struct restoring *r);
 /* The steps that concern pods. Return true after progress. */
 bool restore_step_pods(struct restoring *r, struct restore_target *t);
 bool restore_step_verdict(struct restoring *r, struct restore_target *t);
+/* Note that a restart replaces what was left. */
+void restore_restarted(struct restore_target *t);
 
 /* Append to changes or left; end a target with its result or failure. */
 void restore_add(char **to, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

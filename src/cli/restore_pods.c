@@ -9,6 +9,7 @@
 #include "base/buf.h"
 #include "base/yaml.h"
 #include "kube/known_resource.h"
+#include "kube/resource_list.h"
 #include "list_client.h"
 #include "restore.h"
 
@@ -36,6 +37,20 @@ static int clear_notes(struct restoring *r, const struct restore_target *t, cons
         }
         json_decref(patch);
         return rc;
+}
+
+/* Whether the server has pods/resize, asked once. One that does not tell may have it: the resize says the rest. */
+static bool restore_pod_resizes(struct restoring *r)
+{
+        if (r->discovered)
+                return r->resizes;
+        AUTO(mem_free) char *path = known_resource_version_path(KNOWN_PODS);
+        struct err err = {0};
+        AUTO(mem_free) char *text = restore_get(r, path, &err);
+        AUTO(json_decref) json_t *list = text ? json_loads(text, 0, NULL) : NULL;
+        r->discovered = list != NULL;
+        r->resizes = !list || resource_list_find(list, "pods/resize", NULL);
+        return r->resizes;
 }
 
 static int restore_pod_resize(struct restoring *r, const struct restore_target *t, const struct restore_pod *p,
@@ -75,6 +90,10 @@ static bool restore_pod_put_back(struct restoring *r, struct restore_target *t, 
         json_t *patch = NULL;
         if (restore_pod_requests(text_of(text), t->admitted, own, &did, &patch, &err) < 0)
                 return restore_pod_leave(t, p, "its annotations", err.text);
+        if (patch && !restore_pod_resizes(r)) {
+                json_decref(patch);
+                return restore_pod_leave(t, p, did.changes, "this API server cannot resize pods");
+        }
         if (r->dry_run) {
                 if (patch)
                         restore_add(&t->changes, "pod '%s' %s", p->name, did.changes);
@@ -132,7 +151,9 @@ static bool restore_pod_finish(struct restoring *r, struct restore_target *t)
                 for (int i = 0; i < t->pods; i++)
                         t->pod[i].left = false;
                 t->step = STEP_RESTART;
-                return true;
+                if (!r->dry_run)
+                        return true;
+                restore_restarted(t);
         }
         restore_end(t, t->changes ? RESULT_RESTORED : t->left ? RESULT_LEFT : RESULT_UNCHANGED);
         return true;

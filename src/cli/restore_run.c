@@ -265,6 +265,14 @@ static bool has_template(const char *text)
         return json_is_object(json_object_get(template, "spec"));
 }
 
+void restore_restarted(struct restore_target *t)
+{
+        t->restarted = true;
+        mem_free(t->left);
+        t->left = NULL;
+        restore_add(&t->changes, "restarted");
+}
+
 /* Restart the rollout by kubectl's own annotation, as kubectl rollout restart does. */
 static bool step_restart(struct restoring *r, struct restore_target *t)
 {
@@ -282,10 +290,7 @@ static bool step_restart(struct restoring *r, struct restore_target *t)
         AUTO(mem_free) char *answer = text ? restore_patch(r, path, MERGE_PATCH, body, &err) : NULL;
         if (!answer)
                 return restore_troubled(t, &err, "its restart");
-        t->restarted = true;
-        mem_free(t->left);
-        t->left = NULL;
-        restore_add(&t->changes, "restarted");
+        restore_restarted(t);
         return restore_go(t, STEP_ROLLOUT);
 }
 

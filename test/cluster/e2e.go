@@ -33,6 +33,9 @@ func e2e(names []string) error {
 			return err
 		}
 	}
+	if err := buildOlder(names); err != nil { // likewise
+		return err
+	}
 	failed, err := onPlanes(names)
 	if !again || err != nil {
 		return errors.Join(err, countFailed(len(failed)))
@@ -60,6 +63,21 @@ func leaveOutPassed() (err error) {
 	return err
 }
 
+// buildOlder builds the older versions of Kubernetes that scenarios of those names run on.
+func buildOlder(names []string) error {
+	list := scenario.All.Kubernetes(names)
+	if len(list) == 0 {
+		return nil
+	}
+	set, err := programs.Build(module(), programs.ControlPlane, os.Stderr)
+	for _, minor := range list {
+		if err == nil {
+			_, err = set.WithKubernetes(minor, os.Stderr)
+		}
+	}
+	return err
+}
+
 func countFailed(count int) error {
 	if count == 0 {
 		return nil
@@ -70,7 +88,7 @@ func countFailed(count int) error {
 // onPlanes runs the scenarios of those names, or all, on control planes that end with it, and returns those that failed.
 // The logs are kept if there are any.
 func onPlanes(names []string) (failed []stage.Failure, err error) {
-	err = withPlanes(func(begin func(string) (*stage.World, error)) error {
+	err = withPlanes(func(begin func(name, kubernetes string) (*stage.World, error)) error {
 		var err error
 		if failed, err = scenario.All.Run(names, begin, os.Stdout); err == nil && len(failed) > 0 {
 			err = errFailed
@@ -117,14 +135,20 @@ func onSignal() (context.Context, context.CancelFunc) {
 }
 
 // withPlanes lends work the means to begin control planes whose nodes are played.
-func withPlanes(work func(begin func(string) (*stage.World, error)) error) error {
+func withPlanes(work func(begin func(name, kubernetes string) (*stage.World, error)) error) error {
 	return withRun(func(r *run) error {
 		set, err := programs.Build(module(), programs.ControlPlane, os.Stderr)
 		if err != nil {
 			return err
 		}
-		return work(func(name string) (*stage.World, error) {
-			began := time.Now()
+		return work(func(name, kubernetes string) (*stage.World, error) {
+			began, set := time.Now(), set
+			if kubernetes != "" {
+				var err error
+				if set, err = set.WithKubernetes(kubernetes, os.Stderr); err != nil {
+					return nil, err
+				}
+			}
 			pl, start, err := planeIn(filepath.Join(r.dir, name), set, false)
 			if err == nil {
 				err = r.starts(pl, start)

@@ -20,8 +20,8 @@ func peer() error {
 	if err != nil {
 		return err
 	}
-	return withPlanes(func(begin func(string) (*stage.World, error)) error {
-		w, err := begin("together")
+	return withPlanes(func(begin func(name, kubernetes string) (*stage.World, error)) error {
+		w, err := begin("together", "")
 		if err != nil {
 			return err
 		}

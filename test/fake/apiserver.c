@@ -197,6 +197,13 @@ void fake_compact(struct fake *f)
         fake_unlock(f);
 }
 
+void fake_old(struct fake *f)
+{
+        fake_lock(f);
+        f->old = true;
+        fake_unlock(f);
+}
+
 void fake_expire_pages(struct fake *f)
 {
         fake_lock(f);

@@ -81,6 +81,7 @@ void fake_compact(struct fake *f);      /* forget all history: older watches and
 void fake_expire_pages(struct fake *f); /* continue tokens given out so far are 410, watches go on */
 void fake_end_watches(struct fake *f);  /* every running watch ends cleanly now */
 void fake_bookmark(struct fake *f);     /* every running watch that asked for bookmarks sends one now */
+void fake_old(struct fake *f);          /* from now on pods/resize is not served, as by servers before 1.33 */
 void fake_set_wall(struct fake *f,
                    int64_t ms);   /* the server's clock stands at this time; 0: the machine's clock again */
 void fake_step(struct fake *f);   /* FAKE_CONTROLLERS_STEP: one change */

@@ -63,7 +63,7 @@ static bool serve_resources(struct fake *f, const char *group, const char *versi
                         add_resource(list, k, "status", k->name);
                 if (k->has_scale)
                         add_resource(list, k, "scale", "Scale");
-                if (strcmp(k->name, "Pod") == 0)
+                if (strcmp(k->name, "Pod") == 0 && !f->old)
                         add_resource(list, k, "resize", k->name);
         }
         if (json_array_size(list) == 0) {

@@ -105,6 +105,7 @@ struct fake {
         pthread_mutex_t lock;
         pthread_cond_t changed;
         struct fake_options options;
+        bool old; /* fake_old */
         struct MHD_Daemon *daemon;
         int held; /* the port, also while nobody listens at it */
         uint16_t port;

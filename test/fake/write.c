@@ -551,10 +551,10 @@ static void serve_patch(struct writing *w, struct version *before)
 
 /* --- what is asked --- */
 
-static bool sub_exists(const struct target *t)
+static bool sub_exists(const struct fake *f, const struct target *t)
 {
         return !*t->sub || (is_status(t) && t->kind->has_status) || (is_scale(t) && t->kind->has_scale) ||
-               (strcmp(t->sub, "resize") == 0 && strcmp(t->kind->name, "Pod") == 0);
+               (strcmp(t->sub, "resize") == 0 && strcmp(t->kind->name, "Pod") == 0 && !f->old);
 }
 
 static void manager_of(struct writing *w)
@@ -578,7 +578,7 @@ void write_serve(struct fake *f, const struct request *rq, const struct target *
         w.dry = strcmp(query_get(rq, "dryRun"), "All") == 0;
         w.apply = strcmp(m, "PATCH") == 0 && type_is(rq, apply_type);
         manager_of(&w);
-        if (!sub_exists(t) || (*t->name && !before && !(w.apply && !*t->sub))) {
+        if (!sub_exists(f, t) || (*t->name && !before && !(w.apply && !*t->sub))) {
                 reply_not_found(rp, t);
         } else if (t->kind->crowd || (strcmp(m, "POST") == 0) == (*t->name != '\0')) {
                 if (strcmp(m, "DELETE") == 0 && !t->kind->crowd)

@@ -465,18 +465,25 @@ static void test_pods_altered(void **state)
         }
 }
 
-/* A server without the subresource: listed; asked to, rolled. */
+/* A server without the subresource: listed, also by a dry run; asked to, rolled. */
 static void test_pods_left(void **state)
 {
         (void)state;
         lowered_begin(&(struct fake_options){.seed = 7});
-        AUTO(mem_free) char *path = admitted_pod();
-        fake_fault(lowered_plane.fake,
-                   &(struct fake_fault){.verb = "patch", .path = path, .status = 404, .times = FAKE_ALWAYS});
+        AUTO(mem_free) char *path = admitted_pod(), *before = lowered_spec(lowered_objects[0].path);
+        fake_fault(lowered_plane.fake, &(struct fake_fault){.verb = "patch", .path = path, .status = 404, .times = 1});
+        AUTO(mem_free) char *gone = RUN(0, "restore", "-n", "shop");
+        expect_says(gone, "keeps halflife's value (app cpu 454m -> 2): ");
+        fake_old(lowered_plane.fake);
         AUTO(mem_free) char *dry = RUN(0, "restore", "-n", "shop", "-o", "json", "--dry-run");
-        expect_says(dry, "\"result\": \"would");
+        expect_says(dry, "keeps halflife's value (app cpu 454m -> 2): this API server cannot resize pods");
+        expect_says(dry, "\"result\": \"wouldLeave\"");
+        AUTO(mem_free) char *would = RUN(0, "restore", "-n", "shop", "--dry-run", "--restart");
+        expect_says(would, "shop deployment/web would restore: restarted\n");
+        AUTO(mem_free) char *now = lowered_spec(lowered_objects[0].path);
+        assert_string_equal(now, before);
         AUTO(mem_free) char *said = RUN(0, "restore", "-n", "shop", "-o", "json");
-        expect_says(said, "keeps halflife's value (app cpu 454m -> 2)");
+        expect_says(said, "keeps halflife's value (app cpu 454m -> 2): this API server cannot resize pods");
         expect_says(said, "\"result\": \"left\"");
         AUTO(mem_free) char *rolled = RUN(0, "restore", "-n", "shop", "--restart");
         expect_says(rolled, "shop deployment/web restored: restarted");

@@ -79,6 +79,11 @@ func (n *Node) Import(archive string) error {
 	return n.ctr("-n", "k8s.io", "images", "import", archive)
 }
 
+// Tag gives an image of the node one more name.
+func (n *Node) Tag(image, name string) error {
+	return n.ctr("-n", "k8s.io", "images", "tag", image, name)
+}
+
 func (n *Node) ctr(args ...string) error {
 	cmd := exec.Command(filepath.Join(n.runtime.Containerd, "ctr"), append([]string{"-a", n.path("containerd.sock")}, args...)...)
 	if out, err := cmd.CombinedOutput(); err != nil {

@@ -18,6 +18,7 @@ import (
 // hostility is what a platform does to those who install on it.
 type hostility struct {
 	values    string                        // of the chart
+	mode      string                        // of the profile; "": Rollout
 	before    func(t *stage.T)              // it begins
 	installed func(t *stage.T, told string) // the chart is installed, and its notes told this
 	start     func(t *stage.T)              // starts the learner; nil: as usual
@@ -48,7 +49,10 @@ func hostile(t *stage.T, h hostility) {
 	}
 	t.Apply(t.NewDeployment("web", 2, stage.App()))
 	before := specOf(t, "deployments", "web")
-	t.Profile(stage.QuickProfile("Rollout"))
+	if h.mode == "" {
+		h.mode = "Rollout"
+	}
+	t.Profile(stage.QuickProfile(h.mode))
 	// It may be lowered and contested before anybody looks, so that Ready is not awaited.
 	t.RecWhen("deployment-web", "a target", stage.Soon, func(r kube.Object) error {
 		if r.Named("app", "status", "containers").Text("cpu", "target") == "" {

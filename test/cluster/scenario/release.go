@@ -80,8 +80,9 @@ func (r *released) within(what string, took, limit time.Duration) {
 type releasePlane struct {
 	workload M // named web, in the scenario's namespace; its only container is app
 	owners   string
-	start    func(r *released) // behind the chart: halflife runs
-	end      func()            // before the chart goes
+	values   func(r *released) []string // of the chart: where the nodes find the image; nil: no pod runs
+	start    func(r *released)          // behind the chart: halflife runs
+	end      func()                     // before the chart goes
 }
 
 // playRelease has a person take a release's files: the program of its tarball prints a table, its chart installs halflife,
@@ -107,9 +108,13 @@ func playRelease(t *stage.T, p releasePlane) {
 	r.within("the table, from the tarball", begun.Took(), untilTable)
 	t.CheckSays(rowOf(t, table), "deployment/web", p.owners+" → ")
 
+	values := []string{"crds.keep=false", "persistence.enabled=false"}
+	if p.values != nil {
+		values = append(values, p.values(r)...)
+	}
 	begun = stage.Begin()
 	t.CheckSays(t.Helm("install", "halflife", r.file(".tgz"), "-n", stage.OwnNamespace, "--create-namespace",
-		"--set", "crds.keep=false,persistence.enabled=false"), "It changes nothing until a Profile says so")
+		"--set", strings.Join(values, ",")), "It changes nothing until a Profile says so")
 	t.Served(stage.OwnCRDs...)
 	p.start(r)
 	t.Ctl("apply", "-n", t.NS, "-f", filepath.Join(r.prefix, "share", "halflife", "samples", "look-only.yaml"))
@@ -189,5 +194,22 @@ func release(t *stage.T) {
 			t.Learner.Stop()
 			t.Learner = nil
 		},
+	})
+}
+
+// Containers run on this node: the image of the release runs there as the chart installs it.
+func nodeRelease(t *stage.T) {
+	t.Namespace()
+	playRelease(t, releasePlane{
+		workload: t.NewBurnerWorkload("Deployment", "web", 1, stage.IdleBurner),
+		owners:   "250m",
+		values: func(r *released) []string { // as if it had been copied to a registry
+			const repository = "halflife.test/halflife"
+			t.Check(t.Node.Import(r.file("-image.tar")))
+			t.Check(t.Node.Tag("halflife:"+r.version, repository+":"+r.version))
+			return []string{"image.repository=" + repository}
+		},
+		start: func(*released) { selfPod(t) },
+		end:   func() {},
 	})
 }

@@ -301,7 +301,7 @@ func removeManifests(t *stage.T) {
 // checkNothingLeft looks for what has halflife's name.
 func checkNothingLeft(t *stage.T) {
 	for _, kinds := range []string{"crds", "clusterroles,clusterrolebindings", "roles,rolebindings,serviceaccounts -A",
-		"mutatingwebhookconfigurations,validatingwebhookconfigurations", "namespaces", "apiservices", "secrets,configmaps,leases -A"} {
+		"mutatingwebhookconfigurations,validatingwebhookconfigurations", "validatingadmissionpolicies,validatingadmissionpolicybindings", "namespaces", "apiservices", "secrets,configmaps,leases -A"} {
 		args := append([]string{"get", "-o", "name"}, strings.Fields(kinds)...)
 		for _, line := range strings.Fields(t.Ctl(args...)) {
 			if strings.Contains(line, "halflife") {

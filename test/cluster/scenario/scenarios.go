@@ -206,6 +206,11 @@ var scenarios = []stage.Scenario{
 	{Name: "watcher-plugins", Needs: stage.Alone, Run: watcherPlugins},
 	{Name: "rotation", Needs: stage.Alone, Run: rotation},
 
+	// On control planes of older versions, one after the other, where they are named.
+	{Name: "hostile-1-30", Needs: stage.Older, Kubernetes: "1.30", Run: func(t *stage.T) { hostileVersion(t, "1.30", false) }},
+	{Name: "hostile-1-33", Needs: stage.Older, Kubernetes: "1.33", Run: func(t *stage.T) { hostileVersion(t, "1.33", true) }},
+	{Name: "hostile-1-35", Needs: stage.Older, Kubernetes: "1.35", Run: func(t *stage.T) { hostileVersion(t, "1.35", true) }},
+
 	// On a real node with one learner in common, side by side.
 	{Name: "node-raise", Needs: stage.OnNode, Run: nodeRaise},
 	{Name: "node-guard", Needs: stage.OnNode, Run: nodeGuard},
@@ -230,4 +235,5 @@ var scenarios = []stage.Scenario{
 	{Name: "node-replaced", Needs: stage.OwnNode, Node: few, Run: nodeReplaced},
 	{Name: "node-self", Needs: stage.OwnNode, Run: nodeSelf},
 	{Name: "node-helm", Needs: stage.OwnNode, Run: nodeHelm},
+	{Name: "node-release", Needs: stage.OwnNode, Run: nodeRelease},
 }

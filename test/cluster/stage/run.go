@@ -16,10 +16,11 @@ const (
 	onTheirs = 2  // control planes for those that want one to themselves, beside what the other two are when they are done
 )
 
-// Run runs the scenarios of those names (none: all) and returns those that failed. It prints a line for each as it ends,
-// then the sum. Each world comes from a control plane of its own, which begins only when it is needed.
-func (s Suite) Run(names []string, begin func(plane string) (*World, error), out io.Writer) (failed []Failure, err error) {
-	if err := s.known(names, NoHalflife, Learner, REST, Alone); err != nil {
+// Run runs the scenarios of those names (none: all but those of older versions) and returns those that failed. It prints a
+// line for each as it ends, then the sum. Each world comes from a control plane of its own, which begins only when it is
+// needed; kubernetes is its version where that is an older one.
+func (s Suite) Run(names []string, begin func(plane, kubernetes string) (*World, error), out io.Writer) (failed []Failure, err error) {
+	if err := s.known(names, NoHalflife, Learner, REST, Alone, Older); err != nil {
 		return nil, err
 	}
 	Slowness()
@@ -39,12 +40,15 @@ func (s Suite) Run(names []string, begin func(plane string) (*World, error), out
 		planes = append(planes, play{fmt.Sprintf("alone-%d", i), func(*World) error { return nil }})
 	}
 	var wait sync.WaitGroup
+	if list := s.older(names); len(list) > 0 {
+		wait.Go(func() { r.onOlder(list, begin) })
+	}
 	errs := make([]error, len(planes))
 	for i, p := range planes {
 		wait.Add(1)
 		go func() {
 			defer wait.Done()
-			w, err := begin(p.plane)
+			w, err := begin(p.plane, "")
 			if err == nil {
 				err = p.first(w)
 			}
@@ -108,6 +112,24 @@ func (r *runner) alone(w *World) {
 		r.queue = r.queue[1:]
 		r.mu.Unlock()
 		r.all(next, 1, T{World: w})
+	}
+}
+
+// onOlder runs those that need an older Kubernetes one after the other. The control plane of each begins and ends with it,
+// and where it does not begin, that scenario has failed.
+func (r *runner) onOlder(list []Scenario, begin func(plane, kubernetes string) (*World, error)) {
+	for i, s := range list {
+		start := time.Now()
+		w, err := begin(s.Name, s.Kubernetes)
+		if err != nil {
+			r.tell(&T{Name: s.Name}, err, time.Since(start))
+			continue
+		}
+		r.all(list[i:i+1], 1, T{World: w})
+		w.Plane.Stop()
+		if w.stopped() {
+			return
+		}
 	}
 }
 

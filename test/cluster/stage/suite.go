@@ -23,6 +23,9 @@ const (
 	REST
 	// Alone is a control plane to itself: the scenario takes it apart, loads it, or begins a halflife of its own.
 	Alone
+	// Older is a control plane of an older version of Kubernetes to itself. It takes minutes to build: such a scenario runs
+	// only where it is named.
+	Older
 	// OnNode is a real node, whose containers run, and a halflife that learns. Scenarios that use a little of the node
 	// share both.
 	OnNode
@@ -32,11 +35,12 @@ const (
 
 // Scenario is one story with one verdict.
 type Scenario struct {
-	Name  string
-	Needs Needs
-	Argo  bool          // runs the controller of Argo Rollouts
-	Node  node.Settings // for OwnNode; zero: node.Usual
-	Run   func(t *T)
+	Name       string
+	Needs      Needs
+	Kubernetes string        // for Older, as "1.30"
+	Argo       bool          // runs the controller of Argo Rollouts
+	Node       node.Settings // for OwnNode; zero: node.Usual
+	Run        func(t *T)
 }
 
 // Suite is a list of scenarios.
@@ -56,6 +60,25 @@ func (s Suite) NeedArgo(names []string) bool {
 // plays says whether a run of those names (none: all) plays the scenario.
 func (s Suite) plays(name string, names []string) bool {
 	return (len(names) == 0 || slices.Contains(names, name)) && !s.Passed.has(name)
+}
+
+// older returns the scenarios of those names that need an older version of Kubernetes.
+func (s Suite) older(names []string) []Scenario {
+	if len(names) == 0 {
+		return nil
+	}
+	return s.pick(Older, names)
+}
+
+// Kubernetes returns the older versions of Kubernetes that scenarios of those names run on.
+func (s Suite) Kubernetes(names []string) []string {
+	var list []string
+	for _, one := range s.older(names) {
+		if !slices.Contains(list, one.Kubernetes) {
+			list = append(list, one.Kubernetes)
+		}
+	}
+	return list
 }
 
 // of returns the scenarios with those needs.
