@@ -61,8 +61,8 @@ static int scope_no_workload(const struct restoring *r, const struct workload *w
                        w->name, r->scope.ns, more);
 }
 
-/* Check that a workload exists. Kinds outside the table have no known URL, and namespaces and nodes have no namespace in
- * theirs: none of these is checked. */
+/* Check that a workload exists. Kinds outside the table have no known URL, and a namespace or node has no namespace in
+ * its own: none of these is checked. */
 static int scope_check_workload(struct restoring *r, const struct workload *w, struct err *err)
 {
         if (!w->known || dimension_is_sum(kind_dimension(text_of(w->group), text_of(w->kind))))
