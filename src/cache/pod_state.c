@@ -1,5 +1,5 @@
 /*
- * Writes to a pod by other modules.
+ * Writes to a pod by other modules, and sums of what it has.
  */
 #include <string.h>
 
@@ -53,6 +53,17 @@ void pod_kill_know(struct pod_kill *k, const struct kill_known *known)
 }
 
 /* --- usage --- */
+
+int64_t pod_used(const struct pod *p, enum resource r)
+{
+        int64_t memory = 0;
+        if (r == CPU)
+                return p->cpu_milli;
+        for (int i = 0; i < p->containers; i++)
+                if (p->container[i].role != ROLE_INIT)
+                        memory = add_saturated(memory, p->container[i].last_memory);
+        return memory;
+}
 
 void pod_history(struct pod_container *c, struct history *h)
 {

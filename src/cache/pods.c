@@ -129,17 +129,6 @@ void pod_measured(struct pod *p, const struct pod_metrics_view *m)
         p->measured_s = seconds_of(m->at.ms);
 }
 
-int64_t pod_used(const struct pod *p, enum resource r)
-{
-        int64_t memory = 0;
-        if (r == CPU)
-                return p->cpu_milli;
-        for (int i = 0; i < p->containers; i++)
-                if (p->container[i].role != ROLE_INIT)
-                        memory = add_saturated(memory, p->container[i].last_memory);
-        return memory;
-}
-
 void pod_sampled(struct pod_container *c, struct wall at, const struct pod_metrics_container_view *v)
 {
         if (!v->has[MEMORY] || v->memory_bytes <= 0)
