@@ -207,7 +207,8 @@ static bool is_option(const char *name)
 /* Of kubectl, curl and helm. */
 static bool is_of_others(const char *name)
 {
-        static const char *const others[] = {"connect-to", "group", "max-old-space-size", "role", "take-ownership"};
+        static const char *const others[] = {"connect-to", "group",          "max-old-space-size",
+                                             "role",       "take-ownership", "type"};
         for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
                 if (strcmp(others[i], name) == 0)
                         return true;
