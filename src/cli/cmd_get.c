@@ -126,9 +126,8 @@ static char *cell_of(const struct getting *g, const json_t *item, const struct c
         const json_t *value = at_path(item, c->path);
         const char *text = json_string_value(value);
         struct wall at;
-        if (c->age)
-                return text && wall_parse(text, strlen(text), &at) == 0 ? age_of(g->now_ms - at.ms)
-                                                                        : mem_string("<unknown>");
+        if (c->age && text)
+                return wall_parse(text, strlen(text), &at) == 0 ? age_of(g->now_ms - at.ms) : mem_string("<unknown>");
         if (json_is_integer(value))
                 return mem_printf("%lld", (long long)json_integer_value(value));
         return mem_string(text ? text : "");
@@ -270,7 +269,10 @@ static int get_check(void *state, const struct command_line *line, struct err *e
         struct getting *g = state;
         g->items = json_array();
         if (line->words.count > 1)
-                return err_set(err, ERR_INVALID, "takes at most one name, not '%s' as well", line->words.word[1]);
+                return err_set(
+                        err, ERR_INVALID,
+                        "takes at most one name, not '%s' as well: name a workload as KIND/NAME, such as deploy/web",
+                        line->words.word[1]);
         int rc = line->words.count ? get_read_name(g, line->words.word[0], err) : 0;
         if (rc < 0)
                 return rc;

@@ -300,6 +300,7 @@ static void test_get(void **state)
                  1,
                  {"Recommendation 'none' does not exist in namespace 'shop'", "such as deploy/web"}},
                 {{"get", "deploy/web/x"}, 2, {"is not KIND/NAME"}},
+                {{"get", "deploy", "web"}, 2, {"as KIND/NAME, such as deploy/web"}},
                 {{"get", "deploy/web", "-A"}, 2, {"use -n instead of -A"}},
                 {{"get", "-o", "xml"}, 2, {"not one of table, wide, json, yaml, name"}},
         };
@@ -321,7 +322,9 @@ static void test_get_limits(void **state)
                  "\"memory\":{\"current\":\"256Mi\",\"advised\":\"392Mi\",\"reason\":\"KilledAtLimit\",\"needed\":"
                  "\"356Mi\",\"time\":\"2026-11-21T00:00:00Z\"}}}]}}");
         const struct row row[] = {
-                {{"get", "-n", "other", "-o", "wide"}, 0, {"CPU-LIMIT", "MEM-LIMIT", "392Mi"}},
+                {{"get", "-n", "other", "-o", "wide"},
+                 0,
+                 {"CPU-LIMIT", "MEM-LIMIT", "392Mi", "!<unknown>"}}, /* no sample */
                 {{"get", "-n", "other"}, 0, {"deployment-killed", "!MEM-LIMIT", "!392Mi"}},
         };
         EXPECT(row);

@@ -63,9 +63,14 @@ func (s *nodesScenario) mayAll() func() {
 
 // unread: without a workload that has a profile, no usage of nodes is read.
 func (s *nodesScenario) unread() {
-	const listens = 3 * stage.Interval // six cycles
-	mark := s.t.Audit.Mark()
-	time.Sleep(listens)
+	const cycles = "halflife_cycles_total" // the audit shows no cycle that reads nothing
+	mark, begun := s.t.Audit.Mark(), s.t.Learner.Counter(cycles)
+	s.t.Eventually("six cycles", stage.Soon, func() error {
+		if n := s.t.Learner.Counter(cycles) - begun; n < 6 {
+			return fmt.Errorf("only %v", n)
+		}
+		return nil
+	})
 	for _, r := range s.t.Audit.Since(mark, stage.LearnerUser) {
 		if r.Object.APIGroup == "metrics.k8s.io" {
 			s.t.Fatalf("without a profile it reads usage: %s", r.URI)

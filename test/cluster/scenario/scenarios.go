@@ -20,7 +20,7 @@ var All = stage.Suite{Scenarios: scenarios, Longest: longest}
 // longest names the scenarios that take minutes, the longest first: they begin before others, so that none is left to be
 // waited for at the end.
 var longest = []string{"rotation", "outage", "fleet", "cronjob", "refusals", "flow", "limits", "render", "restart", "restarted", "upgrade", "upgrade-api",
-	"hpa-limit-basis", "api-server-gone", "learner-gone", "nodes", "hot-node", "dimension-node", "watcher-away", "watcher-plugins", "oom-200", "backfill", "in-place-restart", "permission", "install", "dimension-pod",
+	"hpa-limit-basis", "api-server-gone", "learner-gone", "fuse", "nodes", "hot-node", "dimension-node", "watcher-away", "watcher-plugins", "oom-200", "backfill", "in-place-restart", "permission", "install", "dimension-pod",
 	"dimension-namespace", "uninstall", "helm", "release", "node-deferred", "node-kubelet-down", "node-oom-marked", "node-guard-deferred", "node-evict",
 	"node-raise", "node-startup"}
 
