@@ -254,19 +254,21 @@ func (s *watcherScenario) schedules() {
 	for node, of := range s.power {
 		power[node] = M{"k0": 500, "k1": of.K1, "k2": of.K2}
 	}
+	profiles := L{
+		watcherProfile("packing", M{packing: told}, M{"name": packing}),
+		watcherProfile("variation", M{variation: told}, M{"name": variation}),
+		watcherProfile("risk", M{risk: told}, M{"name": risk}),
+		watcherProfile("upstream", M{variation: M{"metricProvider": M{"type": "KubernetesMetricsServer"}}}, M{"name": variation}),
+		watcherProfile("packing-else-spread", M{packing: told}, M{"name": packing, "weight": 10}, M{"name": "NodeResourcesFit"}),
+	}
+	if len(power) > 0 { // Peaks does not start without. The names of its arguments are those of upstream's structure, whose tags cannot be read.
+		profiles = append(profiles, watcherProfile("peaks", M{peaks: M{"WatcherAddress": s.url, "NodePowerModel": power}}, M{"name": peaks}))
+	}
 	config := M{
 		"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration",
 		"leaderElection":   M{"leaderElect": false},
 		"clientConnection": M{"kubeconfig": t.Plane.Kubeconfig, "qps": 1000, "burst": 2000},
-		"profiles": L{
-			watcherProfile("packing", M{packing: told}, M{"name": packing}),
-			watcherProfile("variation", M{variation: told}, M{"name": variation}),
-			watcherProfile("risk", M{risk: told}, M{"name": risk}),
-			// The names of its arguments are those of upstream's structure, whose tags cannot be read.
-			watcherProfile("peaks", M{peaks: M{"WatcherAddress": s.url, "NodePowerModel": power}}, M{"name": peaks}),
-			watcherProfile("upstream", M{variation: M{"metricProvider": M{"type": "KubernetesMetricsServer"}}}, M{"name": variation}),
-			watcherProfile("packing-else-spread", M{packing: told}, M{"name": packing, "weight": 10}, M{"name": "NodeResourcesFit"}),
-		},
+		"profiles":         profiles,
 	}
 	text, err := json.Marshal(config)
 	t.Check(err)
