@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/noun.h"
 #include "learn/learner.h"
 #include "scan_lists.h"
 #include "scan_profiles.h"
@@ -188,9 +189,10 @@ static void cluster_scan_tell_part(const struct cluster_scan *s, const struct me
                 return;
         buf_init(&line, LINE_BYTES);
         if (r->err.code)
-                (void)buf_printf(&line, "usage of the first %lld pods only: %s", (long long)r->pods, r->err.text);
+                (void)buf_printf(&line, "usage of %s only, the first of the list: %s", NOUN_COUNT(r->pods, "pod"),
+                                 r->err.text);
         else
-                (void)buf_printf(&line, "usage of %lld pods cannot be read and is left out", (long long)r->refused);
+                (void)buf_printf(&line, "usage of %s cannot be read and is left out", NOUN_COUNT(r->refused, "pod"));
         cluster_scan_tell(s, &line);
 }
 
@@ -325,9 +327,9 @@ static void cluster_scan_tell_past(const struct cluster_scan *s, uint64_t target
         if (n->doubtful) {
                 buf_init(&line, LINE_BYTES);
                 (void)buf_printf(&line,
-                                 "%llu points of the past were left out: they may be of containers of another cluster; "
+                                 "%s of the past left out: they may be of containers of another cluster; "
                                  "--prometheus-matchers chooses this cluster's",
-                                 (unsigned long long)n->doubtful);
+                                 NOUN_COUNT(n->doubtful, "point"));
                 cluster_scan_tell(s, &line);
         }
 }
