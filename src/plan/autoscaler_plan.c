@@ -395,13 +395,22 @@ static bool is_held(const struct plan *p, enum resource r)
         return false;
 }
 
+/* Why it may count pods of any workload; NULL: it does not. */
+static const char *counts_any_because(const struct autoscaler *of)
+{
+        return of->counting == COUNTS_ANY      ? "there are too many labels to compare"
+               : of->counting == COUNTS_UNREAD ? "its selector is longer than halflife reads"
+                                               : NULL;
+}
+
 /* ", and counts pods of Deployment 'db' and 2 other workloads too"; "" where it counts only its own. */
 static const char *also_counts(const struct autoscaler *of, char *ret, size_t size)
 {
         char more[40] = "";
+        const char *any = counts_any_because(of);
         *ret = '\0';
-        if (of->counting == COUNTS_ANY) {
-                snprintf(ret, size, ", and may count pods of any workload: there are too many labels to compare");
+        if (any) {
+                snprintf(ret, size, ", and may count pods of any workload: %s", any);
                 return ret;
         }
         if (of->others > 1)
@@ -418,12 +427,12 @@ static const char *also_counts(const struct autoscaler *of, char *ret, size_t si
 static int say_counted(const struct autoscaler *by, enum resource r, char *ret, size_t size)
 {
         const struct workload *of = by->workload;
-        bool any = by->counting == COUNTS_ANY;
+        const char *any = counts_any_because(by);
         return snprintf(ret, size,
-                        "%s '%.60s'%s%s%s%.60s%s scales on %s utilization, and %s pods of this workload too%s",
+                        "%s '%.60s'%s%s%s%.60s%s scales on %s utilization, and %s pods of this workload too%s%s",
                         by->kind->word, by->name, of ? " of " : "", of ? of->kind->kind : "", of ? " '" : "",
                         of ? of->name : "", of ? "'" : "", resource_name(r), any ? "may count" : "counts",
-                        any ? ": there are too many labels to compare" : "");
+                        any ? ": " : "", any ? any : "");
 }
 
 static int say_hold(const struct plan *p, const struct plan_autoscaler *s, enum resource r, char *ret, size_t size)
