@@ -1,7 +1,6 @@
 /*
  * halflife export: write the histories to a file that halflife import reads. They come from a running halflife (by its
- * address or through the API server) or from a database. The command reads one workload at a time, so memory does not
- * limit their number.
+ * address or through the API server) or from a database, one workload at a time: memory does not limit their number.
  */
 #include <errno.h>
 #include <fcntl.h>

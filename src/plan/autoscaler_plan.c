@@ -398,9 +398,8 @@ static bool is_held(const struct plan *p, enum resource r)
 /* Why it may count pods of any workload; NULL: it does not. */
 static const char *counts_any_because(const struct autoscaler *of)
 {
-        return of->counting == COUNTS_ANY      ? "there are too many labels to compare"
-               : of->counting == COUNTS_UNREAD ? "its selector is longer than halflife reads"
-                                               : NULL;
+        const char *unread = of->counting == COUNTS_UNREAD ? "its selector is longer than halflife reads" : NULL;
+        return of->counting == COUNTS_ANY ? "there are too many labels to compare" : unread;
 }
 
 /* ", and counts pods of Deployment 'db' and 2 other workloads too"; "" where it counts only its own. */
@@ -409,16 +408,13 @@ static const char *also_counts(const struct autoscaler *of, char *ret, size_t si
         char more[40] = "";
         const char *any = counts_any_because(of);
         *ret = '\0';
-        if (any) {
-                snprintf(ret, size, ", and may count pods of any workload: %s", any);
-                return ret;
-        }
         if (of->others > 1)
-                snprintf(more, sizeof more, " and %u other workload%s", (unsigned)of->others - 1,
-                         of->others > 2 ? "s" : "");
+                snprintf(more, sizeof more, " and %u other workload%s", of->others - 1, of->others > 2 ? "s" : "");
         bool perhaps = of->counting == COUNTS_PERHAPS;
         _Static_assert(VIEW_LABELS == 256, "as the words say");
-        if (of->others)
+        if (any)
+                snprintf(ret, size, ", and may count pods of any workload: %s", any);
+        else if (of->others)
                 snprintf(ret, size, ", and %s pods of %.72s%s too%s", perhaps ? "may count" : "counts", of->other, more,
                          perhaps ? " (over 256 labels)" : "");
         return ret;

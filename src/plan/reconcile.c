@@ -1,6 +1,5 @@
 /*
- * From facts to a plan: gathers what the cache knows about one target, lets core judge it, and adds the conditions
- * (conditions.c). No I/O.
+ * From facts to a plan: gathers what the cache knows about one target, lets core judge it, adds conditions. No I/O.
  */
 #include <assert.h>
 #include <stdio.h>
