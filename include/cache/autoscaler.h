@@ -34,9 +34,9 @@ struct autoscaler_kind {
         bool triggers; /* its metrics are KEDA triggers */
 };
 
-/* PERHAPS: by labels that halflife does not read. ANY: it may be any workload, as there are too many labels to compare;
- * others is 1. */
-enum counting { COUNTS_SURELY, COUNTS_PERHAPS, COUNTS_ANY };
+/* PERHAPS: by labels that halflife does not read. It may be any workload, and others is 1: ANY, as there are too many
+ * labels to compare; UNREAD, as the selector is longer than halflife reads. */
+enum counting { COUNTS_SURELY, COUNTS_PERHAPS, COUNTS_ANY, COUNTS_UNREAD };
 
 extern const struct autoscaler_kind autoscaler_hpa, autoscaler_scaled_object;
 struct autoscaler {

@@ -254,7 +254,7 @@ struct pod_metrics_view {
         int odd; /* containers left out: without a name, named POD (the pause container), with unreadable usage, or with
                     the name of another one (the largest usage counts) */
         bool lacks; /* a container of the pod itself was left out, or is beyond VIEW_CONTAINERS, so a sum of the others
-                       would be too small; without a time that can be read, all are */
+                       would be too small; without a time that can be read, all containers are left out */
 };
 
 /* Each decode_ function reads one object. It returns 0, ERR_INVALID (malformed) or ERR_TOOBIG (over a VIEW_ bound),

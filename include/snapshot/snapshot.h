@@ -74,9 +74,9 @@ struct snapshot_hpa {
         const char *ns, *group, *kind, *name; /* of the workload that it scales */
         bool utilization[RESOURCES];
         bool retunes; /* halflife may change its utilization targets */
-        /* the labels of the pods that it counts; NULL: the cache lacks its workload */
+        /* the labels of the pods that it counts; NULL: the cache lacks its workload, or asks_unread */
         const struct selector *asks;
-        bool asks_unread; /* they are longer than is read here, so it may count any pod */
+        bool asks_unread; /* the selector is longer than is read here, so it may count any pod */
 };
 
 /* A pod for the custom metrics API, whose utilization an autoscaler may use: its profile's apply.hpa is LimitBasis. */

@@ -95,7 +95,7 @@ static void profile_status_judge(struct applier *applier, const struct profile *
                 snprintf(v->ready_message, sizeof v->ready_message, "%s", p->error);
         else if (p->overridden > 0 && p->by)
                 snprintf(v->ready_message, sizeof v->ready_message,
-                         "%lld of its workloads belong to another profile that comes before it: %s '%s%s%s'",
+                         "another profile, which comes before it, has %lld of its workloads: %s '%s%s%s'",
                          (long long)p->overridden, profile_kind(p->by), p->by->ns ? p->by->ns : "",
                          p->by->ns ? "/" : "", p->by->name);
         if (p->left_out) { /* first, because replicas go by it */

@@ -236,7 +236,8 @@ static bool counts_other(struct cache *w, const struct autoscaler *s, const stru
 
 /* An autoscaler that is not compared may count any workload, so it holds all workloads. Each of them keeps the first
  * such autoscaler by key, as counted_note does. */
-static void autoscaler_count_all(struct autoscaler *s, const struct counted_index *all, struct count_share *share)
+static void autoscaler_count_all(struct autoscaler *s, enum counting why, const struct counted_index *all,
+                                 struct count_share *share)
 {
         bool news = false;
         for (enum resource r = CPU; r < RESOURCES; r++) {
@@ -248,7 +249,7 @@ static void autoscaler_count_all(struct autoscaler *s, const struct counted_inde
                 if (every.row[i].of->ns == s->ns)
                         counted_note(s, every.row[i].of);
         s->others = 1;
-        s->counting = COUNTS_ANY;
+        s->counting = why;
 }
 
 /* The other workloads that an autoscaler counts, among some rows. */
@@ -279,7 +280,7 @@ static void autoscaler_count_few(struct cache *w, struct autoscaler *s, const st
         const struct selector *asks = scale_selector(w, s, share, &unread);
         struct counted_others sure = {0}, cut = {0};
         if (unread && share->left >= 0) {
-                autoscaler_count_all(s, all, share);
+                autoscaler_count_all(s, COUNTS_UNREAD, all, share);
                 return;
         }
         if (!asks)
@@ -301,7 +302,7 @@ static void autoscaler_count(struct cache *w, struct autoscaler *s, const struct
         if (share->left >= 0)
                 autoscaler_count_few(w, s, all, share);
         if (share->left < 0)
-                autoscaler_count_all(s, all, share);
+                autoscaler_count_all(s, COUNTS_ANY, all, share);
         arena_reset(&w->scratch); /* each selector may be long */
 }
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/noun.h"
 #include "kube/patch.h"
 #include "kube/resource_list.h"
 
@@ -95,7 +96,8 @@ void check_permissions(struct checking *c)
                                            "add a rule to halflife's role; manifests/base/rbac.yaml has all rules");
         }
         AUTO(mem_free) char *user = check_user(c);
-        snprintf(line, sizeof line, "%d permissions granted to %s", good, user ? user : "the credentials in use");
+        snprintf(line, sizeof line, "%s granted to %s", NOUN_COUNT(good, "permission"),
+                 user ? user : "the credentials in use");
         check_tell(c, GOOD, line, NULL);
 }
 

@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "base/mem.h"
+#include "base/noun.h"
 #include "cli/version.h"
 #include "core/usage.h"
 #include "kube/pod_metrics.h"
@@ -40,25 +41,25 @@ static void check_usage_say(struct checking *c, const struct usage_seen *u)
 {
         char line[ERR_TEXT_MAX + 128], compare[96];
         if (u->result.refused > 0) {
-                snprintf(line, sizeof line, "usage of %lld pods cannot be read", (long long)u->result.refused);
+                snprintf(line, sizeof line, "usage of %s cannot be read", NOUN_COUNT(u->result.refused, "pod"));
                 snprintf(compare, sizeof compare, "compare kubectl get --raw /apis/metrics.k8s.io/%s/pods",
                          u->result.version);
                 check_tell(c, DOUBTFUL, line, compare);
         }
         if (u->odd_pods > 0) {
                 snprintf(line, sizeof line,
-                         "usage of %lld pods has containers without a name or with unreadable values, or more than "
+                         "usage of %s has containers without a name or with unreadable values, or more than "
                          "64, first %s",
-                         (long long)u->odd_pods, u->odd);
+                         NOUN_COUNT(u->odd_pods, "pod"), u->odd);
                 check_tell(c, DOUBTFUL, line, "these containers learn nothing: the container runtime reports them so");
         }
         if (u->future_pods > 0) {
-                snprintf(line, sizeof line, "usage of %lld pods is dated up to %lld s ahead, first %s",
-                         (long long)u->future_pods, (long long)(u->ahead_ms / SECOND_MS), u->future);
+                snprintf(line, sizeof line, "usage of %s is dated up to %lld s ahead, first %s",
+                         NOUN_COUNT(u->future_pods, "pod"), (long long)(u->ahead_ms / SECOND_MS), u->future);
                 check_tell(c, DOUBTFUL, line, "such samples are refused: correct the clock of that pod's node");
         }
         if (u->result.refused + u->odd_pods + u->future_pods == 0) {
-                snprintf(line, sizeof line, "usage of %lld pods", (long long)u->result.pods);
+                snprintf(line, sizeof line, "usage of %s", NOUN_COUNT(u->result.pods, "pod"));
                 check_tell(c, GOOD, line, NULL);
         }
 }
@@ -117,17 +118,17 @@ static void check_node_say(struct checking *c, const struct node_usage_seen *u)
                 return;
         }
         if (u->odd_nodes > 0) {
-                snprintf(line, sizeof line, "usage of %lld nodes lacks a value or is negative, first %s",
-                         (long long)u->odd_nodes, u->odd);
+                snprintf(line, sizeof line, "usage of %s lacks a value or is negative, first %s",
+                         NOUN_COUNT(u->odd_nodes, "node"), u->odd);
                 check_tell(c, DOUBTFUL, line, "such samples are refused: do these nodes' kubelets report?");
         }
         if (u->future_nodes > 0) {
-                snprintf(line, sizeof line, "usage of %lld nodes is dated more than 5 min ahead, first %s",
-                         (long long)u->future_nodes, u->future);
+                snprintf(line, sizeof line, "usage of %s is dated more than 5 min ahead, first %s",
+                         NOUN_COUNT(u->future_nodes, "node"), u->future);
                 check_tell(c, DOUBTFUL, line, "such samples are refused: correct the nodes' clocks");
         }
         if (u->odd_nodes + u->future_nodes == 0) {
-                snprintf(line, sizeof line, "usage of %lld nodes", (long long)u->nodes);
+                snprintf(line, sizeof line, "usage of %s", NOUN_COUNT(u->nodes, "node"));
                 check_tell(c, u->nodes ? GOOD : DOUBTFUL, line,
                            u->nodes ? NULL : "without it halflife nodes has no usage; nothing else needs it");
         }

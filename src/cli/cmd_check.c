@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/noun.h"
 #include "check_admission.h"
 #include "check_apis.h"
 #include "check_permissions.h"
@@ -241,11 +242,11 @@ static void check_tell_refused(struct checking *c, const struct err *err)
 static void tell_facts(struct checking *c, const char *file, const struct store_facts *f)
 {
         char line[1024], way_out[256] = "";
-        size_t at = (size_t)snprintf(
-                line, sizeof line, "database '%.500s': schema %lld, %lld targets, %lld histories, %.1f MiB", file,
-                (long long)f->schema, (long long)f->targets, (long long)f->histories, (double)f->bytes / 1048576);
+        size_t at = (size_t)snprintf(line, sizeof line, "database '%.500s': schema %lld, %s, %s, %.1f MiB", file,
+                                     (long long)f->schema, NOUN_COUNT(f->targets, "target"),
+                                     NOUN_COUNT(f->histories, "history"), (double)f->bytes / 1048576);
         if (f->refused)
-                at += (size_t)snprintf(line + at, sizeof line - at, ", %lld damaged rows", (long long)f->refused);
+                at += (size_t)snprintf(line + at, sizeof line - at, ", %s", NOUN_COUNT(f->refused, "damaged row"));
         if (f->holder > 0)
                 snprintf(line + at, sizeof line - at, ", held by process %ld", f->holder);
         else if (f->holder)
@@ -376,7 +377,8 @@ static void check_prometheus(struct checking *c)
                 snprintf(line, sizeof line, "Prometheus %s has no usage of any container", url);
                 check_tell(c, DOUBTFUL, line, "are --prometheus-names and --prometheus-matchers right?");
         } else {
-                snprintf(line, sizeof line, "Prometheus %s, usage of %zu containers", url, count.containers);
+                snprintf(line, sizeof line, "Prometheus %s, usage of %s", url,
+                         NOUN_COUNT(count.containers, "container"));
                 check_tell(c, GOOD, line, NULL);
         }
 }

@@ -1,7 +1,6 @@
 /*
  * halflife export: write the histories to a file that halflife import reads. They come from a running halflife (by its
- * address or through the API server) or from a database. The command reads one workload at a time, so memory does not
- * limit their number.
+ * address or through the API server) or from a database, one workload at a time: memory does not limit their number.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -13,6 +12,7 @@
 
 #include "api_client.h"
 #include "base/buf.h"
+#include "base/noun.h"
 #include "base/yaml.h"
 #include "cache/usage_starts_json.h"
 #include "cli/session.h"
@@ -464,7 +464,7 @@ static int export_run(void *state, struct err *err)
                 fprintf(stderr, "the output is incomplete, and halflife import will refuse it\n");
         if (rc < 0)
                 return rc;
-        fprintf(stderr, "%lld histories of %zu workloads%s\n", (long long)x->writer.rows, x->workloads,
+        fprintf(stderr, "%s of %s%s\n", NOUN_COUNT(x->writer.rows, "history"), NOUN_COUNT(x->workloads, "workload"),
                 x->refused ? ", others were left out" : "");
         return x->refused ? EXIT_FAILED : EXIT_DONE;
 }

@@ -7,6 +7,7 @@
 
 #include "api_client.h"
 #include "base/buf.h"
+#include "base/noun.h"
 #include "base/yaml.h"
 #include "cli/session.h"
 #include "commands.h"
@@ -243,7 +244,7 @@ static void nodes_print_table(const struct node_listing *n)
         if (!json_array_size(items))
                 fprintf(stderr, "no nodes; may halflife watch nodes? halflife check\n");
         if (left)
-                fprintf(stderr, "%lld more nodes have less pressure: --limit shows more\n", (long long)left);
+                fprintf(stderr, "%s with less pressure: --limit shows more\n", NOUN_COUNT(left, "more node"));
 }
 
 /* --- the command --- */

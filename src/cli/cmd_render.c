@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "api_client.h"
+#include "base/noun.h"
 #include "base/yaml.h"
 #include "cli/session.h"
 #include "commands.h"
@@ -94,8 +95,8 @@ static int render_look(struct rendering *r, const struct render *all, struct sna
                                                 .namespaces = count > GLANCE_NAMESPACES ? count : named};
         int rc = count ? snapshot_once(r->session.client, &o, ret, &unread, &why, err) : 0;
         if (unread)
-                fprintf(stderr, "halflife render: %zu objects of the cluster could not be read and were skipped: %s\n",
-                        unread, terminal_tame(why.text));
+                fprintf(stderr, "halflife render: skipped %s of the cluster that could not be read: %s\n",
+                        NOUN_COUNT(unread, "object"), terminal_tame(why.text));
         arena_release(&names);
         return rc;
 }

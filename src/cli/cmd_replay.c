@@ -6,6 +6,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include "base/noun.h"
 #include "base/yaml.h"
 #include "commands.h"
 #include "replay_compare.h"
@@ -109,7 +110,7 @@ static void replay_tell_refused(const struct file *f, int64_t nth, const char *w
 
 static void tell_progress(const struct replay *r, bool last)
 {
-        fprintf(stderr, "\r%lld rows, %zu entities%s", (long long)r->rows, r->entities, last ? "\n" : "");
+        fprintf(stderr, "\r%s, %s%s", NOUN_COUNT(r->rows, "row"), NOUN_COUNT(r->entities, "entity"), last ? "\n" : "");
 }
 
 /* A line that is not a row of a trace counts as refused. */
@@ -149,7 +150,7 @@ static int read_rows(struct replay *r, struct file *f, struct err *err)
         if (terminal && r->rows >= PROGRESS_ROWS)
                 tell_progress(r, true);
         if (f->part == WHOLE && r->refused > TOLD_MOST)
-                fprintf(stderr, "%s: %lld more rows refused\n", f->path, (long long)r->refused - TOLD_MOST);
+                fprintf(stderr, "%s: %s refused\n", f->path, NOUN_COUNT(r->refused - TOLD_MOST, "more row"));
         if (rc == 0 && r->entities == 0 && !f->has_other)
                 return err_set(err, ERR_INVALID, "no row could be read: expected lines of " TRACE_HEADER);
         return rc;

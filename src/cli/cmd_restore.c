@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/noun.h"
 #include "base/yaml.h"
 #include "commands.h"
 #include "restore.h"
@@ -115,7 +116,7 @@ static void restore_tell(const struct restore_command *c, const struct sum *s)
                 fprintf(stderr, "halflife's CRDs are not installed, so no hold was set\n");
         else if (r->bare > 0 && !r->dry_run)
                 fprintf(stderr,
-                        "%zu of them have no Recommendation to hold: a running controller may lower them again\n",
+                        "without a Recommendation to hold: %zu of them, which a running controller may lower again\n",
                         r->bare);
         AUTO(mem_free) char *nothing = restore_scope_nothing(&r->scope, TO_RESTORE);
         if (r->wanted == 0 && s->of[RESULT_UNCHANGED] == r->targets)

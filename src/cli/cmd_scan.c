@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/noun.h"
 #include "base/yaml.h"
 #include "cli/session.h"
 #include "cli/version.h"
@@ -172,8 +173,8 @@ static void scan_progress(void *arg, const struct cluster_scan_progress *p)
         struct scanning *s = arg;
         if (!s->talk.moves)
                 return;
-        fprintf(stderr, "\r\033[Kreading the past: %llu of %llu workloads, %llu points",
-                (unsigned long long)p->targets_read, (unsigned long long)p->targets, (unsigned long long)p->points);
+        fprintf(stderr, "\r\033[Kreading the past: %llu of %llu workloads, %s", (unsigned long long)p->targets_read,
+                (unsigned long long)p->targets, NOUN_COUNT(p->points, "point"));
         fflush(stderr);
         s->progressing = true;
 }

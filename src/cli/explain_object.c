@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/noun.h"
 #include "explain_print.h"
 #include "explain_private.h"
 
@@ -16,8 +17,8 @@ static void print_samples(const struct page *p, const json_t *status)
         else if (samples == 0)
                 page_line(p, "samples", "no samples yet");
         else
-                page_printf(p, "samples", "%lld samples since %s, the newest of %s; confidence %lld %%",
-                            (long long)samples, since, last,
+                page_printf(p, "samples", "%s since %s, the newest of %s; confidence %lld %%",
+                            NOUN_COUNT(samples, "sample"), since, last,
                             (long long)json_integer_value(json_object_get(status, "confidencePercent")));
 }
 

@@ -1,5 +1,6 @@
 #include <stdio.h>
 
+#include "base/noun.h"
 #include "base/yaml.h"
 #include "replay/replay.h"
 #include "table.h"
@@ -222,8 +223,8 @@ void replay_print_table(const struct replay *r, const char *trace, bool entities
         print_scores(r);
         putchar('\n');
         replay_print_weights();
-        printf("%lld rows of %zu entities, %lld refused, wholly or in one value (memory 0 counts as missing)\n",
-               (long long)r->rows, r->entities, (long long)r->refused);
+        printf("%s of %s, %lld refused, wholly or in one value (memory 0 counts as missing)\n",
+               NOUN_COUNT(r->rows, "row"), NOUN_COUNT(r->entities, "entity"), (long long)r->refused);
         if (!scored_any(r))
                 puts("nothing could be scored: no entity was Ready, under every profile (after minHistory), before its "
                      "rows "

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/noun.h"
 #include "base/yaml.h"
 #include "kube/known_resource.h"
 #include "kube/resource_list.h"
@@ -308,7 +309,7 @@ static char *pending_pods(struct restoring *r, const struct restore_target *t, c
         struct err err = {0};
         if (labels)
                 (void)listing_read(r->session.client, &all, &err);
-        char *said = w.pods ? mem_printf("%d pods stay Pending%s%s", w.pods, w.message ? ": " : "",
+        char *said = w.pods ? mem_printf("still Pending: %s%s%s", NOUN_COUNT(w.pods, "pod"), w.message ? ": " : "",
                                          w.message ? w.message : "")
                             : NULL;
         mem_free(w.message);

@@ -262,6 +262,12 @@ static void scan_totals_fill(const struct scan_printing *p, struct table *t)
 
 /* --- colours --- */
 
+/* Is less at least the nth part of now? Halves of odd amounts are not whole. */
+static bool scan_is_part(int64_t less, int64_t now, int64_t nth)
+{
+        return less > 0 && less >= now / nth + (now % nth != 0);
+}
+
 /* How far a row is off: it uses more than it asks for, or could do with half, or with four fifths, of that. */
 static const char *scan_colour(const struct scan_row *row)
 {
@@ -272,7 +278,10 @@ static const char *scan_colour(const struct scan_row *row)
                 int64_t now = row->now[r].value, less = now - row->then[r].value;
                 if (!row->now[r].set || !row->then[r].set || row->held[r])
                         continue;
-                most = less >= now / 2 && less > 0 && most < 2 ? 2 : less >= now / 5 && less > 0 && most < 1 ? 1 : most;
+                if (scan_is_part(less, now, 2))
+                        most = 2;
+                else if (scan_is_part(less, now, 5) && most < 1)
+                        most = 1;
         }
         return most == 2 ? "\033[31m" : most == 1 ? "\033[33m" : NULL;
 }

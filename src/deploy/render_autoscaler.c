@@ -114,9 +114,10 @@ static void vpa_add_policy(const struct doc *d, uint32_t policy, struct vpa_poli
 /* As decode_vpa reads it: what the VPA sets. */
 static void read_vpa_policies(struct scalers *s, const struct doc *d, uint32_t spec, struct scaler *ret)
 {
-        uint32_t policy[METRICS_MAX], list = render_at(d, render_at(d, spec, "resourcePolicy"), "containerPolicies");
-        struct vpa_policy *left = arena_new(&s->arena, sizeof *left + METRICS_MAX * sizeof left->row[0]);
-        int n = doc_items(d, list, METRICS_MAX, policy, NULL);
+        uint32_t policy[VPA_POLICY_ROWS],
+                list = render_at(d, render_at(d, spec, "resourcePolicy"), "containerPolicies");
+        struct vpa_policy *left = arena_new(&s->arena, sizeof *left + VPA_POLICY_ROWS * sizeof left->row[0]);
+        int n = doc_items(d, list, VPA_POLICY_ROWS, policy, NULL); /* below 0 of more: it may set any request */
         vpa_policy_begin(left);
         for (int i = 0; i < n; i++)
                 vpa_add_policy(d, policy[i], left);

@@ -15,6 +15,9 @@
 
 #include "base/mem.h"
 #include "http/listen_socket.h"
+#include "request_answer.h"
+#include "request_step.h"
+#include "request_work.h"
 
 enum { CLOSE_WAIT = 8 }; /* the kernel's value of tcpi_state */
 /* Sending an answer, or a thread's work on it, may take this many times as long as a request may. Work that has begun

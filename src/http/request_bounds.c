@@ -5,21 +5,7 @@
 #include <strings.h>
 
 #include "headers.h"
-
-void http_request_refuse(struct http_request *v, enum problem p, const char *why)
-{
-        struct answer *a = &v->job->answer;
-        buf_release(&a->body);
-        *a = (struct answer){0};
-        answer_problem(a, p, "%s", why);
-        v->step = STEP_ANSWER;
-}
-
-void http_request_overloaded(struct http_request *v, const char *why)
-{
-        atomic_fetch_add(&v->listener->shed, 1);
-        http_request_refuse(v, PROBLEM_OVERLOADED, why);
-}
+#include "request_step.h"
 
 /* Refuse a caller whose requests hold its share of the memory; other callers go on. */
 static void refuse_share(struct http_request *v)

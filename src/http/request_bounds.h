@@ -7,10 +7,6 @@
 
 #include "rest_listener_private.h"
 
-/* The answer is this problem. */
-void http_request_refuse(struct http_request *v, enum problem p, const char *why);
-void http_request_overloaded(struct http_request *v, const char *why); /* 503, counted */
-
 /* Read the announced length of the body, and refuse what cannot be read or is longer than the path takes. */
 void http_request_check_body(struct http_request *v);
 /* Make room for a body that has grown to so many bytes; false: the request was refused. */

@@ -9,6 +9,10 @@
 
 #include "base/mem.h"
 #include "http/listen_socket.h"
+#include "request_authorization.h"
+#include "request_step.h"
+#include "request_work.h"
+#include "spare_jobs.h"
 #include "turns.h"
 
 enum { CONNECTIONS = 1024, FILES_SPARE = 1024, REQUEST_MS = 10000, IDLE_MS = 60000 };
@@ -138,7 +142,7 @@ static void listener_worked(struct rest_listener *d, struct message *l)
         if (v)
                 http_request_worked(v);
         else
-                job_recycle(d, l->job); /* the request has ended meanwhile */
+                spare_jobs_put(d, l->job); /* the request has ended meanwhile */
         l->job = NULL;
 }
 

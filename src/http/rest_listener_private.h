@@ -1,6 +1,6 @@
 /*
  * What the listener's files share: rest_listener.c (the thread, and messages from other threads), connections.c
- * (connections and their time limits), request.c (one request, from its headers to its answer). Only the HTTP thread
+ * (connections and their time limits), request*.c (one request, from its headers to its answer). Only the HTTP thread
  * touches all this, unless a comment says otherwise.
  */
 #ifndef HALFLIFE_HTTP_REST_LISTENER_PRIVATE_H
@@ -154,16 +154,5 @@ void *http_request_begin(void *listener, const char *uri, struct MHD_Connection 
 enum MHD_Result http_request_handle(void *listener, struct MHD_Connection *c, const char *url, const char *method,
                                     const char *version, const char *upload, size_t *upload_size, void **state);
 void http_request_end(void *listener, struct MHD_Connection *c, void **state, enum MHD_RequestTerminationCode why);
-void http_requests_judged(struct auth_waiter *w, enum auth_say say); /* all of the list, after AUTH_SAYS_WAIT */
-void http_request_recalled(struct http_request *v, struct learned_copy *copies, size_t count);
-void http_request_listed_nodes(struct http_request *v, struct node_table *t);      /* takes over one reference */
-void http_request_relayed(struct http_request *v, const struct server_relayed *r); /* copies */
-void http_request_worked(struct http_request *v);
-bool http_request_wants_owner(const struct http_request *v); /* the request waits for an owner */
-void http_request_found_owner(struct http_request *v,
-                              struct admission_owner *owner); /* NULL: not found, or not in time */
-void http_request_give_up(struct http_request *v, enum problem p, const char *why); /* the request must be suspended */
-void http_request_late(struct http_request *v); /* answers 408, if nothing was sent yet */
-void job_recycle(struct rest_listener *d, struct job *j);
 
 #endif

@@ -4,23 +4,19 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/mem.h"
-#include "http/connection_places.h"
-#include "http/listen_socket.h"
+#include "http/plain_listener.h"
 #include "rest_listener.h"
 #include "snapshot/snapshot_ref.h"
 
-enum { IDLE_SECONDS = 30, CONNECTION_BYTES = 16 << 10, LATE_INTERVALS = 3, LATE_LEAST_MS = 10 * SECOND_MS };
+enum { LATE_INTERVALS = 3, LATE_LEAST_MS = 10 * SECOND_MS };
 
 struct server {
-        struct MHD_Daemon *daemon; /* NULL: only REST and admission are served */
-        struct connection_places places;
-        struct rest_listener *rest; /* NULL: REST and admission are not served */
+        struct plain_listener plain; /* for kubelet and Prometheus */
+        struct rest_listener *rest;  /* NULL: REST and admission are not served */
         struct snapshot_ref views;
         _Atomic int64_t turned_ns, interval_ms;
-        char address[96];
 };
 
 /* --- views --- */
@@ -62,88 +58,61 @@ static enum MHD_Result server_answer(struct MHD_Connection *c, unsigned status, 
         return rc;
 }
 
-static enum MHD_Result server_say(struct MHD_Connection *c, unsigned status, const char *text)
+static enum MHD_Result server_say(void *server, struct MHD_Connection *c, unsigned status, const char *text)
 {
+        (void)server;
         return server_answer(c, status, "text/plain; charset=utf-8", text, strlen(text));
 }
 
-static enum MHD_Result server_healthz(struct server *s, struct MHD_Connection *c)
+static enum MHD_Result server_healthz(void *server, struct MHD_Connection *c)
 {
+        struct server *s = server;
         char text[96];
         int64_t turned = atomic_load(&s->turned_ns), late_ms = (mono_read().ns - turned) / 1000000;
         int64_t most_ms = LATE_INTERVALS * atomic_load(&s->interval_ms);
         if (most_ms < LATE_LEAST_MS)
                 most_ms = LATE_LEAST_MS;
         if (turned && late_ms <= most_ms)
-                return server_say(c, MHD_HTTP_OK, "ok\n");
+                return server_say(s, c, MHD_HTTP_OK, "ok\n");
         snprintf(text, sizeof text, "the loop has not turned for %lld s\n", (long long)(turned ? late_ms / 1000 : 0));
-        return server_say(c, MHD_HTTP_SERVICE_UNAVAILABLE, text);
+        return server_say(s, c, MHD_HTTP_SERVICE_UNAVAILABLE, text);
 }
 
-static enum MHD_Result server_readyz(struct server *s, struct MHD_Connection *c)
+static enum MHD_Result server_readyz(void *server, struct MHD_Connection *c)
 {
+        struct server *s = server;
         char text[320];
         struct snapshot *v = snapshot_ref_take(&s->views);
         bool ready = v->ready;
         snprintf(text, sizeof text, "waiting for: %s\n", v->waiting_for ? v->waiting_for : "the first cycle");
         snapshot_drop(v);
-        return ready ? server_say(c, MHD_HTTP_OK, "ok\n") : server_say(c, MHD_HTTP_SERVICE_UNAVAILABLE, text);
+        return ready ? server_say(s, c, MHD_HTTP_OK, "ok\n") : server_say(s, c, MHD_HTTP_SERVICE_UNAVAILABLE, text);
 }
 
-static enum MHD_Result server_metrics(struct server *s, struct MHD_Connection *c)
+static enum MHD_Result server_metrics(void *server, struct MHD_Connection *c)
 {
+        struct server *s = server;
         struct snapshot *v = snapshot_ref_take(&s->views);
         enum MHD_Result rc = v->metrics ? server_answer(c, MHD_HTTP_OK, "text/plain; version=0.0.4; charset=utf-8",
                                                         v->metrics, v->metrics_len)
-                                        : server_say(c, MHD_HTTP_SERVICE_UNAVAILABLE, "no cycle yet\n");
+                                        : server_say(s, c, MHD_HTTP_SERVICE_UNAVAILABLE, "no cycle yet\n");
         snapshot_drop(v);
         return rc;
 }
 
-static const struct {
-        const char *path;
-        enum MHD_Result (*get)(struct server *s, struct MHD_Connection *c);
-} routes[] = {{"/healthz", server_healthz}, {"/readyz", server_readyz}, {"/metrics", server_metrics}};
-
-static enum MHD_Result server_handle(void *arg, struct MHD_Connection *c, const char *url, const char *method,
-                                     const char *version, const char *upload, size_t *upload_size, void **state)
-{
-        static int seen;
-        (void)version, (void)upload;
-        if (*state == NULL || *upload_size > 0) { /* a body is ignored, but must end before the answer */
-                *state = &seen;
-                *upload_size = 0;
-                return MHD_YES;
-        }
-        for (size_t i = 0; i < sizeof routes / sizeof routes[0]; i++) {
-                if (strcmp(url, routes[i].path) != 0)
-                        continue;
-                if (strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0)
-                        return server_say(c, MHD_HTTP_METHOD_NOT_ALLOWED, "only GET and HEAD\n");
-                return routes[i].get(arg, c);
-        }
-        return server_say(c, MHD_HTTP_NOT_FOUND, "there are /healthz, /readyz and /metrics\n");
-}
+static const struct plain_route routes[] = {
+        {"/healthz", server_healthz}, {"/readyz", server_readyz}, {"/metrics", server_metrics}};
 
 /* --- from start to stop --- */
 
-static int health_start(struct server *s, const struct server_options *o, struct err *err)
+static int server_listen(struct server *s, const struct server_options *o, struct err *err)
 {
-        int fd = socket_listen(o->listen, err);
-        if (fd < 0)
-                return err_wrap(err, "listen on '%s'", o->listen);
-        socket_describe(fd, s->address, sizeof s->address);
-        connection_places_init(&s->places, o->connections_max);
-        s->daemon = MHD_start_daemon(
-                MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_ITC, 0, NULL, NULL, server_handle, s, MHD_OPTION_LISTEN_SOCKET,
-                fd, MHD_OPTION_CONNECTION_LIMIT, (unsigned)(o->connections_max + CONNECTION_PLACES_SPARE),
-                MHD_OPTION_NOTIFY_CONNECTION, connection_places_notify, &s->places, MHD_OPTION_CONNECTION_TIMEOUT,
-                (unsigned)IDLE_SECONDS, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_BYTES, MHD_OPTION_END);
-        if (s->daemon)
-                return 0;
-        err_set(err, ERR_IO, "the HTTP server cannot start: %m");
-        close(fd);
-        return err->code;
+        const struct plain_answers answers = {.route = routes,
+                                              .routes = sizeof routes / sizeof routes[0],
+                                              .not_found = "there are /healthz, /readyz and /metrics\n",
+                                              .say = server_say,
+                                              .arg = s};
+        return plain_listener_start(&s->plain, o->listen, o->connections_max, &answers, err);
 }
 
 int server_start(const struct server_options *o, struct server **ret, struct err *err)
@@ -153,7 +122,7 @@ int server_start(const struct server_options *o, struct server **ret, struct err
         s->views.view = snapshot_new(); /* an empty view that is not ready, so that a view always exists */
         atomic_store(&s->interval_ms, o->interval_ms);
         atomic_store(&s->turned_ns, mono_read().ns);
-        int rc = o->listen ? health_start(s, o, err) : 0;
+        int rc = o->listen ? server_listen(s, o, err) : 0;
         if (rc == 0 && o->rest.listen)
                 rc = rest_listener_open(&o->rest, &s->views, &s->rest, err);
         if (rc < 0) {
@@ -166,16 +135,14 @@ int server_start(const struct server_options *o, struct server **ret, struct err
 
 const char *server_address(const struct server *s)
 {
-        return s->address;
+        return s->plain.address;
 }
 
 void server_stop(struct server *s)
 {
         if (!s)
                 return;
-        if (s->daemon)
-                MHD_stop_daemon(s->daemon);
-        connection_places_release(&s->places);
+        plain_listener_stop(&s->plain);
         rest_listener_close(s->rest);
         snapshot_drop(s->views.view);
         pthread_mutex_destroy(&s->views.lock);

@@ -4,6 +4,7 @@
 #include <sys/random.h>
 
 #include "base/buf.h"
+#include "base/noun.h"
 
 enum {
         VERSION_MAX = 1 << 10, /* bytes of a resourceVersion */
@@ -272,7 +273,7 @@ int reflector_data(struct reflector *r, const char *p, size_t len, struct mono n
         if (rc < 0 && r->saw < 0) {
                 r->saw = SAW_BROKEN;
                 r->why = why;
-                err_wrap(&r->why, "after %llu objects", (unsigned long long)r->values);
+                err_wrap(&r->why, "after %s", NOUN_COUNT(r->values, "object"));
         }
         if (r->values + r->stats.refused != before)
                 r->took = now;

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/noun.h"
 #include "learner_private.h"
 
 /* --- checks --- */
@@ -93,7 +94,7 @@ char *adopt_judge(struct learner *learner, struct target *t, const char *name)
                 report_event(learner->report, t, true, "NotAdopted", err.text);
                 return mem_printf("refused: %s", err.text);
         }
-        char *done = mem_printf("%s: %d containers", name, adopt_target(learner, t, old));
+        char *done = mem_printf("%s: %s", name, NOUN_COUNT(adopt_target(learner, t, old), "container"));
         log_info("a workload adopted the histories of another", KV("namespace", t->ns), KV("kind", t->kind),
                  KV("name", t->name), KV("adopted", done));
         report_event(learner->report, t, false, "Adopted", done);

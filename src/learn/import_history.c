@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/noun.h"
 #include "base/yaml.h"
 #include "learner_private.h"
 #include "store/transfer.h"
@@ -82,8 +83,8 @@ static int import_check(struct learner *learner, const struct target *t, const c
                                "the history reaches into the future, or its counts are too high to be true: is a clock "
                                "wrong?");
         if (t->imported && t->imported->count + row->sources >= IMPORTED_MOST)
-                return err_set(err, ERR_TOOBIG, "the workload has %d imported histories already and can take no more",
-                               t->imported->count);
+                return err_set(err, ERR_TOOBIG, "the workload has %s already and can take no more",
+                               NOUN_COUNT(t->imported->count, "imported history"));
         return check_half_lives(&row->usage, policy, err);
 }
 
@@ -199,7 +200,8 @@ char *import_judge(struct learner *learner, struct target *t, const char *lines)
         json_decref(m.containers);
         if (m.joined > 0) {
                 AUTO(mem_free)
-                char *said = mem_printf("%d imported histories were joined with what halflife has learned", m.joined);
+                char *said = mem_printf("joined %s with what halflife has learned",
+                                        NOUN_COUNT(m.joined, "imported history"));
                 log_info("imported histories were joined", KV("namespace", t->ns), KV("kind", t->kind),
                          KV("name", t->name), KV_INT("containers", m.joined));
                 report_event(learner->report, t, false, "Imported", said);

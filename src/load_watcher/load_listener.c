@@ -6,31 +6,25 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/list.h"
 #include "base/mem.h"
 #include "core/node_ring.h"
-#include "http/connection_places.h"
-#include "http/listen_socket.h"
+#include "http/plain_listener.h"
 #include "load_watcher/load_document.h"
 
 enum {
         CONNECTIONS = 64,
-        CONNECTION_BYTES = 16 << 10,
-        IDLE_SECONDS = 30,
         BLOCK_BYTES = 128 << 10, /* of a whole document, sent at once */
         HOST_MOST = 253          /* bytes of an unknown host that its answer repeats */
 };
 
 struct load_listener {
-        struct MHD_Daemon *daemon;
-        struct connection_places places;
+        struct plain_listener plain;
         pthread_mutex_t lock;           /* of document, made and sendings */
         struct load_document *document; /* NULL: no node was measured yet */
         struct mono made;
         LIST_HEAD(, load_sending) sendings;
-        char address[96];
         _Atomic uint64_t answers[6]; /* by the first digit of the status */
 };
 
@@ -96,12 +90,17 @@ static enum MHD_Result load_listener_send(struct load_listener *l, struct MHD_Co
         return rc;
 }
 
-static enum MHD_Result load_listener_say(struct load_listener *l, struct MHD_Connection *c, unsigned status,
-                                         struct text t)
+static enum MHD_Result load_listener_text(struct load_listener *l, struct MHD_Connection *c, unsigned status,
+                                          struct text t)
 {
         return load_listener_send(
                 l, c, status, "text/plain; charset=utf-8",
                 MHD_create_response_from_buffer(t.len, (void *)(uintptr_t)t.p, MHD_RESPMEM_MUST_COPY));
+}
+
+static enum MHD_Result load_listener_say(void *listener, struct MHD_Connection *c, unsigned status, const char *text)
+{
+        return load_listener_text(listener, c, status, text_of(text));
 }
 
 /* body: free() it */
@@ -158,7 +157,7 @@ static enum MHD_Result load_listener_unknown(struct load_listener *l, struct MHD
         int len = snprintf(text, sizeof text, "No metrics found for host ");
         size_t more = host.len < HOST_MOST ? host.len : HOST_MOST;
         memcpy(text + len, host.p, more);
-        return load_listener_say(l, c, MHD_HTTP_NOT_FOUND, (struct text){text, (size_t)len + more});
+        return load_listener_text(l, c, MHD_HTTP_NOT_FOUND, (struct text){text, (size_t)len + more});
 }
 
 /* d NULL: no node is known */
@@ -186,14 +185,15 @@ static struct text load_listener_host(struct MHD_Connection *c)
         return value ? (struct text){value, len} : (struct text){"", 0};
 }
 
-static enum MHD_Result load_listener_watcher(struct load_listener *l, struct MHD_Connection *c)
+static enum MHD_Result load_listener_watcher(void *listener, struct MHD_Connection *c)
 {
+        struct load_listener *l = listener;
         struct text host = load_listener_host(c);
         enum MHD_Result rc;
         bool silent;
         struct load_document *d = load_listener_take(l, &silent);
         if (!d)
-                rc = load_listener_say(l, c, MHD_HTTP_INTERNAL_SERVER_ERROR, (struct text){"", 0});
+                rc = load_listener_say(l, c, MHD_HTTP_INTERNAL_SERVER_ERROR, "");
         else if (host.len)
                 rc = load_listener_one(l, c, silent ? NULL : d, host);
         else if (silent)
@@ -204,70 +204,34 @@ static enum MHD_Result load_listener_watcher(struct load_listener *l, struct MHD
         return rc;
 }
 
-static enum MHD_Result load_listener_health(struct load_listener *l, struct MHD_Connection *c)
+static enum MHD_Result load_listener_health(void *listener, struct MHD_Connection *c)
 {
+        struct load_listener *l = listener;
         bool silent;
         struct load_document *d = load_listener_take(l, &silent);
         bool tells = d && !silent && load_document_nodes(d) > 0;
         load_document_drop(d);
-        return load_listener_say(l, c, tells ? MHD_HTTP_OK : MHD_HTTP_SERVICE_UNAVAILABLE, (struct text){"", 0});
+        return load_listener_say(l, c, tells ? MHD_HTTP_OK : MHD_HTTP_SERVICE_UNAVAILABLE, "");
 }
 
-static const struct {
-        const char *path;
-        enum MHD_Result (*get)(struct load_listener *l, struct MHD_Connection *c);
-} routes[] = {{"/watcher", load_listener_watcher}, {"/watcher/health", load_listener_health}};
-
-static enum MHD_Result load_listener_handle(void *arg, struct MHD_Connection *c, const char *url, const char *method,
-                                            const char *version, const char *upload, size_t *upload_size, void **state)
-{
-        static int seen;
-        (void)version, (void)upload;
-        if (*state == NULL || *upload_size > 0) { /* a body is ignored, but must end before the answer */
-                *state = &seen;
-                *upload_size = 0;
-                return MHD_YES;
-        }
-        for (size_t i = 0; i < sizeof routes / sizeof routes[0]; i++) {
-                if (strcmp(url, routes[i].path) != 0)
-                        continue;
-                if (strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0)
-                        return load_listener_say(arg, c, MHD_HTTP_METHOD_NOT_ALLOWED, TEXT("only GET and HEAD\n"));
-                return routes[i].get(arg, c);
-        }
-        return load_listener_say(arg, c, MHD_HTTP_NOT_FOUND, TEXT("404 page not found\n"));
-}
+static const struct plain_route routes[] = {{"/watcher", load_listener_watcher},
+                                            {"/watcher/health", load_listener_health}};
 
 /* --- from start to stop --- */
-
-static int load_listener_start(struct load_listener *l, const char *listen, struct err *err)
-{
-        int fd = socket_listen(listen, err);
-        if (fd < 0)
-                return fd;
-        socket_describe(fd, l->address, sizeof l->address);
-        connection_places_init(&l->places, CONNECTIONS);
-        l->daemon = MHD_start_daemon(MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_ITC, 0, NULL, NULL, load_listener_handle,
-                                     l, MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT,
-                                     (unsigned)(CONNECTIONS + CONNECTION_PLACES_SPARE), MHD_OPTION_NOTIFY_CONNECTION,
-                                     connection_places_notify, &l->places, MHD_OPTION_CONNECTION_TIMEOUT,
-                                     (unsigned)IDLE_SECONDS, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-                                     (size_t)CONNECTION_BYTES, MHD_OPTION_END);
-        if (l->daemon)
-                return 0;
-        err_set(err, ERR_IO, "the HTTP server cannot start: %m");
-        close(fd);
-        return err->code;
-}
 
 int load_listener_open(const char *listen, struct load_listener **ret, struct err *err)
 {
         struct load_listener *l = MEM_NEW(struct load_listener);
         pthread_mutex_init(&l->lock, NULL);
-        int rc = load_listener_start(l, listen, err);
+        const struct plain_answers answers = {.route = routes,
+                                              .routes = sizeof routes / sizeof routes[0],
+                                              .not_found = "404 page not found\n",
+                                              .say = load_listener_say,
+                                              .arg = l};
+        int rc = plain_listener_start(&l->plain, listen, CONNECTIONS, &answers, err);
         if (rc < 0) {
                 load_listener_close(l);
-                return err_wrap(err, "listen on '%s'", listen);
+                return rc;
         }
         *ret = l;
         return 0;
@@ -277,9 +241,7 @@ void load_listener_close(struct load_listener *l)
 {
         if (!l)
                 return;
-        if (l->daemon)
-                MHD_stop_daemon(l->daemon);
-        connection_places_release(&l->places);
+        plain_listener_stop(&l->plain);
         load_document_drop(l->document);
         pthread_mutex_destroy(&l->lock);
         mem_free(l);
@@ -287,7 +249,7 @@ void load_listener_close(struct load_listener *l)
 
 const char *load_listener_address(const struct load_listener *l)
 {
-        return l ? l->address : "";
+        return l ? l->plain.address : "";
 }
 
 void load_listener_counts(const struct load_listener *l, uint64_t ret[static 6])

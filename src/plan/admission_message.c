@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/noun.h"
 #include "cache/pod_namespace_targets.h"
 #include "core/admission_change.h"
 
@@ -137,10 +138,10 @@ bool admission_message_unasked(const struct plan *p, char out[static PLAN_WORDS]
         if (!t->deploys_ms || !pods || p->now.ms - first_ms < UNASKED_MS)
                 return false;
         snprintf(out, PLAN_WORDS,
-                 "%d pods were created within %lld min with their owner's requests, and none with the target values: "
+                 "within %lld min %s came with the owner's requests, and none with the target values: "
                  "the "
                  "API server does not call the admission webhook, or gets no answer (halflife check --try-admission "
                  "%.63s)",
-                 pods, (long long)((p->now.ms - first_ms) / MINUTE_MS), t->ns);
+                 (long long)((p->now.ms - first_ms) / MINUTE_MS), NOUN_COUNT(pods, "pod"), t->ns);
         return true;
 }

@@ -395,21 +395,26 @@ static bool is_held(const struct plan *p, enum resource r)
         return false;
 }
 
+/* Why it may count pods of any workload; NULL: it does not. */
+static const char *counts_any_because(const struct autoscaler *of)
+{
+        const char *unread = of->counting == COUNTS_UNREAD ? "its selector is longer than halflife reads" : NULL;
+        return of->counting == COUNTS_ANY ? "there are too many labels to compare" : unread;
+}
+
 /* ", and counts pods of Deployment 'db' and 2 other workloads too"; "" where it counts only its own. */
 static const char *also_counts(const struct autoscaler *of, char *ret, size_t size)
 {
         char more[40] = "";
+        const char *any = counts_any_because(of);
         *ret = '\0';
-        if (of->counting == COUNTS_ANY) {
-                snprintf(ret, size, ", and may count pods of any workload: there are too many labels to compare");
-                return ret;
-        }
         if (of->others > 1)
-                snprintf(more, sizeof more, " and %u other workload%s", (unsigned)of->others - 1,
-                         of->others > 2 ? "s" : "");
+                snprintf(more, sizeof more, " and %u other workload%s", of->others - 1, of->others > 2 ? "s" : "");
         bool perhaps = of->counting == COUNTS_PERHAPS;
         _Static_assert(VIEW_LABELS == 256, "as the words say");
-        if (of->others)
+        if (any)
+                snprintf(ret, size, ", and may count pods of any workload: %s", any);
+        else if (of->others)
                 snprintf(ret, size, ", and %s pods of %.72s%s too%s", perhaps ? "may count" : "counts", of->other, more,
                          perhaps ? " (over 256 labels)" : "");
         return ret;
@@ -418,12 +423,12 @@ static const char *also_counts(const struct autoscaler *of, char *ret, size_t si
 static int say_counted(const struct autoscaler *by, enum resource r, char *ret, size_t size)
 {
         const struct workload *of = by->workload;
-        bool any = by->counting == COUNTS_ANY;
+        const char *any = counts_any_because(by);
         return snprintf(ret, size,
-                        "%s '%.60s'%s%s%s%.60s%s scales on %s utilization, and %s pods of this workload too%s",
+                        "%s '%.60s'%s%s%s%.60s%s scales on %s utilization, and %s pods of this workload too%s%s",
                         by->kind->word, by->name, of ? " of " : "", of ? of->kind->kind : "", of ? " '" : "",
                         of ? of->name : "", of ? "'" : "", resource_name(r), any ? "may count" : "counts",
-                        any ? ": there are too many labels to compare" : "");
+                        any ? ": " : "", any ? any : "");
 }
 
 static int say_hold(const struct plan *p, const struct plan_autoscaler *s, enum resource r, char *ret, size_t size)

@@ -1,11 +1,11 @@
 /*
- * From facts to a plan: gathers what the cache knows about one target, lets core judge it, and adds the conditions
- * (conditions.c). No I/O.
+ * From facts to a plan: gathers what the cache knows about one target, lets core judge it, adds conditions. No I/O.
  */
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/noun.h"
 #include "cache/guard_state.h"
 #include "cache/pod_namespace_targets.h"
 #include "cache/profile_fuse.h"
@@ -339,8 +339,8 @@ static void rollout_facts(const struct target *t, struct plan *plan)
         if (why)
                 snprintf(plan->blocked, sizeof plan->blocked, "%s", why);
         else if (workload_replicas(wl) < least && strcmp(wl->kind->kind, "DaemonSet") != 0)
-                snprintf(plan->blocked, sizeof plan->blocked, "it has %lld replicas, minReplicas is %d",
-                         (long long)workload_replicas(wl), least);
+                snprintf(plan->blocked, sizeof plan->blocked, "it has %s, minReplicas is %d",
+                         NOUN_COUNT(workload_replicas(wl), "replica"), least);
 }
 
 /* --- others that set the requests --- */

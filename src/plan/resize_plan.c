@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/noun.h"
 #include "cache/guard_state.h"
 #include "cache/pod_canary.h"
 #include "cache/pod_namespace_targets.h"
@@ -362,9 +363,9 @@ bool resize_says(struct plan *p)
         if (s->unplaced) {
                 struct plan_condition *c = plan_say(p, "Applied", false, "Unschedulable");
                 snprintf(c->message, sizeof c->message,
-                         "%d new pods have the original requests, and no node has room for them: the admission webhook "
+                         "no node has room for %s with the original requests: the admission webhook "
                          "(manifests/overlays/admission) is not installed, or did not see them",
-                         s->unplaced);
+                         NOUN_COUNT(s->unplaced, "new pod"));
                 s->stuck = true;
                 return true;
         }

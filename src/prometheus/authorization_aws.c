@@ -36,24 +36,32 @@ static bool aws_is_region(const char *region)
 }
 
 /* Keys and tokens go into headers: visible ASCII alone. */
-static bool aws_is_secret(const char *s)
+static int aws_check_secret(const char *what, const char *s, struct err *err)
 {
         size_t len = s ? strlen(s) : 0;
-        if (len == 0 || len > KEY_MOST)
-                return false;
+        if (len == 0)
+                return err_set(err, ERR_INVALID, "AWS: %s is empty", what);
+        if (len > KEY_MOST)
+                return err_set(err, ERR_INVALID, "AWS: %s has %zu bytes, and a request carries at most %d", what, len,
+                               KEY_MOST);
         for (const char *p = s; *p; p++)
                 if (*p <= ' ' || *p > '~')
-                        return false;
-        return true;
+                        return err_set(err, ERR_INVALID, "AWS: %s holds a character that none has", what);
+        return 0;
 }
 
 static int aws_grant(const struct authorization_facts *f, const char *key, const char *secret, const char *session,
                      struct wall expires, struct grant *ret, struct err *err)
 {
-        if (!aws_is_secret(key) || strchr(key, ':') || !aws_is_secret(secret) || (session && !aws_is_secret(session)))
-                return err_set(err, ERR_INVALID,
-                               "AWS: the access key, its secret or its session token is empty or holds a character "
-                               "that none has");
+        int rc = aws_check_secret("the access key", key, err);
+        if (rc == 0 && strchr(key, ':'))
+                rc = err_set(err, ERR_INVALID, "AWS: the access key holds a character that none has");
+        if (rc == 0)
+                rc = aws_check_secret("the secret of the access key", secret, err);
+        if (rc == 0 && session)
+                rc = aws_check_secret("the session token", session, err);
+        if (rc < 0)
+                return rc;
         *ret = (struct grant){
                 .basic = mem_printf("%s:%s", key, secret),
                 .headers = session ? mem_printf("X-Amz-Security-Token: %s\n", session) : NULL,
@@ -100,6 +108,19 @@ static int aws_read_sts(const struct authorization_facts *f, struct text body, s
         return rc < 0 ? rc : aws_grant(f, key, secret, session ? session : "", expires, ret, err);
 }
 
+/* NULL: it is too long */
+static char *aws_form(const char *name, const char *role, const char *token)
+{
+        struct buf form;
+        buf_init(&form, FORM_MOST);
+        bool whole = buf_add_text(&form, "Action=AssumeRoleWithWebIdentity&Version=2011-06-15&RoleSessionName=") == 0 &&
+                     query_add_escaped(&form, name) == 0 && buf_add_text(&form, "&RoleArn=") == 0 &&
+                     query_add_escaped(&form, role) == 0 && buf_add_text(&form, "&WebIdentityToken=") == 0 &&
+                     query_add_escaped(&form, token) == 0;
+        SECRET char *text = buf_steal(&form);
+        return whole ? STEAL(&text) : NULL;
+}
+
 static int aws_ask_sts(const struct authorization_facts *f, struct authorization_ask *ret, struct err *err)
 {
         const char *file = aws_variable(f, "AWS_WEB_IDENTITY_TOKEN_FILE"), *role = aws_variable(f, "AWS_ROLE_ARN"),
@@ -114,18 +135,14 @@ static int aws_ask_sts(const struct authorization_facts *f, struct authorization
         token[strcspn(token, "\r\n")] = '\0';
         if (!*token)
                 return err_set(err, ERR_INVALID, "'%s' is empty", file);
-        struct buf form;
-        buf_init(&form, FORM_MOST);
-        (void)buf_add_text(&form, "Action=AssumeRoleWithWebIdentity&Version=2011-06-15&RoleSessionName=");
-        query_add_escaped(&form, name ? name : "halflife");
-        (void)buf_add_text(&form, "&RoleArn=");
-        query_add_escaped(&form, role);
-        (void)buf_add_text(&form, "&WebIdentityToken=");
-        query_add_escaped(&form, token);
+        SECRET char *form = aws_form(name ? name : "halflife", role, token);
+        if (!form)
+                return err_set(err, ERR_TOOBIG, "AWS: what STS is asked has more than %d bytes: is the token in '%s'?",
+                               FORM_MOST, file);
         const char *region = aws_region(f), *china = strncmp(region, "cn-", 3) == 0 ? ".cn" : "";
         *ret = (struct authorization_ask){
                 .url = url ? mem_string(url) : mem_printf("https://sts.%s.amazonaws.com%s/", region, china),
-                .form = buf_steal(&form),
+                .form = STEAL(&form),
                 .read = aws_read_sts,
         };
         return 0;
@@ -163,9 +180,8 @@ static int aws_ask_container(const struct authorization_facts *f, struct authori
                 return err->code;
         if (token)
                 token[strcspn(token, "\r\n")] = '\0';
-        if (token && !aws_is_secret(token))
-                return err_set(err, ERR_INVALID, "'%s' holds no usable token",
-                               file ? file : "AWS_CONTAINER_AUTHORIZATION_TOKEN");
+        if (token && aws_check_secret("the token", token, err) < 0)
+                return err_wrap(err, "'%s'", file ? file : "AWS_CONTAINER_AUTHORIZATION_TOKEN");
         *ret = (struct authorization_ask){
                 .url = mem_string(url),
                 .headers = token ? mem_printf("Authorization: %s\n", token) : NULL,

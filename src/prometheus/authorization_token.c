@@ -78,18 +78,20 @@ const struct authorization_kind authorization_google = {PROMETHEUS_AUTH_GOOGLE, 
 /* --- Azure --- */
 
 /* By the instance metadata of the node; AZURE_CLIENT_ID chooses among its identities. */
-static int azure_ask_node(const struct authorization_facts *f, struct authorization_ask *ret)
+static int azure_ask_node(const struct authorization_facts *f, struct authorization_ask *ret, struct err *err)
 {
         const char *client = token_variable(f, "AZURE_CLIENT_ID", NULL);
-        struct buf url;
+        AUTO(buf_release) struct buf url;
         buf_init(&url, FORM_MOST);
-        (void)buf_printf(&url, "%s/metadata/identity/oauth2/token?api-version=2018-02-01&resource=",
-                         token_variable(f, "AZURE_POD_IDENTITY_AUTHORITY_HOST", "http://169.254.169.254"));
-        query_add_escaped(&url, f->audience);
-        if (client) {
-                (void)buf_add_text(&url, "&client_id=");
-                query_add_escaped(&url, client);
-        }
+        bool whole =
+                buf_printf(&url, "%s/metadata/identity/oauth2/token?api-version=2018-02-01&resource=",
+                           token_variable(f, "AZURE_POD_IDENTITY_AUTHORITY_HOST", "http://169.254.169.254")) == 0 &&
+                query_add_escaped(&url, f->audience) == 0;
+        if (client)
+                whole = whole && buf_add_text(&url, "&client_id=") == 0 && query_add_escaped(&url, client) == 0;
+        if (!whole)
+                return err_set(err, ERR_TOOBIG, "Azure: the URL of the node's metadata has more than %d bytes",
+                               FORM_MOST);
         *ret = (struct authorization_ask){
                 .url = buf_steal(&url), .headers = mem_string("Metadata: true\n"), .direct = true, .read = token_read};
         return 0;
@@ -121,20 +123,24 @@ static int azure_ask_entra(const struct authorization_facts *f, const char *file
         struct buf form, url;
         buf_init(&form, FORM_MOST);
         buf_init(&url, FORM_MOST);
-        (void)buf_add_text(&form, "grant_type=client_credentials&client_assertion_type=urn%3Aietf%3Aparams%3Aoauth%3A"
-                                  "client-assertion-type%3Ajwt-bearer&client_id=");
-        query_add_escaped(&form, client);
-        (void)buf_add_text(&form, "&scope=");
-        query_add_escaped(&form, f->audience);
-        (void)buf_add_text(&form, "%2F.default&client_assertion=");
-        query_add_escaped(&form, token);
-        (void)buf_printf(&url, "%s%s", host, host_len && host[host_len - 1] == '/' ? "" : "/");
-        query_add_escaped(&url, tenant);
-        (void)buf_add_text(&url, "/oauth2/v2.0/token");
-        *ret = (struct authorization_ask){.url = buf_steal(&url), .form = buf_steal(&form), .read = token_read};
+        bool whole = buf_add_text(&form, "grant_type=client_credentials&client_assertion_type=urn%3Aietf%3Aparams%3A"
+                                         "oauth%3Aclient-assertion-type%3Ajwt-bearer&client_id=") == 0 &&
+                     query_add_escaped(&form, client) == 0 && buf_add_text(&form, "&scope=") == 0 &&
+                     query_add_escaped(&form, f->audience) == 0 &&
+                     buf_add_text(&form, "%2F.default&client_assertion=") == 0 &&
+                     query_add_escaped(&form, token) == 0 &&
+                     buf_printf(&url, "%s%s", host, host_len && host[host_len - 1] == '/' ? "" : "/") == 0 &&
+                     query_add_escaped(&url, tenant) == 0 && buf_add_text(&url, "/oauth2/v2.0/token") == 0;
         explicit_bzero(token, len);
         mem_free(token);
-        return 0;
+        *ret = (struct authorization_ask){.url = buf_steal(&url), .form = buf_steal(&form), .read = token_read};
+        if (whole)
+                return 0;
+        mem_free(ret->url);
+        mem_free(ret->form);
+        *ret = (struct authorization_ask){0};
+        return err_set(err, ERR_TOOBIG, "Azure: what Entra is asked has more than %d bytes: is the token in '%s'?",
+                       FORM_MOST, file);
 }
 
 static int azure_prepare(const struct authorization_facts *f, struct grant *ret, struct authorization_ask *ret_ask,
@@ -142,7 +148,7 @@ static int azure_prepare(const struct authorization_facts *f, struct grant *ret,
 {
         (void)ret;
         const char *file = token_variable(f, "AZURE_FEDERATED_TOKEN_FILE", NULL);
-        return file ? azure_ask_entra(f, file, ret_ask, err) : azure_ask_node(f, ret_ask);
+        return file ? azure_ask_entra(f, file, ret_ask, err) : azure_ask_node(f, ret_ask, err);
 }
 
 const struct authorization_kind authorization_azure = {PROMETHEUS_AUTH_AZURE, azure_prepare};

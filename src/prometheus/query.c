@@ -113,14 +113,13 @@ void query_promql_throttling(struct buf *out, const struct prometheus_options *o
         (void)buf_printf(out, " >= 0.%d", PROMETHEUS_THROTTLED_LEAST);
 }
 
-void query_add_escaped(struct buf *out, const char *s)
+int query_add_escaped(struct buf *out, const char *s)
 {
         static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~";
-        for (; *s; s++)
-                if (strchr(plain, *s))
-                        (void)buf_add(out, s, 1);
-                else
-                        (void)buf_printf(out, "%%%02X", (unsigned)(unsigned char)*s);
+        int rc = 0;
+        for (; *s && rc == 0; s++)
+                rc = strchr(plain, *s) ? buf_add(out, s, 1) : buf_printf(out, "%%%02X", (unsigned)(unsigned char)*s);
+        return rc;
 }
 
 void query_form(struct buf *out, const char *promql, const struct prometheus_slice *s)

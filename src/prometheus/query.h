@@ -21,7 +21,7 @@ void query_promql_throttling(struct buf *out, const struct prometheus_options *o
 /* Append the form for /api/v1/query_range, percent-encoded. */
 void query_form(struct buf *out, const char *promql, const struct prometheus_slice *s);
 
-/* Append a text as it has to stand in a form or a URL's query. */
-void query_add_escaped(struct buf *out, const char *s);
+/* Append a text as it has to stand in a form or a URL's query. ERR_TOOBIG: only a part of it fits. */
+int query_add_escaped(struct buf *out, const char *s);
 
 #endif

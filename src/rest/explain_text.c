@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "base/noun.h"
 #include "core/quantity.h"
 #include "objects/json_writer.h"
 
@@ -59,7 +60,7 @@ static void say_samples(const struct explain_words *w, char *out)
                 explain_text_say(out, "nothing was learned yet");
                 return;
         }
-        explain_text_say(out, "%lld samples since %s, the newest of %s; confidence %d %%", (long long)u->samples,
+        explain_text_say(out, "%s since %s, the newest of %s; confidence %d %%", NOUN_COUNT(u->samples, "sample"),
                          wall_print((struct wall){u->first_ms}, since), wall_print((struct wall){u->newest_ms}, last),
                          w->confidence_percent);
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/noun.h"
 #include "base/yaml.h"
 #include "safety_private.h"
 
@@ -102,7 +103,7 @@ char *fuse_guards_words(const struct fuse *f, const struct fuse_guard *of, enum 
         buf_init(&text, WORDS_MAX);
         for (int i = 0; i < f->guards; i++)
                 count += fuse_counts(scope, of, &f->guard[i]);
-        (void)buf_printf(&text, "%d guards within an hour", count);
+        (void)buf_printf(&text, "%s within an hour", NOUN_COUNT(count, "guard"));
         for (int i = f->guards - 1; i >= 0 && named && told < NAMED_MOST; i--) {
                 if (!fuse_counts(scope, of, &f->guard[i]))
                         continue;

@@ -4,6 +4,7 @@
  */
 #include <stdio.h>
 
+#include "base/noun.h"
 #include "cache/apply_state.h"
 #include "safety_private.h"
 
@@ -140,8 +141,8 @@ static char *guard_words_of(const struct guard_facts *f, enum guard_cause cause)
                 return mem_printf("%s at %s, %s after halflife's change", what[f->kill.cause],
                                   wall_print(f->kill.at, at), after);
         if (cause == GUARD_RESTARTS)
-                return mem_printf("its containers restarted %lld times within %s of halflife's change",
-                                  (long long)f->restarts, after);
+                return mem_printf("its containers restarted %s within %s of halflife's change",
+                                  NOUN_COUNT(f->restarts, "time"), after);
         return mem_printf("%lld of its %lld pods are ready, fewer since %s; before halflife's change %lld of %lld were",
                           (long long)f->pods.ready, (long long)f->pods.count, wall_print(f->below, at),
                           (long long)f->before.ready, (long long)f->before.count);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/noun.h"
 #include "learn/learner.h"
 #include "scan_lists.h"
 #include "scan_profiles.h"
@@ -188,9 +189,10 @@ static void cluster_scan_tell_part(const struct cluster_scan *s, const struct me
                 return;
         buf_init(&line, LINE_BYTES);
         if (r->err.code)
-                (void)buf_printf(&line, "usage of the first %lld pods only: %s", (long long)r->pods, r->err.text);
+                (void)buf_printf(&line, "usage of %s only, the first of the list: %s", NOUN_COUNT(r->pods, "pod"),
+                                 r->err.text);
         else
-                (void)buf_printf(&line, "usage of %lld pods cannot be read and is left out", (long long)r->refused);
+                (void)buf_printf(&line, "usage of %s cannot be read and is left out", NOUN_COUNT(r->refused, "pod"));
         cluster_scan_tell(s, &line);
 }
 
@@ -325,9 +327,9 @@ static void cluster_scan_tell_past(const struct cluster_scan *s, uint64_t target
         if (n->doubtful) {
                 buf_init(&line, LINE_BYTES);
                 (void)buf_printf(&line,
-                                 "%llu points of the past were left out: they may be of containers of another cluster; "
+                                 "%s of the past left out: they may be of containers of another cluster; "
                                  "--prometheus-matchers chooses this cluster's",
-                                 (unsigned long long)n->doubtful);
+                                 NOUN_COUNT(n->doubtful, "point"));
                 cluster_scan_tell(s, &line);
         }
 }
@@ -361,12 +363,9 @@ static void cluster_scan_count_kills(struct cluster_scan *s)
 
 /* --- the scan --- */
 
-static void cluster_scan_tell_none(const struct cluster_scan *s)
+static bool cluster_scan_measured(const struct cluster_scan *s)
 {
-        if (learner_counts(s->learner)->samples[SAMPLE_ACCEPTED] == 0)
-                s->options.tell(s->options.arg, s->by_metrics ? "no pod of a workload has usage yet: metrics-server "
-                                                                "measures a pod some 15 s after its start"
-                                                              : "no pod of a workload has usage now");
+        return learner_counts(s->learner)->samples[SAMPLE_ACCEPTED] > 0;
 }
 
 int cluster_scan_list(struct cluster_scan *s, struct err *err)
@@ -386,11 +385,18 @@ int cluster_scan_measure(struct cluster_scan *s, struct err *err)
         s->read = loop_now(s->loop);
         if (cluster_scan_unselected(s))
                 return 0;
-        cluster_scan_tell_none(s);
         if (!s->options.prometheus) /* of memory, nothing is judged */
-                return 0;
+                return cluster_scan_measured(s) ? 0
+                                                : err_set(err, ERR_NOTFOUND,
+                                                          "no pod of a workload has usage yet: metrics-server measures "
+                                                          "a pod some 15 s after its start");
+        if (!cluster_scan_measured(s))
+                s->options.tell(s->options.arg, "no pod of a workload has usage now");
         cluster_scan_count_kills(s);
-        return cluster_scan_read_past(s, err);
+        rc = cluster_scan_read_past(s, err);
+        if (rc == 0 && !cluster_scan_measured(s) && backfill_counted(learner_backfills(s->learner))->points == 0)
+                return err_set(err, ERR_NOTFOUND, "Prometheus has no usage of a workload, neither now nor in the past");
+        return rc;
 }
 
 bool cluster_scan_unselected(const struct cluster_scan *s)

@@ -121,18 +121,17 @@ static void node_rows_add_pod(struct node_rows *all, struct node_row *row, const
         }
 }
 
-/* What is learned of the node, if some profile selects it. */
-static void node_rows_learned(const struct cache *w, const struct node *n, struct node_row *row)
+/* What is learned of the node, if some profile selects it: the model of its Recommendation. */
+static void node_rows_learned(const struct cache *w, const struct node *n, struct wall now, struct node_row *row)
 {
         const struct target *t = n->facts->whole ? n->facts->whole->target : NULL;
         const struct history *h = t && t->profile ? history_find(t, w->whole) : NULL;
-        struct estimate model;
-        double percentile;
-        for (enum resource r = CPU; h && r < RESOURCES; r++)
-                if (usage_percentile(&h->usage, r, t->profile->spec->of[r].percentile, &percentile) == 0) {
-                        (void)recommend_model(r, percentile, 0, 0, &model);
-                        row->peak[r] = model.model;
-                }
+        struct recommendation learned;
+        if (!h)
+                return;
+        recommend(&h->usage, t->profile->spec->of, &(struct recommend_facts){.now = now}, &learned);
+        for (enum resource r = CPU; r < RESOURCES; r++)
+                row->peak[r] = learned.of[r].known ? learned.of[r].model : 0;
 }
 
 static void node_rows_describe(struct node_rows *all, const struct node *n, struct node_row *row)
@@ -160,7 +159,7 @@ static void node_rows_add(struct node_rows *all, const struct cache *w, const st
         struct node_row *row = &all->table->row[all->table->rows++];
         const struct pod *p;
         node_rows_describe(all, n, row);
-        node_rows_learned(w, n, row);
+        node_rows_learned(w, n, all->now, row);
         all->workloads = 0;
         LIST_FOREACH (p, &n->pods, on_node)
                 if (!p->gone && !p->finished)

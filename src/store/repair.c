@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/noun.h"
 #include "scan.h"
 
 /* SQLite's files beside a database. SQLite would apply a log left beside a new file of the same name. */
@@ -181,8 +182,8 @@ static int repair_file(struct db *from, const char *path, const char *why, struc
                 repair_remove_all(fresh);
                 return err_wrap(err, "'%s' is damaged and could not be replaced", path);
         }
-        snprintf(note, MEND_NOTE, "'%s' was damaged (%.150s): set aside as '%s', %lld readable rows carried over", path,
-                 why, aside, (long long)carried);
+        snprintf(note, MEND_NOTE, "'%s' was damaged (%.150s): set aside as '%s', %s carried over", path, why, aside,
+                 NOUN_COUNT(carried, "readable row"));
         return 0;
 }
 

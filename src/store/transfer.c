@@ -5,6 +5,7 @@
 #include <gnutls/gnutls.h>
 #include <stdlib.h>
 
+#include "base/noun.h"
 #include "core/crc.h"
 
 #define MAGIC   "halflife-histories"
@@ -322,10 +323,9 @@ int transfer_read(FILE *from, const struct transfer_reader *reader, int64_t *ret
                 sha256_add(&r.sum, r.text, r.len);
                 rc = read_line(&r, err);
                 if (rc == 0)
-                        return err_set(
-                                err, ERR_DAMAGED,
-                                "it ends after %lld histories without an end line: it is incomplete, copy it again",
-                                (long long)rows);
+                        return err_set(err, ERR_DAMAGED,
+                                       "it ends after %s without an end line: it is incomplete, copy it again",
+                                       NOUN_COUNT(rows, "history"));
                 if (rc > 0 && r.len > 4 && memcmp(r.text, "end\t", 4) == 0) {
                         rc = read_end(&r, rows, err);
                         break;

@@ -99,7 +99,7 @@ static void test_adopted(void **state)
         rename_to("new", "day", REC("new"));
         long long before = history_stored(stage.database, "old");
         assert_true(before > 3);
-        expect(0, "deploy/old", "deploy/new", "deployment-new adopted deployment-old: 1 containers");
+        expect(0, "deploy/old", "deploy/new", "deployment-new adopted deployment-old: 1 container");
         halflife_kill(stage.halflife); /* at once: the transaction is whole, or none */
         halflife_free(stage.halflife);
         long long after = history_stored(stage.database, "new");

@@ -30,14 +30,14 @@ static void test_what_check_says(void **state)
                 const char *answer, *line, *hint;
                 int code;
         } row[] = {
-                {"{\"data\":{\"result\":[" APP "]}}", "ok    Prometheus ", "usage of 1 containers", 0},
+                {"{\"data\":{\"result\":[" APP "]}}", "ok    Prometheus ", "usage of 1 container", 0},
                 {"{\"data\":{\"result\":[" CGROUP("8e0b0b0e-7c1d-4f6a-9b3e-0123456789ab") "," CGROUP(
                          "8e0b0b0e-7c1d-4f6a-9b3e-0123456789ac") "]}}",
                  "mixes the usage of several pods with the same names, for 1 of 1 containers",
                  "choose one with --prometheus-matchers", 0},
                 {"{\"data\":{\"result\":[]}}", "warn  Prometheus ", "are --prometheus-names", 0},
                 {"{\"data\":{\"result\":[" APP "]},\"infos\":[\"PromQL info: x\"]}", "ok    Prometheus ",
-                 "usage of 1 containers", 0},
+                 "usage of 1 container", 0},
                 {"{\"data\":{\"result\":[" APP "]},\"isPartial\":true}", "the store says 'isPartial: true'",
                  "are all stores behind it up?", 1},
                 {"{\"data\":{\"result\":[" APP "]},\"warnings\":[\"store-7 is away\"]}",
@@ -72,7 +72,7 @@ static void test_without_metrics_server(void **state)
         AUTO(mem_free)
         char *out = HALFLIFE_RUN(0, "check", "--kubeconfig", config, "--database", database, "--prometheus-url", p->url,
                                  "--usage-source", "prometheus");
-        assert_non_null(strstr(out, "usage of 1 containers"));
+        assert_non_null(strstr(out, "usage of 1 container"));
         assert_null(strstr(out, "metrics-server"));
         peer_stop(p);
         fake_free(f);

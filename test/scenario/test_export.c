@@ -135,9 +135,9 @@ static void test_answers(void **state)
         char *good = history_named("app"), *tab = history_named("a\\tb"), *path = history_named("a/b"),
              *torn = mem_string_n(good, strlen(good) / 2), *file = tmp_path("export");
         const struct asked row[] = {
-                {"whole", WEB, good, "1 histories of 1 workloads", 0, NULL, NULL},
-                {"a namespace's", WEB, good, "1 histories of 1 workloads", 0, "shop", NULL},
-                {"an empty token", LIST(",\"continue\":\"\""), good, "1 histories of 1 workloads", 0, NULL, NULL},
+                {"whole", WEB, good, "1 history of 1 workload", 0, NULL, NULL},
+                {"a namespace's", WEB, good, "1 history of 1 workload", 0, "shop", NULL},
+                {"an empty token", LIST(",\"continue\":\"\""), good, "1 history of 1 workload", 0, NULL, NULL},
                 {"nothing is there", "{\"items\":[]}", "", "0 histories of 0 workloads", 0, NULL, NULL},
                 {"nothing of this name", "{\"items\":[]}", "", "halflife knows no workload of namespace 'typo'", 1,
                  "typo", NULL},
@@ -176,7 +176,7 @@ static void test_stdout(void **state)
                 struct asked asked;
                 bool begun;
         } row[] = {
-                {{"whole", WEB, good, "1 histories of 1 workloads", 0, NULL, NULL}, true},
+                {{"whole", WEB, good, "1 history of 1 workload", 0, NULL, NULL}, true},
                 {{"nothing is there", "{\"items\":[]}", "", "0 histories of 0 workloads", 0, NULL, NULL}, true},
                 {{"another server", "{\"kind\":\"Status\"}", "", "is not halflife", 1, NULL, NULL}, false},
                 {{"nothing of this name", "{\"items\":[]}", "", "'typo'", 1, "typo", NULL}, false},

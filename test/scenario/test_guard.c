@@ -414,7 +414,7 @@ static struct story stories[] = {
         STORY("its-node-restarted",
               TEAM("{apply: {mode: InPlace, minHistory: 2s, maxDecreasePercent: 90, guard: {watch: 1m, restarts: 1}}}"),
               DB, SET, CYCLES(1), CALL(node_restarted), UNGUARDED, CALL(restarted),
-              GUARDED("Restarts", "restarted 1 times")),
+              GUARDED("Restarts", "restarted 1 time ")),
         STORY("heard-of-late", BY("InPlace"), DB, SET, CALL(restarted_late), UNGUARDED, CALL(restarted_since),
               GUARDED("Restarts", "restarted 6 times")),
         STORY("only-recommended", TEAM("{apply: {minHistory: 2s}}"), DB, EXPECT(DB_REC, "status.state", "Ready"),

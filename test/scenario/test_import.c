@@ -282,7 +282,7 @@ static char *exported(const char *name, const char *const *how)
         while (*how)
                 args[count++] = *how++;
         args[count] = NULL;
-        expect_said(0, " histories of ", args);
+        expect_said(0, " workload", args);
         return path;
 }
 #define EXPORTED(name, ...) exported(name, (const char *const[]){__VA_ARGS__, NULL})

@@ -229,7 +229,8 @@ static struct story stories[] = {
                     "{status: {phase: Pending, conditions: [{type: PodScheduled, status: 'False', "
                     "reason: Unschedulable, message: '0/3 nodes are available: 3 Insufficient cpu.'}]}}"),
               APPLIED("Unschedulable"),
-              CHECK(DB_REC, "status.conditions[Applied].message", "~1 new pods have the original requests")),
+              CHECK(DB_REC, "status.conditions[Applied].message",
+                    "~no node has room for 1 new pod with the original requests")),
         STORY("deferred", IN(""), DB(POD), APPLIED("UpToDate"),
               KUBELET("db-0", "PodResizePending", "Deferred", "later"), APPLIED("Deferred"),
               CHECK(DB_REC, "status.conditions[Applied].message", "~later"),

@@ -131,7 +131,7 @@ static const struct {
         {"admin", {"-o", "json"}, 0, {"\"HotNode\"", "\"pressurePercent\": 90.0", "\"samples\": 1", "\"web\""}},
         {"admin", {"-l", "pool=quiet"}, 0, {"quiet", "!node-0"}},
         {"admin", {"-l", "pool in (a"}, 1, {"HTTP 400: ')' is missing"}},
-        {"admin", {"--limit", "1"}, 0, {"node-0", "!quiet", "1 more nodes have less pressure"}},
+        {"admin", {"--limit", "1"}, 0, {"node-0", "!quiet", "1 more node with less pressure"}},
         {"admin", {"-n", "other"}, 0, {"node-0", "!web"}},
         {"nodes", {NULL}, 0, {"node-0", "90%", "!web"}},
         {"nodes", {"-n", "shop"}, 0, {"node-0", "!web"}},
@@ -311,7 +311,7 @@ static void test_a_learned_node(void **state)
         AUTO(mem_free) char *file = tmp_path("nodes-learned.export");
         AUTO(mem_free)
         char *exported = HALFLIFE_RUN(0, "export", "-n", "halflife-system", "--server", stage.address, "-o", file);
-        has(exported, "1 histories of 1 workloads");
+        has(exported, "1 history of 1 workload");
         AUTO(mem_free)
         char *explained = HALFLIFE_RUN(0, "explain", "node/node-0", "-n", "halflife-system", "--server", stage.address);
         has(explained, "Node node-0 in namespace halflife-system, by ClusterProfile nodes: Ready");

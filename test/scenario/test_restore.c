@@ -276,7 +276,7 @@ static void test_owners(void **state)
         AUTO(mem_free) char *before = lowered_spec(lowered_objects[0].path);
         AUTO(mem_free) char *said = RUN(0, "restore", "--all");
         expect_says(said, "shop deployment/web left; left: app cpu is 700m, not the 454m that halflife set");
-        expect_says(said, "have no Recommendation to hold");
+        expect_says(said, "without a Recommendation to hold");
         AUTO(mem_free) char *after = lowered_spec(lowered_objects[0].path);
         assert_string_equal(before, after); /* also its annotations: to take them away alone would start a rollout */
         assert_true(lowered_is_back(1) && lowered_is_back(3) && lowered_is_back(4) && lowered_is_back(5));

@@ -312,11 +312,11 @@ static void test_check_tells_of_usage(void **state)
         static const struct {
                 const char *note, *value, *says;
         } row[] = {
-                {"none", "", "ok    usage of 1 pods"},
+                {"none", "", "ok    usage of 1 pod"},
                 {"fake/usage-extra", "{}",
-                 "warn  usage of 1 pods has containers without a name or with unreadable values, or more than 64, "
+                 "warn  usage of 1 pod has containers without a name or with unreadable values, or more than 64, "
                  "first default/one"},
-                {"fake/usage-ahead-ms", "400000", "warn  usage of 1 pods is dated up to"},
+                {"fake/usage-ahead-ms", "400000", "warn  usage of 1 pod is dated up to"},
         };
         for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
                 struct fake *f = fake_new(&(struct fake_options){0});

@@ -198,7 +198,7 @@ func exportImport(t *stage.T) {
 	file, taker := filepath.Join(t.Dir, t.Name+".histories"), token("taker")
 	export := []string{"export", "-n", source, "--server", server.URL, "-o", file, "--token-file"}
 	t.CheckSays(t.Command(1, append(export, token("stranger"))...), "HTTP 403")
-	t.CheckSays(t.Command(0, append(export, taker)...), "1 histories of 1 workloads")
+	t.CheckSays(t.Command(0, append(export, taker)...), "1 history of 1 workload")
 	text, err := os.ReadFile(file)
 	t.Check(err)
 	if !strings.HasPrefix(string(text), "halflife-histories\t1\t") {
@@ -219,6 +219,6 @@ func exportImport(t *stage.T) {
 	t.CheckSays(t.Command(1, as("patcher")...), "make the Recommendation of Deployment 'web'", "HTTP 403")
 	t.CheckSays(t.Command(0, as("giver")...), target+" Deployment/web app: joined")
 	t.RecIn("deployment-web", "Ready", stage.Soon)
-	t.CheckSays(t.Command(0, append(export, taker)...), "1 histories") // it has learned more since
+	t.CheckSays(t.Command(0, append(export, taker)...), "1 history") // it has learned more since
 	t.CheckSays(t.Command(0, as("giver")...), "known")
 }

@@ -138,7 +138,7 @@ func nodeReplaced(t *stage.T) {
 	t.Apply(t.NewBurnerWorkload("ReplicaSet", "filler", 1, stage.Burner{Requests: M{"cpu": "450m"}, Steps: []string{"mem=10Mi"}}))
 	t.WaitOnePod("filler")
 	t.Check(t.Delete(t.Path("pods", before.Name())))
-	rec := t.WaitApplied("deployment-web", "False", "Unschedulable", "1 new pods have the original requests")
+	rec := t.WaitApplied("deployment-web", "False", "Unschedulable", "no node has room for 1 new pod with the original requests")
 	t.Notef("%s", rec.Condition("Applied").Text("message"))
 	t.Check(t.Delete(t.Path("replicasets", "filler")))
 	t.WaitLowered("web", "300m", 1)

@@ -137,7 +137,7 @@ func restoreFull(t *stage.T) {
 	}
 	resize("2500m")
 	said := t.Command(1, "restore", "-n", t.NS, "--budget", "1", "--timeout", "5s")
-	t.CheckSays(said, "deployment/a failed: no progress for 5 s", "stay Pending", "Insufficient cpu",
+	t.CheckSays(said, "deployment/a failed: no progress for 5 s", "still Pending: ", "Insufficient cpu",
 		"1 failed, 1 not begun", "run the same command again to continue")
 	if got := stage.Requested(t.Workload("deployments", "b"), "app", "cpu"); got != "500m" {
 		t.Fatalf("b was begun: it asks for %s", got)
@@ -336,7 +336,7 @@ func adopt(t *stage.T) {
 		}
 		return nil
 	})
-	t.CheckSays(t.Command(0, "adopt", "deploy/old", "deploy/new", "-n", t.NS), "deployment-new adopted deployment-old: 1 containers")
+	t.CheckSays(t.Command(0, "adopt", "deploy/old", "deploy/new", "-n", t.NS), "deployment-new adopted deployment-old: 1 container")
 	t.Eventually("the old recommendation goes", stage.Soon, func() error {
 		if _, err := t.Rec("deployment-old"); kube.Code(err) != 404 {
 			return fmt.Errorf("it is still there (%v)", err)

@@ -1,7 +1,6 @@
 package usage
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"time"
@@ -77,31 +76,12 @@ type nodeJSON struct {
 }
 
 func (s *Server) seeNode(e kube.Event) error {
-	now := time.Now()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if e.Type == "LIST" {
-		var list struct{ Items []nodeJSON }
-		if err := json.Unmarshal(e.Object, &list); err != nil {
-			return err
-		}
-		before := s.nodes
-		s.nodes = map[string]*node{}
-		for i := range list.Items {
-			s.putNode(&list.Items[i], before, now)
-		}
-		return nil
-	}
-	var n nodeJSON
-	if err := json.Unmarshal(e.Object, &n); err != nil {
-		return err
-	}
-	if e.Type == "DELETED" {
-		delete(s.nodes, n.Metadata.Name)
-	} else {
-		s.putNode(&n, s.nodes, now)
-	}
-	return nil
+	now, before := time.Now(), s.nodes
+	return take(e, func() { s.nodes = map[string]*node{} },
+		func(n *nodeJSON) { s.putNode(n, before, now) },
+		func(n *nodeJSON) { delete(s.nodes, n.Metadata.Name) })
 }
 
 func (s *Server) putNode(in *nodeJSON, before map[string]*node, now time.Time) {

@@ -93,32 +93,38 @@ type podJSON struct {
 	}
 }
 
-func (s *Server) see(e kube.Event) error {
-	now := time.Now()
-	s.mu.Lock()
-	defer s.mu.Unlock()
+// take hands over each object of an event; those of a list replace all that were there.
+func take[T any](e kube.Event, replace func(), put, drop func(*T)) error {
 	if e.Type == "LIST" {
-		var list struct{ Items []podJSON }
+		var list struct{ Items []T }
 		if err := json.Unmarshal(e.Object, &list); err != nil {
 			return err
 		}
-		before := s.pods
-		s.pods = make(map[key]*pod, len(list.Items))
+		replace()
 		for i := range list.Items {
-			s.put(&list.Items[i], before, now)
+			put(&list.Items[i])
 		}
 		return nil
 	}
-	var p podJSON
-	if err := json.Unmarshal(e.Object, &p); err != nil {
+	var one T
+	if err := json.Unmarshal(e.Object, &one); err != nil {
 		return err
 	}
 	if e.Type == "DELETED" {
-		delete(s.pods, key{p.Metadata.Namespace, p.Metadata.Name})
+		drop(&one)
 	} else {
-		s.put(&p, s.pods, now)
+		put(&one)
 	}
 	return nil
+}
+
+func (s *Server) see(e kube.Event) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now, before := time.Now(), s.pods
+	return take(e, func() { s.pods = map[key]*pod{} },
+		func(p *podJSON) { s.put(p, before, now) },
+		func(p *podJSON) { delete(s.pods, key{p.Metadata.Namespace, p.Metadata.Name}) })
 }
 
 // put takes a pod in as it is now; the counters it had go on.

@@ -332,7 +332,7 @@ static void test_selector_longer_than_read(void **state)
                         put_hpa(&w, kind, "web", BY_UTILIZATION);
                         cache_relink(&w, at);
                         expect(more ? "longer" : "as long", &w, more ? "" : "Deployment 'canary'", 1);
-                        assert_int_equal(hpa_of(&w)->counting, more ? COUNTS_ANY : COUNTS_SURELY);
+                        assert_int_equal(hpa_of(&w)->counting, more ? COUNTS_UNREAD : COUNTS_SURELY);
                         const struct workload *db = workload_find(&w, "apps", "Deployment", "web", "db");
                         assert_int_equal(workload_more(db)->counted_by[CPU] != NULL, more);
                         cache_release(&w);

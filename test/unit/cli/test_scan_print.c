@@ -194,12 +194,48 @@ static void test_formats(void **state)
         }
 }
 
+/* A row is red from a half on, and yellow from a fifth on: 49.5 % is not a half. */
+static void test_colours(void **state)
+{
+        (void)state;
+        static const struct {
+                int64_t now, then;
+                const char *colour; /* "": none */
+        } row[] = {{100, 50, "\033[31m"},
+                   {101, 51, "\033[33m"},
+                   {101, 50, "\033[31m"},
+                   {3, 2, "\033[33m"},
+                   {3, 1, "\033[31m"},
+                   {100, 80, "\033[33m"},
+                   {104, 84, ""},
+                   {104, 83, "\033[33m"},
+                   {4, 4, ""},
+                   {1, 1, ""},
+                   {100, 120, ""}};
+        static const struct terminal coloured = {.colour = true};
+        for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+                struct scan_report r = report_new(false);
+                struct scan_row *of = &r.row[0];
+                char want[64];
+                for (enum resource q = CPU; q < RESOURCES; q++)
+                        of->now[q] = of->then[q] = (struct amount){true, GI};
+                of->now[CPU].value = row[i].now;
+                of->then[CPU].value = row[i].then;
+                snprintf(want, sizeof want, "\n%sshop        deployment/b", row[i].colour);
+                char *text = printed(&r, SCAN_TABLE, &coloured);
+                if (!strstr(text, want))
+                        fail_msg("%lld to %lld:\n%s", (long long)row[i].now, (long long)row[i].then, text);
+                free(text);
+                scan_report_release(&r);
+        }
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_csv_cells),      cmocka_unit_test(test_md_cells),
                 cmocka_unit_test(test_order_and_sums), cmocka_unit_test(test_exceeds),
-                cmocka_unit_test(test_formats),
+                cmocka_unit_test(test_formats),        cmocka_unit_test(test_colours),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

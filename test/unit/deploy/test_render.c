@@ -429,6 +429,34 @@ static void test_objects(void **state)
         }
 }
 
+/* As many policies of a VPA are read as run reads. Of one more, the VPA may set any request, and its workload is left.
+ */
+static void test_policies_of_a_vpa(void **state)
+{
+        (void)state;
+        static const struct {
+                int policies;
+                bool lowered;
+        } many[] = {{65, true}, {VPA_POLICY_ROWS, true}, {VPA_POLICY_ROWS + 1, false}};
+        for (size_t i = 0; i < sizeof many / sizeof *many; i++) {
+                AUTO(buf_release) struct buf text;
+                struct scene s;
+                scene_init(&s, ON_DEPLOY_POD);
+                buf_init(&text, 1 << 20);
+                (void)buf_add_text(&text, VPA("Auto") "  resourcePolicy:\n    containerPolicies:\n");
+                for (int c = 1; c < many[i].policies; c++)
+                        (void)buf_printf(&text, "    - {containerName: c%d, mode: 'Off'}\n", c);
+                (void)buf_add_text(&text,
+                                   "    - {containerName: '*', mode: 'Off'}\n---\n" PLAIN("Deployment", "web", "2"));
+                struct rendered r = rendered(s.view, buf_text(&text), "shop", false);
+                assert_non_null(r.out.data);
+                if ((render_changed(r.r) > 0) != many[i].lowered)
+                        fail_msg("%d policies: %s", many[i].policies, r.out.data + r.out.len - 700);
+                rendered_release(&r);
+                snapshot_drop(s.view);
+        }
+}
+
 /* --- all that is lying about --- */
 
 /* A profile that selects everything. */
@@ -945,6 +973,7 @@ int main(void)
 {
         static const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_objects),
+                cmocka_unit_test(test_policies_of_a_vpa),
                 cmocka_unit_test(test_files),
                 cmocka_unit_test(test_many_documents),
                 cmocka_unit_test(test_autoscalers_of_other_texts),

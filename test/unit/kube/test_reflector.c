@@ -533,7 +533,7 @@ static void an_object_over_the_bound_is_said_which(void **state)
         assert_in_range(fed, 4, 5);
         finish(&r, 200, "", rc, false, now);
         assert_int_equal(c.code, ERR_TOOBIG);
-        assert_non_null(strstr(c.text, "list '/api/v1/pods': after 1 objects: "));
+        assert_non_null(strstr(c.text, "list '/api/v1/pods': after 1 object: "));
         mem_free(filler);
         buf_release(&query);
         reflector_release(&r);

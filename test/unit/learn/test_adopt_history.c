@@ -40,7 +40,7 @@ static void test_joined(void **state)
                 double weight;
                 const char *answer;
         } row[] = {
-                {"alike", DAY_MS, 1, "deployment-old: 1 containers"},
+                {"alike", DAY_MS, 1, "deployment-old: 1 container"},
                 {"another half-life", HOUR_MS, 1, "refused: container 'app': half-lives differ"},
                 {"too heavy", DAY_MS, HISTOGRAM_HEAVIEST,
                  "refused: container 'app': the histories together exceed the weight that one history can hold"},

@@ -13,6 +13,7 @@
 #include "cache/node_target.h"
 #include "cache/pod_namespace_targets.h"
 #include "plan/plan.h"
+#include "serving/node_rows.h"
 
 #define NODES   "{\"dimension\":\"Node\",\"apply\":{\"minHistory\":\"0s\"}}"
 #define N1      "halflife-system//Node/n-1"
@@ -387,6 +388,42 @@ static void test_status(void **state)
         rig_end(&c);
 }
 
+/* The nodes' list and the Recommendation tell the same peak, also with weeklyPeak. */
+static void test_peak_is_told_alike(void **state)
+{
+        static const struct {
+                const char *spec;
+                int64_t least; /* of memory */
+        } row[] = {
+                {"{\"dimension\":\"Node\"}", 300 * MI},
+                {"{\"dimension\":\"Node\",\"resources\":{\"memory\":{\"enabled\":true,\"weeklyPeak\":true}}}",
+                 9000 * MI},
+        };
+        (void)state;
+        for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+                struct rig c;
+                struct recommendation_status s;
+                open_world(&c);
+                put_profile(&c, true, 1, row[i].spec);
+                put_node(&c, "n-1", "a", FOUR);
+                put_pod(&c, "web", "lone", "n-1", "", "1", "");
+                settle(&c);
+                fold(&c, "web", "lone", 0, 1000);
+                node_sums_polled(c.learner);
+                history_find(target_of(&c, N1), c.cache.whole)->usage.day_mi[1] = 9000; /* yesterday */
+                status_of(&c, N1, &s);
+                struct node_table *t = node_rows_make(&c.cache, 80, loop_now(c.loop).wall, MINUTE_MS);
+                assert_int_equal(t->rows, 1);
+                for (enum resource r = CPU; r < RESOURCES; r++)
+                        if (t->row[0].peak[r] != s.node[r].peak)
+                                fail_msg("row %zu: %s is %lld and %lld", i, resource_name(r),
+                                         (long long)t->row[0].peak[r], (long long)s.node[r].peak);
+                assert_true(t->row[0].peak[MEMORY] >= row[i].least);
+                node_table_drop(t);
+                rig_end(&c);
+        }
+}
+
 /* What was learned is there after a kill and a restart. */
 static void test_restart(void **state)
 {
@@ -447,9 +484,15 @@ static void test_too_many(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_who),     cmocka_unit_test(test_come_and_go),  cmocka_unit_test(test_sum),
-                cmocka_unit_test(test_lies),    cmocka_unit_test(test_another_size), cmocka_unit_test(test_status),
-                cmocka_unit_test(test_restart), cmocka_unit_test(test_too_many),
+                cmocka_unit_test(test_who),
+                cmocka_unit_test(test_come_and_go),
+                cmocka_unit_test(test_sum),
+                cmocka_unit_test(test_lies),
+                cmocka_unit_test(test_another_size),
+                cmocka_unit_test(test_status),
+                cmocka_unit_test(test_peak_is_told_alike),
+                cmocka_unit_test(test_restart),
+                cmocka_unit_test(test_too_many),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

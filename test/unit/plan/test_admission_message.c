@@ -140,10 +140,10 @@ static void test_admission_was_not_called(void **state)
                 {"all from before", {50, 60, 70}, 40, NULL},
                 {"just after, before the servers knew", {40}, 40, NULL},
                 {"too young", {9, 5}, 40, NULL},
-                {"for ten minutes", {10}, 40, "1 pods were created within 10 min"},
-                {"two", {20, 5}, 40, "2 pods were created within 20 min"},
+                {"for ten minutes", {10}, 40, "within 10 min 1 pod came with"},
+                {"two", {20, 5}, 40, "within 20 min 2 pods came with"},
                 {"one of many was asked about, later", {20, -5, 30}, 40, NULL},
-                {"none since one was", {20, -30, 11}, 40, "2 pods were created within 20 min"},
+                {"none since one was", {20, -30, 11}, 40, "within 20 min 2 pods came with"},
                 {"in their namespace", {20}, 40, "--try-admission shop"},
                 {"nothing would be changed", {20, 30}, NEVER, NULL},
         };

@@ -362,6 +362,52 @@ static void test_what_is_asked(void **state)
         }
 }
 
+/* What is too long is refused, and said to be: nothing is cut. */
+static void test_what_is_too_long(void **state)
+{
+        (void)state;
+        enum { LONG = 60 << 10 };
+        char long_text[LONG + 1], *marks = memset(mem_new(LONG + 1), '!', LONG);
+        memset(long_text, 'a', LONG);
+        long_text[LONG] = '\0';
+        const struct {
+                const struct authorization_kind *kind;
+                struct variable environment[VARIABLES];
+                const char *says;
+        } row[] = {
+                {&authorization_aws,
+                 {{"AWS_ACCESS_KEY_ID", long_text}, {"AWS_SECRET_ACCESS_KEY", "s"}, REGION},
+                 "the access key has 61440 bytes, and a request carries at most 16384"},
+                {&authorization_aws,
+                 {KEYS, {"AWS_SESSION_TOKEN", long_text}, REGION},
+                 "the session token has 61440 bytes"},
+                {&authorization_aws,
+                 {{"AWS_ACCESS_KEY_ID", "A B"}, {"AWS_SECRET_ACCESS_KEY", "s"}, REGION},
+                 "the access key holds a character that none has"},
+                {&authorization_aws,
+                 {{"AWS_ROLE_ARN", marks}, {"AWS_WEB_IDENTITY_TOKEN_FILE", "$FILE"}, REGION},
+                 "what STS is asked has more than 262144 bytes: is the token in '"},
+                {&authorization_aws,
+                 {{"AWS_CONTAINER_CREDENTIALS_FULL_URI", "http://169.254.170.23/v1/credentials"},
+                  {"AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE", "$FILE"},
+                  REGION},
+                 "the token has 61440 bytes"},
+                {&authorization_azure,
+                 {FEDERATED, {"AZURE_CLIENT_ID", marks}, {"AZURE_TENANT_ID", "t"}},
+                 "what Entra is asked has more than 262144 bytes: is the token in '"},
+        };
+        AUTO(mem_free) char *file = tmp_file("long", marks);
+        token_file = file;
+        for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+                struct asking a;
+                int rc = asking_begin(&a, row[i].kind, row[i].environment);
+                if (rc == 0 || !strstr(a.err.text, row[i].says) || a.ask.url || a.ask.form)
+                        fail_msg("row %zu: %d, %s", i, rc, a.err.text);
+                asking_end(&a);
+        }
+        mem_free(marks);
+}
+
 /* --- by the answer --- */
 
 #define STS(key, until)                                                                                                \
@@ -431,6 +477,7 @@ int main(void)
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_published_vectors),
                 cmocka_unit_test(test_what_is_asked),
+                cmocka_unit_test(test_what_is_too_long),
                 cmocka_unit_test(test_what_is_granted),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,22 @@
+/*
+ * The work on a request once all of it is read: here, on a thread of its own in turn, by the loop, or by the halflife
+ * that learns. Afterwards the request has its answer or waits in STEP_AWAY.
+ */
+#ifndef HALFLIFE_HTTP_REQUEST_WORK_H
+#define HALFLIFE_HTTP_REQUEST_WORK_H
+
+#include "rest_listener_private.h"
+
+void http_request_work(struct http_request *v);
+void http_request_work_admission(struct http_request *v);
+
+/* What the request waited for has come. */
+void http_request_worked(struct http_request *v);
+void http_request_recalled(struct http_request *v, struct learned_copy *copies, size_t count);
+void http_request_listed_nodes(struct http_request *v, struct node_table *t);      /* takes over one reference */
+void http_request_relayed(struct http_request *v, const struct server_relayed *r); /* copies */
+bool http_request_wants_owner(const struct http_request *v);                       /* it waits for an owner */
+/* owner NULL: not found, or not in time */
+void http_request_found_owner(struct http_request *v, struct admission_owner *owner);
+
+#endif
