@@ -28,7 +28,7 @@ static struct story stories[] = {
               EXPECT(REC, "status.containers[app].cpu.target", "285m"), CHECK(REC, "spec.profileRef.name", "high"),
               EXPECT("profiles/low", "status.targets.matched", "0"),
               EXPECT("profiles/low", "status.conditions[Ready].message",
-                     "~comes before it: Profile 'higher-priority/high'"),
+                     "~which comes before it, has 1 of its workloads: Profile 'higher-priority/high'"),
               DELETE("profiles/high"), EXPECT(REC, "spec.profileRef.name", "low"),
               EXPECT(REC, "status.containers[app].cpu.target", "518m")),
         STORY("team-beats-platform",
