@@ -26,7 +26,7 @@ enum { TRIES = 3 };
 #ifdef SANITIZED
 enum { STRANGE_RATE = 200, REAL_PODS = 8 };
 #else
-enum { STRANGE_RATE = 0, REAL_PODS = 20 };
+enum { STRANGE_RATE = 0, REAL_PODS = 10 };
 #endif
 
 #define SETS "/apis/apps/v1/namespaces/shop/replicasets/"
