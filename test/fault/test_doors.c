@@ -65,7 +65,7 @@ static char *answer_to(const struct stand *s, const char *bytes)
         bool ended;
         int fd = wire_open(s->address);
         (void)wire_say(fd, bytes);
-        char *answer = wire_hear(fd, NULL, 10000, &ended);
+        char *answer = wire_hear(fd, NULL, WIRE_PATIENCE_MS, &ended);
         close(fd);
         return answer;
 }
@@ -236,7 +236,7 @@ static void test_truncated_bodies(void **state)
         assert_int_equal(review.status, 200);
         for (int i = 0; i < CUT; i++) {
                 shutdown(fd[i], SHUT_WR);
-                mem_free(wire_hear(fd[i], NULL, 10000, &ended));
+                mem_free(wire_hear(fd[i], NULL, WIRE_PATIENCE_MS, &ended));
                 assert_true(ended);
                 close(fd[i]);
         }
@@ -319,10 +319,10 @@ static void test_ten_thousand_idle(void **state)
         assert_in_range(server_counts(s.server).connections, 1, 1088);
         for (int i = OF_ONE - 1; i < crowd; i += OF_ONE) {
                 assert_true(wire_say(fd[i], STAND_GET_WEB("")));
-                AUTO(mem_free) char *answer = wire_hear(fd[i], "\r\n\r\n", 10000, &ended);
+                AUTO(mem_free) char *answer = wire_hear(fd[i], "\r\n\r\n", WIRE_PATIENCE_MS, &ended);
                 assert_non_null(strstr(answer, " 200 "));
         }
-        mem_free(wire_hear(fd[0], NULL, 10000, &ended));
+        mem_free(wire_hear(fd[0], NULL, WIRE_PATIENCE_MS, &ended));
         assert_true(ended); /* it was idle longest */
         for (int i = 0; i < crowd; i++)
                 close(fd[i]);
@@ -445,12 +445,12 @@ static bool has_come(int fd)
 static void test_large_reviews_delay_nobody(void **state)
 {
         (void)state;
-        enum { LARGE = 6, BYTES = 1000000, PATIENCE_MS = 60000 };
+        enum { LARGE = 6, BYTES = 1000000 };
         AUTO(mem_free) char *request = large_request(BYTES);
         struct stand s;
         int fd[LARGE];
         bool ended;
-        stand_begin(&s, &(struct rest_listener_options){.admission = true, .request_ms = PATIENCE_MS});
+        stand_begin(&s, &(struct rest_listener_options){.admission = true});
         for (int i = 0; i < LARGE; i++) {
                 fd[i] = wire_open(s.address);
                 assert_true(wire_say(fd[i], request));
@@ -463,7 +463,7 @@ static void test_large_reviews_delay_nobody(void **state)
         assert_in_range(waiting, 1, LARGE);
         close(fd[LARGE - 1]); /* one of them gives up */
         for (int i = 0; i < LARGE - 1; i++) {
-                AUTO(mem_free) char *answer = wire_hear(fd[i], "\"allowed\":true", PATIENCE_MS, &ended);
+                AUTO(mem_free) char *answer = wire_hear(fd[i], "\"allowed\":true", WIRE_PATIENCE_MS, &ended);
                 assert_non_null(strstr(answer, " 200 "));
                 close(fd[i]);
         }
@@ -475,20 +475,20 @@ static void test_large_reviews_delay_nobody(void **state)
 static void test_large_reviews_take_turns(void **state)
 {
         (void)state;
-        enum { LARGE = 10, BYTES = 1000000, OURS = 100000, PATIENCE_MS = 60000, OTHER = 2 };
+        enum { LARGE = 10, BYTES = 1000000, OURS = 100000, OTHER = 2 };
         AUTO(mem_free) char *theirs = large_request(BYTES);
         AUTO(mem_free) char *ours = large_request(OURS);
         struct stand s;
         int fd[LARGE], waiting = 0;
         bool ended;
-        stand_begin(&s, &(struct rest_listener_options){.admission = true, .request_ms = PATIENCE_MS});
+        stand_begin(&s, &(struct rest_listener_options){.admission = true});
         for (int i = 0; i < LARGE; i++) {
                 fd[i] = wire_open_from(s.address, OTHER);
                 assert_true(wire_say(fd[i], theirs));
         }
         int us = wire_open(s.address);
         assert_true(wire_say(us, ours));
-        AUTO(mem_free) char *answer = wire_hear(us, "\"allowed\":true", PATIENCE_MS, &ended);
+        AUTO(mem_free) char *answer = wire_hear(us, "\"allowed\":true", WIRE_PATIENCE_MS, &ended);
         assert_non_null(strstr(answer, " 200 "));
         for (int i = 0; i < LARGE; i++)
                 waiting += !has_come(fd[i]);
@@ -513,7 +513,7 @@ static void test_large_reviews_leave_room(void **state)
         for (int i = 0; i < CLIENTS; i++) {
                 fd[i] = wire_open_from(s.address, OTHER);
                 assert_true(wire_say(fd[i], begin));
-                AUTO(mem_free) char *answer = wire_hear(fd[i], "\r\n\r\n", 10000, &ended);
+                AUTO(mem_free) char *answer = wire_hear(fd[i], "\r\n\r\n", WIRE_PATIENCE_MS, &ended);
                 refused += strstr(answer, " 503 ") != NULL;
         }
         assert_int_equal(refused, CLIENTS - (HALF + EACH - 1) / EACH);
@@ -542,7 +542,7 @@ static void test_it_closes_on_large_reviews(void **state)
         assert_serves(&s);
         stand_end(&s);
         for (int i = 0; i < LARGE; i++) {
-                mem_free(wire_hear(fd[i], NULL, 10000, &ended));
+                mem_free(wire_hear(fd[i], NULL, WIRE_PATIENCE_MS, &ended));
                 assert_true(ended);
                 close(fd[i]);
         }

@@ -44,7 +44,7 @@ static void *serve(void *unused)
         (void)unused;
         while ((fd = accept(server.fd, NULL, NULL)) >= 0) {
                 bool ended;
-                char *asked = wire_hear(fd, "\r\n\r\n", 60000, &ended);
+                char *asked = wire_hear(fd, "\r\n\r\n", WIRE_PATIENCE_MS, &ended);
                 const char *body = strstr(asked, "/torn/history")     ? "{}"
                                    : strstr(asked, "/history")        ? server.history
                                    : strstr(asked, "continue=again ") ? LIST(",\"continue\":\"and\"")

@@ -7,6 +7,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "net/tls_files.h"
+#include "wire.h"
 
 struct taking {
         struct buf body, headers;
@@ -61,7 +62,7 @@ struct got fetch(const struct fetch *what)
         buf_init(&t.headers, 1 << 20);
         curl_easy_setopt(c, CURLOPT_URL, what->url);
         curl_easy_setopt(c, CURLOPT_NOSIGNAL, 1L);
-        curl_easy_setopt(c, CURLOPT_TIMEOUT_MS, what->timeout_ms ? what->timeout_ms : 10000L);
+        curl_easy_setopt(c, CURLOPT_TIMEOUT_MS, what->timeout_ms ? what->timeout_ms : (long)WIRE_PATIENCE_MS);
         curl_easy_setopt(c, CURLOPT_HTTPHEADER, headers);
         curl_easy_setopt(c, CURLOPT_USERAGENT, what->agent ? what->agent : "fetch/1");
         curl_easy_setopt(c, CURLOPT_WRITEFUNCTION, take_body);

@@ -13,7 +13,7 @@ struct fetch { /* what to ask; NULL and 0 are fine everywhere but for the URL */
         bool head;                          /* HEAD */
         const char *ca, *certificate, *key; /* PEM texts */
         size_t stop_after;                  /* hang up once so many bytes of body came */
-        long timeout_ms;                    /* 0: 10 s */
+        long timeout_ms;                    /* 0: WIRE_PATIENCE_MS */
 };
 struct got {
         long status; /* 0: no answer */

@@ -7,6 +7,7 @@
 
 #include "base/mem.h"
 #include "core/kind.h"
+#include "wire.h"
 
 /* --- what control would do --- */
 
@@ -131,6 +132,8 @@ void stand_begin(struct stand *s, const struct rest_listener_options *o)
         struct err err = {0};
         *s = (struct stand){0};
         pthread_mutex_init(&s->lock, NULL);
+        if (!all.rest.request_ms)
+                all.rest.request_ms = WIRE_PATIENCE_MS;
         if (!all.rest.listen)
                 all.rest.listen = "127.0.0.1:0";
         all.rest.calls = (struct server_calls){.review = on_review,

@@ -30,7 +30,7 @@ struct stand {
 };
 
 /* calls are filled in, but for relay: where there is one (its arg is the stand), it is asked instead of recall; listen
- * where it is NULL. Aborts where it cannot start. */
+ * where it is NULL, and request_ms where it is 0, with more than any request takes. Aborts where it cannot start. */
 void stand_begin(struct stand *s, const struct rest_listener_options *o);
 void stand_end(struct stand *s);
 /* A view with so many Deployments "web-0", "web-1", … in namespace shop; source_error NULL: all is well. */

@@ -6,6 +6,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* A limit against hanging alone. */
+enum { WIRE_PATIENCE_MS = 120000 };
+
 int wire_open(const char *address); /* "127.0.0.1:4711"; aborts where it cannot */
 /* The same from another address of this machine: from 2 is 127.0.0.2, from 258 is 127.0.1.2; at most 65534. */
 int wire_open_from(const char *address, unsigned from);

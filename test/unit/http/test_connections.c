@@ -97,10 +97,10 @@ static void test_idle_crowd(void **state)
         AUTO(got_release) struct got g = stand_ask(&s, STAND_WEB, (struct fetch){.token = "good"});
         assert_int_equal(g.status, 200);
         assert_in_range(server_counts(s.server).connections, MOST - 8, MOST + 64);
-        mem_free(wire_hear(fd[0], NULL, 10000, &ended));
+        mem_free(wire_hear(fd[0], NULL, WIRE_PATIENCE_MS, &ended));
         assert_true(ended);
         assert_true(wire_say(fd[CROWD - 1], STAND_GET_WEB("")));
-        AUTO(mem_free) char *last = wire_hear(fd[CROWD - 1], "\r\n\r\n", 10000, &ended);
+        AUTO(mem_free) char *last = wire_hear(fd[CROWD - 1], "\r\n\r\n", WIRE_PATIENCE_MS, &ended);
         assert_non_null(strstr(last, " 200 "));
         for (int i = 0; i < CROWD; i++)
                 close(fd[i]);
@@ -119,11 +119,11 @@ static void test_one_address_has_a_share(void **state)
         for (int i = 0; i < EACH; i++) {
                 fd[i] = wire_open(s.address);
                 assert_true(wire_say(fd[i], STAND_GET_WEB("")));
-                AUTO(mem_free) char *answer = wire_hear(fd[i], "\r\n\r\n", 10000, &ended);
+                AUTO(mem_free) char *answer = wire_hear(fd[i], "\r\n\r\n", WIRE_PATIENCE_MS, &ended);
                 assert_non_null(strstr(answer, " 200 "));
         }
         int more = wire_open(s.address);
-        mem_free(wire_hear(more, NULL, 10000, &ended));
+        mem_free(wire_hear(more, NULL, WIRE_PATIENCE_MS, &ended));
         assert_true(ended);
         close(more);
         for (int i = 0; i < EACH; i++)
@@ -135,7 +135,7 @@ static void assert_answers(int fd, const char *what)
 {
         bool ended;
         assert_true(wire_say(fd, STAND_GET_WEB("")));
-        AUTO(mem_free) char *answer = wire_hear(fd, "\r\n\r\n", 10000, &ended);
+        AUTO(mem_free) char *answer = wire_hear(fd, "\r\n\r\n", WIRE_PATIENCE_MS, &ended);
         if (!strstr(answer, " 200 "))
                 fail_msg("%s: '%s'", what, answer);
 }
@@ -208,7 +208,7 @@ static void test_a_crowd_that_waits_is_displaced(void **state)
         crowd_comes(&s, fd, review);
         int ours = wire_open(s.address);
         assert_answers(ours, "beside a crowd that waits");
-        AUTO(mem_free) char *first = wire_hear(fd[0], NULL, 10000, &ended);
+        AUTO(mem_free) char *first = wire_hear(fd[0], NULL, WIRE_PATIENCE_MS, &ended);
         assert_true(ended);
         assert_non_null(strstr(first, "\"allowed\":true"));
         assert_non_null(strstr(first, "Connection: close"));
@@ -239,7 +239,7 @@ static void test_a_request_does_not_keep_its_connection(void **state)
                 fd[i] = wire_open(s.address);
         pthread_mutex_unlock(&s.lock);
         assert_answers(fd[ROOM - 1], "the newest");
-        mem_free(wire_hear(oldest, NULL, 10000, &ended));
+        mem_free(wire_hear(oldest, NULL, WIRE_PATIENCE_MS, &ended));
         assert_true(ended);
         assert_int_equal(s.owners, 0);
         for (int i = 0; i < ROOM; i++)

@@ -244,7 +244,7 @@ static void test_bodies(void **state)
                 wire_say(fd, row[i].head);
                 wire_say(fd, "Host: x\r\nAuthorization: Bearer good\r\n\r\n");
                 wire_send(fd, big, row[i].body);
-                AUTO(mem_free) char *answer = wire_hear(fd, "\r\n\r\n", 10000, &ended);
+                AUTO(mem_free) char *answer = wire_hear(fd, "\r\n\r\n", WIRE_PATIENCE_MS, &ended);
                 char line[16] = "";
                 memcpy(line, answer, strlen(answer) < 15 ? strlen(answer) : 15);
                 if (row[i].want ? !strstr(line, row[i].want) : !*line || strstr(line, " 413 "))
@@ -271,7 +271,7 @@ static void test_refused_in_the_middle(void **state)
                 assert_true(wire_say(fd, line));
                 if (!wire_send(fd, body, BODY))
                         fail_msg("reset while it wrote, at try %d", i);
-                AUTO(mem_free) char *answer = wire_hear(fd, NULL, 10000, &ended);
+                AUTO(mem_free) char *answer = wire_hear(fd, NULL, WIRE_PATIENCE_MS, &ended);
                 assert_non_null(strstr(answer, i % 2 ? " 401 " : " 403 "));
                 assert_true(ended);
                 close(fd);
@@ -296,7 +296,7 @@ static void test_an_endless_body(void **state)
         for (int i = 0; i < 300; i++)
                 wire_send(fd, chunk, (size_t)at + (64 << 10) + 2);
         wire_say(fd, "0\r\n\r\n");
-        AUTO(mem_free) char *answer = wire_hear(fd, "\r\n\r\n", 10000, &ended);
+        AUTO(mem_free) char *answer = wire_hear(fd, "\r\n\r\n", WIRE_PATIENCE_MS, &ended);
         assert_non_null(strstr(answer, " 413 "));
         close(fd);
         stand_end(&s);
@@ -365,7 +365,7 @@ static void test_slow_requests_take_turns(void **state)
  * answered. Without a token that is let in, nothing is held at all. */
 static void test_a_caller_has_a_share(void **state)
 {
-        enum { CALLS = 80, LONG = 1 << 20, SHARE = 2, WAIT_MS = 10000 };
+        enum { CALLS = 80, LONG = 1 << 20, SHARE = 2 };
         (void)state;
         struct stand s;
         int fd[CALLS], refused;
@@ -385,7 +385,7 @@ static void test_a_caller_has_a_share(void **state)
         assert_int_equal(refused, CALLS / 2 - SHARE);
         int more = wire_open(s.address);
         assert_true(wire_say(more, RENDER_HEAD("good")));
-        AUTO(mem_free) char *theirs = wire_hear(more, "share-used", WAIT_MS, &ended);
+        AUTO(mem_free) char *theirs = wire_hear(more, "share-used", WIRE_PATIENCE_MS, &ended);
         assert_non_null(strstr(theirs, "HTTP/1.1 429 "));
         assert_non_null(strstr(theirs, "https://halflife.dev/problems/share-used"));
         close(more);
@@ -423,7 +423,7 @@ static void test_headers_without_end(void **state)
         memset(word, 'x', (40 << 10) - 1);
         wire_say(fd, "GET " STAND_WEB " HTTP/1.1\r\nHost: x\r\nX-Long: ");
         wire_say(fd, word);
-        AUTO(mem_free) char *answer = wire_hear(fd, "\r\n\r\n", 10000, &ended);
+        AUTO(mem_free) char *answer = wire_hear(fd, "\r\n\r\n", WIRE_PATIENCE_MS, &ended);
         assert_non_null(strstr(answer, " 431 "));
         close(fd);
         fd = wire_open(s.address);
@@ -431,7 +431,7 @@ static void test_headers_without_end(void **state)
         word[9000] = '\0';
         wire_say(fd, word);
         wire_say(fd, " HTTP/1.1\r\nHost: x\r\n\r\n");
-        AUTO(mem_free) char *path = wire_hear(fd, "\r\n\r\n", 10000, &ended);
+        AUTO(mem_free) char *path = wire_hear(fd, "\r\n\r\n", WIRE_PATIENCE_MS, &ended);
         assert_non_null(strstr(path, " 400 "));
         close(fd);
         stand_end(&s);
@@ -453,7 +453,7 @@ static void test_pipelined(void **state)
                            i == N - 1 ? "Connection: close\r\n" : "");
         int fd = wire_open(s.address);
         assert_true(wire_send(fd, all.data, all.len));
-        AUTO(mem_free) char *answers = wire_hear(fd, NULL, 10000, &ended);
+        AUTO(mem_free) char *answers = wire_hear(fd, NULL, WIRE_PATIENCE_MS, &ended);
         assert_true(ended);
         assert_int_equal(wire_count(answers, "HTTP/1.1 200"), N);
         const char *at = answers;
@@ -501,7 +501,7 @@ static void test_garbage(void **state)
                 shutdown(fd[round], SHUT_WR);
         }
         for (int round = 0; round < ROUNDS; round++) {
-                AUTO(mem_free) char *answer = wire_hear(fd[round], NULL, 10000, &ended);
+                AUTO(mem_free) char *answer = wire_hear(fd[round], NULL, WIRE_PATIENCE_MS, &ended);
                 if (!ended)
                         fail_msg("round %d: still open\n%s", round, answer);
                 close(fd[round]);
@@ -567,7 +567,7 @@ static char *ask_without_body(const struct stand *s, const char *path)
                                 "Content-Length: 1000\r\n\r\n",
                                 path);
         wire_say(fd, head);
-        char *answer = wire_hear(fd, "\r\n\r\n", 10000, &ended);
+        char *answer = wire_hear(fd, "\r\n\r\n", WIRE_PATIENCE_MS, &ended);
         close(fd);
         return answer;
 }

@@ -53,7 +53,7 @@ static void test_one_question_for_all(void **state)
         assert_true(stand_until(&s, one_is_held, 10000));
         stand_release(&s);
         for (int i = 0; i < N; i++) {
-                AUTO(mem_free) char *answer = wire_hear(fd[i], NULL, 10000, &ended);
+                AUTO(mem_free) char *answer = wire_hear(fd[i], NULL, WIRE_PATIENCE_MS, &ended);
                 assert_non_null(strstr(answer, "HTTP/1.1 200"));
                 assert_true(ended);
                 close(fd[i]);
@@ -100,13 +100,13 @@ static void test_a_further_address_is_asked_about(void **state)
         assert_true(wire_say(further, STAND_GET_WEB("Connection: close\r\n")));
         assert_true(stand_until(&s, questions_are_asked, 10000));
         stand_release(&s);
-        AUTO(mem_free) char *answer = wire_hear(further, NULL, 10000, &ended);
+        AUTO(mem_free) char *answer = wire_hear(further, NULL, WIRE_PATIENCE_MS, &ended);
         assert_non_null(strstr(answer, "HTTP/1.1 200"));
         close(further);
         int displaced = 0;
         for (int i = 0; i < ADDRESSES; i++)
                 for (int n = 0; n < places[i]; n++) {
-                        AUTO(mem_free) char *told = wire_hear(fd[i][n], "\r\n\r\n", 10000, &ended);
+                        AUTO(mem_free) char *told = wire_hear(fd[i][n], "\r\n\r\n", WIRE_PATIENCE_MS, &ended);
                         if (strstr(told, " 503 ") && strstr(told, "Retry-After: 1"))
                                 displaced += i == 0 ? 1 : 100;
                         else
@@ -130,7 +130,7 @@ static void test_it_closes_on_those_who_wait(void **state)
         assert_true(wire_say(fd, STAND_GET_WEB("")));
         assert_true(stand_until(&s, one_is_held, 10000));
         stand_end(&s);
-        AUTO(mem_free) char *answer = wire_hear(fd, NULL, 10000, &ended);
+        AUTO(mem_free) char *answer = wire_hear(fd, NULL, WIRE_PATIENCE_MS, &ended);
         assert_true(ended);
         assert_non_null(strstr(answer, "HTTP/1.1 503"));
         close(fd);
@@ -148,7 +148,7 @@ static void test_it_closes_on_what_is_pipelined(void **state)
         assert_true(wire_say(fd, STAND_GET_WEB("") STAND_GET_WEB("") STAND_GET_WEB("")));
         assert_true(stand_until(&s, one_is_held, 10000));
         stand_end(&s);
-        AUTO(mem_free) char *answer = wire_hear(fd, NULL, 10000, &ended);
+        AUTO(mem_free) char *answer = wire_hear(fd, NULL, WIRE_PATIENCE_MS, &ended);
         assert_true(ended);
         assert_non_null(strstr(answer, "HTTP/1.1 503"));
         close(fd);
@@ -253,7 +253,7 @@ static void test_no_message_lies_about(void **state)
                                                         .type = "application/json",
                                                         .body = STAND_REVIEW(STAND_OWNED)});
                 assert_int_equal(g.status, 200);
-                AUTO(mem_free) char *answer = wire_hear(fd, "\"percentiles\"", 10000, &ended);
+                AUTO(mem_free) char *answer = wire_hear(fd, "\"percentiles\"", WIRE_PATIENCE_MS, &ended);
                 assert_non_null(strstr(answer, " 200 "));
         }
         close(fd);
@@ -330,12 +330,12 @@ static void test_work_is_given_more_time(void **state)
                 assert_true(wire_say(works, render));
                 assert_true(stand_until(&s, packing_is_held, 60000));
                 assert_true(wire_say(waits, render));
-                AUTO(mem_free) char *waited = wire_hear(waits, "in time: try again", 60000, &ended);
+                AUTO(mem_free) char *waited = wire_hear(waits, "in time: try again", WIRE_PATIENCE_MS, &ended);
                 assert_non_null(strstr(waited, " 503 "));
                 assert_false(says_something(works));
                 if (row[i].ends)
                         packing_hold(false);
-                AUTO(mem_free) char *worked = wire_hear(works, "\r\n\r\n", 60000, &ended);
+                AUTO(mem_free) char *worked = wire_hear(works, "\r\n\r\n", WIRE_PATIENCE_MS, &ended);
                 assert_non_null(strstr(worked, row[i].status));
                 if (!row[i].ends)
                         assert_true(mono_read().ns - began >= WORKING_SHARE * (int64_t)REQUEST_MS * 1000000);

@@ -297,7 +297,7 @@ static void test_half_a_handshake(void **state)
                 wire_say(fd[i], starts[i]);
         }
         for (int i = 0; i < N; i++) {
-                mem_free(wire_hear(fd[i], NULL, 120000, &ended));
+                mem_free(wire_hear(fd[i], NULL, WIRE_PATIENCE_MS, &ended));
                 assert_true(ended);
                 close(fd[i]);
         }

@@ -170,7 +170,7 @@ static char *say(const struct load_listener *l, const char *bytes, size_t len)
         bool ended;
         int fd = wire_open(load_listener_address(l));
         (void)wire_send(fd, bytes, len);
-        char *got = wire_hear(fd, NULL, WAIT_MS, &ended);
+        char *got = wire_hear(fd, NULL, WIRE_PATIENCE_MS, &ended);
         close(fd);
         assert_true(ended);
         return got;
@@ -245,7 +245,7 @@ static void slow_clients_keep_two_documents(void **state)
                 usleep(300000); /* the kernel takes what it has room for */
                 for (int k = 0; k < row[i].later; k++)
                         publish(l, 1, 25);
-                AUTO(mem_free) char *got = wire_hear(fd, NULL, WAIT_MS, &ended);
+                AUTO(mem_free) char *got = wire_hear(fd, NULL, WIRE_PATIENCE_MS, &ended);
                 close(fd);
                 const char *body = strstr(got, "\r\n\r\n");
                 assert_true(ended && body && all.len > 4000000);
