@@ -458,6 +458,7 @@ install: all ## into $(DESTDIR)$(PREFIX)
 	install -D -m 755 -t $(DESTDIR)$(PREFIX)/share/halflife/samples/pipelines manifests/samples/pipelines/*.sh
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/halflife/samples/pipelines/helm-plugin manifests/samples/pipelines/helm-plugin/plugin.yaml
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/halflife/prometheus-adapter manifests/prometheus-adapter/rules.yaml
+	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/halflife/grafana manifests/components/grafana/*.json
 	install -D -m 644 LICENSE $(DESTDIR)$(PREFIX)/share/doc/halflife/LICENSE
 
 clean: ## remove what was built

@@ -26,12 +26,13 @@ var overlays = []struct{ folder, values string }{
 	{"manifests/overlays/read-only", "readOnly.enabled=true"},
 	{"manifests/overlays/retune", "retune.enabled=true"},
 	{"manifests/overlays/monitoring", "serviceMonitor.enabled=true,alerts.enabled=true"},
+	{"manifests/overlays/grafana", "grafana.dashboards.enabled=true"},
 	{"manifests/overlays/custom-metrics", "customMetrics.enabled=true"},
 	{"manifests/overlays/load-watcher", "loadWatcher.enabled=true"},
 	{"manifests/overlays/any-user", "admission.enabled=true,anyUser.enabled=true"},
 	{"manifests/overlays/prometheus", "controller.settings.prometheus-url=http://prometheus.monitoring:9090"},
 	{everything, "anyUser.enabled=true,admission.enabled=true,inPlace.enabled=true,readOnly.enabled=true,retune.enabled=true," +
-		"serviceMonitor.enabled=true,alerts.enabled=true,customMetrics.enabled=true,loadWatcher.enabled=true," +
+		"serviceMonitor.enabled=true,alerts.enabled=true,grafana.dashboards.enabled=true,customMetrics.enabled=true,loadWatcher.enabled=true," +
 		"controller.settings.prometheus-url=http://prometheus.monitoring:9090"},
 }
 
@@ -39,7 +40,7 @@ const (
 	everything         = "build/cluster/chart/everything"
 	everythingTogether = `resources: [../../../../manifests/base]
 components: [../../../../manifests/components/admission, ../../../../manifests/components/custom-metrics,
-  ../../../../manifests/components/in-place, ../../../../manifests/components/load-watcher,
+  ../../../../manifests/components/grafana, ../../../../manifests/components/in-place, ../../../../manifests/components/load-watcher,
   ../../../../manifests/components/monitoring, ../../../../manifests/components/retune,
   ../../../../manifests/components/read-only, ../../../../manifests/components/any-user,
   ../../../../manifests/components/prometheus]
@@ -144,6 +145,14 @@ var effects = []struct {
 	{"serviceMonitor.enabled=true,serviceMonitor.interval=1m", "ServiceMonitor/halflife", []string{"spec", "endpoints", "0", "interval"}, "1m"},
 	{"serviceMonitor.enabled=true", "PrometheusRule/halflife", nil, ""},
 	{"alerts.enabled=true,alerts.labels.release=p", "PrometheusRule/halflife", []string{"metadata", "labels", "release"}, "p"},
+	{"grafana.dashboards.enabled=true,grafana.dashboards.namespace=grafana,namespaceOverride=own", "ConfigMap/halflife-dashboards",
+		[]string{"metadata", "namespace"}, "grafana"},
+	{"grafana.dashboards.enabled=true,namespaceOverride=own", "ConfigMap/halflife-dashboards", []string{"metadata", "namespace"}, "own"},
+	{"grafana.dashboards.enabled=true,grafana.dashboards.labels.grafana_dashboard=yes", "ConfigMap/halflife-dashboards",
+		[]string{"metadata", "labels", "grafana_dashboard"}, "yes"},
+	{"grafana.dashboards.enabled=true,grafana.dashboards.annotations.grafana_folder=Platform", "ConfigMap/halflife-dashboards",
+		[]string{"metadata", "annotations"}, `{"grafana_folder":"Platform"}`},
+	{"", "ConfigMap/halflife-dashboards", nil, ""},
 	{games, "ClusterRole/halflife-controller-extra", []string{"rules"},
 		`[{"apiGroups":["example.com"],"resources":["games"],"verbs":["get","list","watch","patch"]}]`},
 	{games + ",readOnly.enabled=true", "ClusterRole/halflife-controller-extra", []string{"rules", "0", "verbs"}, `["get","list","watch"]`},
@@ -170,6 +179,8 @@ var refusals = []struct{ values, says string }{
 	{"global.imageRegistry=https://m.test", "at '/global/imageRegistry'"},
 	{"controller.replicas=2", "controller.replicas is 2, but the controller keeps what it learns in an SQLite database, which one process owns: set it to 1"},
 	{"exemptNamespaces={Ci}", "at '/exemptNamespaces/0'"},
+	{"grafana.dashboards.folder=Platform", "at '/grafana/dashboards': additional properties 'folder' not allowed"},
+	{"grafana.dashboards.namespace=Grafana", "at '/grafana/dashboards/namespace'"},
 	{"extraKinds[0].group=example.com", "at '/extraKinds/0': additional properties 'group' not allowed"},
 }
 

@@ -14,13 +14,30 @@ and objects (a list); the templates below print nothing and change the state.
 {{- end -}}
 {{- end -}}
 
-{{/* Adds the resources of a folder, carries out its patches, and labels everything with its labels. state, folder */}}
+{{/* Adds a ConfigMap of files. state, folder, generator */}}
+{{- define "halflife.addConfigMap" -}}
+{{- $data := dict -}}
+{{- range .generator.files -}}
+{{- $_ := set $data . ($.state.root.Files.Get (printf "%s/%s" $.folder .)) -}}
+{{- end -}}
+{{- $metadata := merge (pick .generator "name" "namespace") (pick .generator.options "labels" "annotations") -}}
+{{- $object := dict "apiVersion" "v1" "kind" "ConfigMap" "metadata" $metadata "data" $data -}}
+{{- $_ := set .state "objects" (append .state.objects $object) -}}
+{{- end -}}
+
+{{/*
+Adds the resources of a folder and the ConfigMaps that it makes, carries out its patches, and labels everything with its
+labels. state, folder
+*/}}
 {{- define "halflife.addFolder" -}}
 {{- $kustomization := fromYaml (.state.root.Files.Get (printf "%s/kustomization.yaml" .folder)) -}}
 {{- range $kustomization.resources -}}
 {{- if ne . "../../crds" -}}
 {{- include "halflife.addFile" (dict "state" $.state "path" (printf "%s/%s" $.folder .)) -}}
 {{- end -}}
+{{- end -}}
+{{- range $kustomization.configMapGenerator -}}
+{{- include "halflife.addConfigMap" (dict "state" $.state "folder" $.folder "generator" .) -}}
 {{- end -}}
 {{- range $patch := $kustomization.patches -}}
 {{- range $object := $.state.objects -}}

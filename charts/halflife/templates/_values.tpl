@@ -208,6 +208,14 @@
 {{- if and (hasKey $wanted .object.kind) (not (get $wanted .object.kind)) }}true{{ end -}}
 {{- end -}}
 
+{{/* Where Grafana's sidecar finds the dashboards. metadata, values */}}
+{{- define "halflife.setDashboards" -}}
+{{- with .values.namespace }}{{ $_ := set $.metadata "namespace" . }}{{ end -}}
+{{- range $member := list "labels" "annotations" -}}
+{{- $_ := set $.metadata $member (mergeOverwrite (dict) (get $.metadata $member) (get $.values $member)) -}}
+{{- end -}}
+{{- end -}}
+
 {{/* One object by values. root, object */}}
 {{- define "halflife.setObject" -}}
 {{- $values := .root.Values -}}
@@ -241,6 +249,8 @@
 {{- $_ := set $object.metadata "labels" (merge (dict) $object.metadata.labels $values.serviceMonitor.labels) -}}
 {{- else if eq .object.kind "PrometheusRule" -}}
 {{- $_ := set $object.metadata "labels" (merge (dict) $object.metadata.labels $values.alerts.labels) -}}
+{{- else if eq $name "ConfigMap/halflife-dashboards" -}}
+{{- include "halflife.setDashboards" (dict "metadata" $object.metadata "values" $values.grafana.dashboards) -}}
 {{- else if and (eq .object.kind "CustomResourceDefinition") $values.crds.keep -}}
 {{- $_ := set $object.metadata "annotations" (merge (dict "helm.sh/resource-policy" "keep") (default dict $object.metadata.annotations)) -}}
 {{- end -}}
@@ -260,6 +270,7 @@
 {{- range $folder, $enabled := dict
       "admission" $values.admission.enabled
       "custom-metrics" $values.customMetrics.enabled
+      "grafana" $values.grafana.dashboards.enabled
       "in-place" $values.inPlace.enabled
       "load-watcher" $values.loadWatcher.enabled
       "monitoring" (or $values.serviceMonitor.enabled $values.alerts.enabled)

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -46,15 +47,15 @@ func removeCustomMetrics(t *stage.T) {
 	_, _ = t.Kubectl.Run("", "-n", stage.OwnNamespace, "scale", "deployment", "--all", "--replicas=0")
 }
 
-// serveCustomMetrics starts a halflife that serves the API, and waits until the API server asks it. Only the port is
+// serveCustomMetrics starts a halflife that serves the API, with more settings, and waits until the API server asks it. Only the port is
 // written for it: halflife rotate writes what verifies its certificate.
-func serveCustomMetrics(t *stage.T) *stage.Halflife {
+func serveCustomMetrics(t *stage.T, more ...string) *stage.Halflife {
 	installCustomMetrics(t)
 	t.Check(t.StartRotate())
-	h, err := t.StartHalflife(t.Name, customMetrics...)
+	h, err := t.StartHalflife(t.Name, append(slices.Clone(customMetrics), more...)...)
 	t.Check(err)
 	t.Learner = h
-	address, err := h.RESTAddress() // the second address of two
+	address, err := h.RESTAddress() // the second address, for it has no REST API
 	t.Check(err)
 	_, port, err := net.SplitHostPort(address)
 	t.Check(err)

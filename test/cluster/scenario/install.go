@@ -20,7 +20,7 @@ func install(t *stage.T) {
 		}
 	}()
 	t.Served("servicemonitors.monitoring.coreos.com", "prometheusrules.monitoring.coreos.com")
-	for _, folder := range []string{"", "/overlays/admission", "/overlays/read-only", "/overlays/monitoring", "/overlays/in-place"} {
+	for _, folder := range []string{"", "/overlays/admission", "/overlays/read-only", "/overlays/monitoring", "/overlays/grafana", "/overlays/in-place"} {
 		t.Ctl("apply", "--dry-run=server", "-k", t.Root+"/manifests"+folder)
 	}
 	defer installBase(t)

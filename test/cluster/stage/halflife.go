@@ -134,6 +134,9 @@ func (h *Halflife) Alive() error {
 	return fmt.Errorf("halflife ended with code %d (%v):\n%s", code, err, h.Tail(3000))
 }
 
+// Address returns the address of its own pages, such as /metrics.
+func (h *Halflife) Address() (string, error) { return h.address(0) }
+
 // RESTAddress returns the address of the REST API and of the webhooks.
 func (h *Halflife) RESTAddress() (string, error) { return h.address(1) }
 
