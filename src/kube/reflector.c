@@ -237,7 +237,8 @@ static int reflector_take_event(void *arg, struct text value)
         arena_reset(&r->arena);
         if (decode_watch_event(value, &r->arena, &e, &r->stats.refusal) < 0) {
                 r->stats.refused++;
-                return 0;
+                return e.type == WATCH_ERROR ? reflector_broken(r, "the watch ended with an error that is no Status")
+                                             : 0;
         }
         if (e.type == WATCH_ERROR)
                 return take_error(r, &e);
