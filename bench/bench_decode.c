@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <sys/resource.h>
 
+#include "base/file_read.h"
 #include "base/mem.h"
-#include "base/yaml.h"
 #include "line.h"
 #include "net/stream.h"
 #include "objects/decode.h"

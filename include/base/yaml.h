@@ -32,10 +32,5 @@ json_t *yaml_read_all(const char *text, size_t len, struct err *err);
 /* The value of a plain scalar (valid UTF-8) by the rules above, except that infinities are text. Returns a reference
  * that the caller owns, never NULL. */
 json_t *yaml_plain(const char *s);
-/*
- * Reads a whole file of at most max bytes. Returns NUL-terminated bytes, which the caller frees with mem_free, or NULL
- * with ERR_NOTFOUND, ERR_DENIED, ERR_TOOBIG or ERR_IO and the path in err.
- */
-char *file_read(const char *path, size_t max, size_t *ret_len, struct err *err);
 
 #endif

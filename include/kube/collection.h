@@ -16,7 +16,7 @@ struct collection {
 /*
  * Read all pages. If the list's version expires on the server, the list begins anew, in one answer: then objects come
  * twice, and some may be deleted by now. Returns 0, the client's error, ERR_INVALID (the answer is not a list) or
- * ERR_TOOBIG (the list has no end).
+ * what list_bound_page returns (the list has no end).
  */
 int collection_read(struct client *c, const struct collection *l, struct err *err);
 

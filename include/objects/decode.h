@@ -335,6 +335,7 @@ int decode_watch_event(struct text json, struct arena *a, struct watch_event *re
 /* A list's own metadata, from its document without the items (stream_envelope). */
 struct list_view {
         struct text version, next; /* next: the continue token; "": this was the last page */
+        int64_t remaining;         /* objects on further pages, as the server estimates; 0: it does not say */
 };
 int decode_list(struct text json, struct arena *a, struct list_view *ret, struct err *err);
 

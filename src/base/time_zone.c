@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file_read.h"
 #include "base/mem.h"
-#include "base/yaml.h"
 #include "posix_tz.h"
 
 /* Time zone files are a few KiB; a much larger file is something else. */

@@ -1,12 +1,10 @@
 #include "base/yaml.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 #include <yaml.h>
 
 #include "base/buf.h"
@@ -441,46 +439,4 @@ json_t *yaml_read(const char *text, size_t len, struct err *err)
                 return NULL;
         }
         return STEAL(&first);
-}
-
-/* --- files --- */
-
-static int code_of_errno(void)
-{
-        return errno == ENOENT || errno == ENOTDIR ? ERR_NOTFOUND
-               : errno == EACCES || errno == EPERM ? ERR_DENIED
-                                                   : ERR_IO;
-}
-
-static int read_rest(int fd, const char *path, struct buf *b, struct err *err)
-{
-        for (;;) {
-                char part[16384];
-                ssize_t n = read(fd, part, sizeof part);
-                if (n < 0 && errno == EINTR)
-                        continue;
-                if (n < 0)
-                        return err_set(err, code_of_errno(), "read '%s': %m", path);
-                if (n == 0)
-                        return 0;
-                if (buf_add(b, part, (size_t)n) < 0)
-                        return err_set(err, ERR_TOOBIG, "read '%s': the file is longer than %zu bytes", path, b->max);
-        }
-}
-
-char *file_read(const char *path, size_t max, size_t *ret_len, struct err *err)
-{
-        int fd = open(path, O_RDONLY | O_CLOEXEC);
-        if (fd < 0) {
-                err_set(err, code_of_errno(), "open '%s': %m", path);
-                return NULL;
-        }
-        struct buf b __attribute__((cleanup(buf_release_auto)));
-        buf_init(&b, max);
-        int rc = read_rest(fd, path, &b, err);
-        close(fd);
-        if (rc < 0)
-                return NULL;
-        *ret_len = b.len;
-        return buf_steal(&b);
 }

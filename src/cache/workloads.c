@@ -112,7 +112,8 @@ static void workload_free(struct cache *w, struct workload *wl)
 static void workload_drop(struct cache *w, struct workload *wl)
 {
         map_drop(&w->workloads, text_of(wl->key));
-        map_drop(&w->uids, uid_key(wl->uid));
+        if (map_get(&w->uids, uid_key(wl->uid)) == wl) /* else another object of this UID came later */
+                map_drop(&w->uids, uid_key(wl->uid));
         ns_recount(w, wl->ns);
         wl->gone = true;
         wl->next_gone = w->gone;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/file_read.h"
 #include "base/mem.h"
 #include "base/yaml.h"
 #include "cli/version.h"
@@ -68,7 +69,7 @@ int api_client_open(struct api_client *r, const char *url, const char *ca, const
         int rc = api_client_check(r->base, err);
         if (rc < 0)
                 return rc;
-        if (ca && !(r->ca = file_read(ca, CA_MAX, &len, err)))
+        if (ca && !(r->ca = file_read_input(ca, CA_MAX, &len, err)))
                 return err->code;
         r->bearer = mem_string(token);
         r->peer = (struct http_peer){.base_url = r->base, .ca_pem = r->ca};
@@ -116,7 +117,7 @@ int api_client_token(const char *file, char **ret, struct err *err)
 {
         const char *given = getenv("HALFLIFE_TOKEN");
         size_t len = 0;
-        char *token = file ? file_read(file, TOKEN_MAX, &len, err) : (given && *given) ? mem_string(given) : NULL;
+        char *token = file ? file_read_input(file, TOKEN_MAX, &len, err) : (given && *given) ? mem_string(given) : NULL;
         if (file && !token)
                 return err_wrap(err, "token");
         if (token)

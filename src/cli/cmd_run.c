@@ -9,9 +9,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file_read.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "base/yaml.h"
 #include "cli/version.h"
 #include "commands.h"
 #include "control/controller.h"
@@ -134,7 +134,12 @@ static void keep_fixed(const struct settings *old, struct settings *fresh)
 static void run_reload(struct running *r)
 {
         struct settings fresh;
+        struct stat st;
         struct err err = {0};
+        if (r->settings.config && stat(r->settings.config, &st) == 0 && !S_ISREG(st.st_mode)) {
+                log_warn("settings are not read again: the config is not a file", KV("config", r->settings.config));
+                return;
+        }
         if (settings_read(r->line->given, &fresh, &err) < 0) {
                 log_error("settings refused, the old ones are kept", KV("error", err.text));
                 return;

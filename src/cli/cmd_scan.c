@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file_read.h"
 #include "base/log.h"
 #include "base/noun.h"
 #include "base/yaml.h"
@@ -83,7 +84,7 @@ static int scan_check_labels(const struct scanning *s, struct err *err)
 static int scan_read_profiles(struct scanning *s, struct err *err)
 {
         size_t len;
-        AUTO(mem_free) char *text = file_read(s->profile, PROFILE_BYTES_MAX, &len, err);
+        AUTO(mem_free) char *text = file_read_input(s->profile, PROFILE_BYTES_MAX, &len, err);
         s->profiles = text ? yaml_read_all(text, len, err) : NULL;
         if (!s->profiles)
                 return err_wrap(err, "profile '%s'", s->profile);

@@ -3,8 +3,9 @@
 #include <string.h>
 
 #include "base/yaml.h"
+#include "kube/list_bound.h"
 
-enum { PAGE = 500, PAGES = 10000, ALL_BYTES = 512 << 20 };
+enum { PAGE = 500, ALL_BYTES = 512 << 20 };
 
 json_t *listing_ask(struct client *c, const char *path, const char *query, size_t most, struct err *err)
 {
@@ -42,31 +43,37 @@ static char *query_of(const struct listing *l, const char *token, bool paged)
                           from ? "&continue=" : "", from ? from : "");
 }
 
-static int get_page(struct client *c, const struct listing *l, char **token, bool paged, struct err *err)
+/* Take a page's continue token. Refuse it if the list cannot have an end. */
+static int listing_read_token(const json_t *page, struct list_bound *bound, char **token, struct err *err)
+{
+        const json_t *meta = json_object_get(page, "metadata");
+        const char *next = json_string_value(json_object_get(meta, "continue"));
+        mem_free(*token);
+        *token = next && *next ? mem_string(next) : NULL;
+        return list_bound_page(bound, (struct text){*token, *token ? strlen(*token) : 0},
+                               json_integer_value(json_object_get(meta, "remainingItemCount")),
+                               (int64_t)json_array_size(json_object_get(page, "items")), err);
+}
+
+static int get_page(struct client *c, const struct listing *l, struct list_bound *bound, char **token, bool paged,
+                    struct err *err)
 {
         AUTO(mem_free) char *query = query_of(l, *token, paged);
         AUTO(json_decref) json_t *answer = listing_ask(c, l->path, query, paged ? LISTING_ITEM_BYTES : ALL_BYTES, err);
         if (!answer)
                 return err->code;
-        const char *next = json_string_value(json_object_get(json_object_get(answer, "metadata"), "continue"));
-        if (next && *token && strcmp(next, *token) == 0)
-                return err_set(err, ERR_INVALID,
-                               "the server's list has no end: two pages have the same continue token");
-        mem_free(*token);
-        *token = next && *next ? mem_string(next) : NULL;
-        return listing_read_page(l, answer, err);
+        int rc = listing_read_token(answer, bound, token, err);
+        return rc < 0 ? rc : listing_read_page(l, answer, err);
 }
 
 static int get_pages(struct client *c, const struct listing *l, bool paged, struct err *err)
 {
         AUTO(mem_free) char *token = NULL;
-        int pages = 0, rc;
+        struct list_bound bound = {0};
+        int rc;
         do {
-                rc = get_page(c, l, &token, paged, err);
-        } while (rc == 0 && token && ++pages < PAGES);
-        if (rc == 0 && token)
-                return err_set(err, ERR_TOOBIG, "the server's list has no end: after %d pages there is one more",
-                               pages);
+                rc = get_page(c, l, &bound, &token, paged, err);
+        } while (rc == 0 && token);
         return rc;
 }
 

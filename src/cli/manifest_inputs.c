@@ -6,8 +6,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file_read.h"
 #include "base/mem.h"
-#include "base/yaml.h"
 
 enum { DEPTH_MAX = 32 };
 
@@ -30,7 +30,7 @@ static int input_keep(struct inputs *m, const char *path, char *data, size_t len
 static int add_file(struct inputs *m, const char *path, struct err *err)
 {
         size_t len;
-        char *data = file_read(path, INPUT_BYTES_MAX, &len, err);
+        char *data = file_read_input(path, INPUT_BYTES_MAX, &len, err);
         return data ? input_keep(m, path, data, len, err) : err->code;
 }
 

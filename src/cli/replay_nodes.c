@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "base/yaml.h"
+#include "base/file_read.h"
 #include "core/amount.h"
 
 enum { DRAWS = 5, OWNERS_BYTES_MAX = 64 << 20, NAME_MAX_BYTES = 512, OWNER_FIELDS = 3 };
@@ -85,7 +85,7 @@ static const char *owners_take(struct replay_nodes *n, struct text line)
 static int read_owners(struct replay_nodes *n, const char *path, struct err *err)
 {
         size_t len;
-        AUTO(mem_free) char *text = file_read(path, OWNERS_BYTES_MAX, &len, err);
+        AUTO(mem_free) char *text = file_read_input(path, OWNERS_BYTES_MAX, &len, err);
         if (!text)
                 return ERR_IO;
         int number = 1;

@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "base/file_read.h"
 #include "base/yaml.h"
 #include "commands.h"
 
@@ -65,7 +66,7 @@ static int add_profile(struct replay *r, const json_t *document, struct err *err
 static int add_profiles(struct replay *r, const char *path, struct err *err)
 {
         size_t len;
-        AUTO(mem_free) char *text = file_read(path, PROFILE_BYTES_MAX, &len, err);
+        AUTO(mem_free) char *text = file_read_input(path, PROFILE_BYTES_MAX, &len, err);
         AUTO(json_decref) json_t *documents = text ? yaml_read_all(text, len, err) : NULL;
         if (!documents)
                 return err_wrap(err, "profile '%s'", path);

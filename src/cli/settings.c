@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/file_read.h"
 #include "base/mem.h"
 #include "base/yaml.h"
 #include "cache/namespace.h"
@@ -312,7 +313,7 @@ static int settings_read_file(struct settings *to, const char *path, struct err 
 {
         enum { FILE_MAX = 1 << 20 };
         size_t len;
-        AUTO(mem_free) char *text = file_read(path, FILE_MAX, &len, err);
+        AUTO(mem_free) char *text = file_read_input(path, FILE_MAX, &len, err);
         if (!text)
                 return err_wrap(err, "settings");
         AUTO(json_decref) json_t *root = yaml_read(text, len, err);

@@ -4,8 +4,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/file_read.h"
 #include "base/mem.h"
-#include "base/yaml.h"
 
 enum { RETIRED_MS = MINUTE_MS }; /* longer than any handshake may take */
 

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/file_read.h"
 #include "base/mem.h"
 #include "base/yaml.h"
 

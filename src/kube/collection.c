@@ -4,11 +4,12 @@
 
 #include "base/json.h"
 #include "base/mem.h"
+#include "kube/list_bound.h"
 #include "objects/decode.h"
 
-enum { PAGE_ITEMS = 500, PAGES_MAX = 10000, PAGE_BYTES = 64 << 20, ALL_BYTES = 512 << 20, CALL_MS = 30 * SECOND_MS };
+enum { PAGE_ITEMS = 500, PAGE_BYTES = 64 << 20, ALL_BYTES = 512 << 20, CALL_MS = 30 * SECOND_MS };
 
-static int collection_take_items(const struct collection *l, struct text page, struct err *err)
+static int collection_take_items(const struct collection *l, struct text page, int64_t *ret_items, struct err *err)
 {
         struct json j;
         struct text key;
@@ -22,7 +23,7 @@ static int collection_take_items(const struct collection *l, struct text page, s
                                 continue;
                         }
                         if (json_enter(&j, '['))
-                                while (json_item(&j))
+                                for (; json_item(&j); ++*ret_items)
                                         l->each(l->arg, json_raw(&j));
                 }
         return json_done(&j, err);
@@ -36,7 +37,8 @@ static char *collection_query(const struct collection *l, const char *token, boo
 }
 
 /* *token is the list's continue token; NULL: the first page is next, or the last page was read. */
-static int collection_take_page(struct client *c, const struct collection *l, bool paged, char **token, struct err *err)
+static int collection_take_page(struct client *c, const struct collection *l, bool paged, struct list_bound *bound,
+                                char **token, struct err *err)
 {
         AUTO(mem_free) char *query = collection_query(l, *token, paged);
         AUTO(mem_free) char *body = NULL;
@@ -49,13 +51,14 @@ static int collection_take_page(struct client *c, const struct collection *l, bo
         struct arena scratch = {0};
         struct list_view list;
         size_t len;
+        int64_t items = 0;
         int rc = client_wait(c, &call, &body, &len, err);
         if (rc == 0)
-                rc = collection_take_items(l, (struct text){body, len}, err);
+                rc = collection_take_items(l, (struct text){body, len}, &items, err);
         if (rc == 0)
                 rc = decode_list((struct text){body, len}, &scratch, &list, err);
-        if (rc == 0 && *token && text_is(list.next, *token))
-                rc = err_set(err, ERR_INVALID, "the server's list has no end");
+        if (rc == 0)
+                rc = list_bound_page(bound, list.next, list.remaining, items, err);
         mem_free(*token);
         *token = rc == 0 && list.next.len ? mem_string_n(list.next.p, list.next.len) : NULL;
         arena_release(&scratch);
@@ -65,11 +68,12 @@ static int collection_take_page(struct client *c, const struct collection *l, bo
 static int collection_take(struct client *c, const struct collection *l, bool paged, struct err *err)
 {
         AUTO(mem_free) char *token = NULL;
-        int pages = 0, rc;
+        struct list_bound bound = {0};
+        int rc;
         do
-                rc = collection_take_page(c, l, paged, &token, err);
-        while (rc == 0 && token && ++pages < PAGES_MAX);
-        return rc == 0 && token ? err_set(err, ERR_TOOBIG, "the server's list has no end") : rc;
+                rc = collection_take_page(c, l, paged, &bound, &token, err);
+        while (rc == 0 && token);
+        return rc;
 }
 
 int collection_read(struct client *c, const struct collection *l, struct err *err)

@@ -14,7 +14,7 @@
 #include "base/mem.h"
 #include "base/yaml.h"
 
-enum { OUT, ERROR, OUTPUTS, OUT_BYTES_MAX = 1 << 20, ERROR_BYTES_MAX = 4096, PAUSE_MS = 20 };
+enum { OUT, ERROR, OUTPUTS, OUT_BYTES_MAX = 1 << 20, DRAIN_BYTES_MAX = 2 << 20, ERROR_BYTES_MAX = 4096, PAUSE_MS = 20 };
 
 struct exec_run {
         const struct exec_spec *spec;
@@ -189,6 +189,7 @@ void exec_free(struct exec_run *run)
                 return;
         if (run->pid > 0) {
                 kill(-run->pid, SIGKILL);
+                kill(run->pid, SIGKILL); /* it may have left its group */
                 while (waitpid(run->pid, NULL, 0) < 0 && errno == EINTR)
                         ;
         }
@@ -204,12 +205,13 @@ void exec_free(struct exec_run *run)
 
 /* --- output --- */
 
-/* Read the available output. Too much on stdout is an error; for stderr only the beginning is kept. */
+/* Read the available output. Too much on stdout is an error; for stderr only the beginning is kept. A plug-in may write
+ * as fast as this reads, so at most DRAIN_BYTES_MAX are read. */
 static void exec_drain(struct exec_run *run, int i)
 {
         char chunk[4096];
         ssize_t got;
-        while (run->fd[i] >= 0 && (got = read(run->fd[i], chunk, sizeof chunk)) != 0) {
+        for (size_t all = 0; run->fd[i] >= 0 && (got = read(run->fd[i], chunk, sizeof chunk)) != 0;) {
                 if (got < 0) {
                         if (errno == EINTR)
                                 continue;
@@ -219,6 +221,8 @@ static void exec_drain(struct exec_run *run, int i)
                         run->too_much = true;
                         return;
                 }
+                if ((all += (size_t)got) > DRAIN_BYTES_MAX)
+                        return;
         }
         if (run->fd[i] >= 0)
                 close(run->fd[i]);

@@ -4,6 +4,7 @@
 
 #include "access_config.h"
 #include "base/buf.h"
+#include "base/file_read.h"
 #include "base/mem.h"
 #include "base/yaml.h"
 #include "net/proxy.h"
@@ -47,7 +48,7 @@ static void config_set_release(struct config_set *set)
 static int kubeconfig_read_one(struct config_set *set, const char *path, struct err *err)
 {
         size_t len;
-        AUTO(mem_free) char *text = file_read(path, FILE_BYTES_MAX, &len, err);
+        AUTO(mem_free) char *text = file_read_input(path, FILE_BYTES_MAX, &len, err);
         if (!text)
                 return err_wrap(err, "read kubeconfig");
         AUTO(json_decref) json_t *doc = len ? yaml_read(text, len, err) : json_object();

@@ -10,11 +10,11 @@ enum {
         VERSION_MAX = 1 << 10, /* bytes of a resourceVersion */
         PAGE_MAX = 16 << 10,   /* bytes of a continue token */
         PAGE_SIZE = 500,
-        PAGES_MAX = 1 << 14,     /* for 8 million objects; a list with more pages means a broken server */
         WATCH_LEAST_S = 300,     /* a watch asks for 300 to 600 s */
         SHORT_MS = 1000,         /* a watch that ends sooner, without an event, has failed */
         STEADY_MS = 10000,       /* after a request that lasted this long the back-off starts again */
         OBJECT_MS = 120000,      /* bytes that make no complete object for so long are not from an API server */
+        LIST_REST_MS = 600000,   /* the most to wait after a list that was given up */
         RELIST_APART_MS = 60000, /* if a version expires again within this time, wait before the list */
 };
 
@@ -70,7 +70,8 @@ static void list_afresh(struct reflector *r)
         r->epoch++;
         buf_reset(&r->page);
         buf_reset(&r->listed);
-        r->pages = 0;
+        r->bound = (struct list_bound){0};
+        r->listing.ns = 0;
         r->list_left = STREAM_LIST_MAX;
 }
 
@@ -147,6 +148,8 @@ bool reflector_begin(struct reflector *r, struct mono now, struct buf *ret_query
         stream_init(&r->stream, watch ? STREAM_WATCH : STREAM_LIST, STREAM_ITEM_MAX, watch ? 0 : r->list_left,
                     watch ? reflector_take_event : take_item, r);
         r->begun = r->took = now;
+        if (r->listing.ns == 0)
+                r->listing = now;
         r->values = 0;
         r->saw = -1;
         r->why.code = 0;
@@ -235,7 +238,8 @@ static int reflector_take_event(void *arg, struct text value)
         arena_reset(&r->arena);
         if (decode_watch_event(value, &r->arena, &e, &r->stats.refusal) < 0) {
                 r->stats.refused++;
-                return 0;
+                return e.type == WATCH_ERROR ? reflector_broken(r, "the watch ended with an error that is no Status")
+                                             : 0;
         }
         if (e.type == WATCH_ERROR)
                 return take_error(r, &e);
@@ -323,15 +327,11 @@ static enum saw reflector_read_page(struct reflector *r)
                 reflector_broken(r, "the list has no resourceVersion to watch from");
                 return SAW_BROKEN;
         }
-        if (list.next.len > 0 && ++r->pages >= PAGES_MAX) {
-                reflector_broken(r, "the list has no end: after 16384 pages there is one more");
+        if (list_bound_page(&r->bound, list.next, list.remaining, (int64_t)r->values, &r->why) < 0)
                 return SAW_BROKEN;
-        }
-        bool same = list.next.len > 0 && text_equal(list.next, buf_text(&r->page));
         buf_reset(&r->page);
-        if (same || (list.next.len > 0 && buf_add(&r->page, list.next.p, list.next.len) < 0)) {
-                reflector_broken(r,
-                                 same ? "two pages have one continue token" : "a continue token is longer than 16 KiB");
+        if (list.next.len > 0 && buf_add(&r->page, list.next.p, list.next.len) < 0) {
+                reflector_broken(r, "a continue token is longer than 16 KiB");
                 return SAW_BROKEN;
         }
         return SAW_END;
@@ -378,12 +378,21 @@ static void reflector_tell_trouble(struct reflector *r, const struct client_answ
                 r->owner.trouble(r->owner.arg, &r->why);
 }
 
+/* The wait after a list that was given up: as long as the list took, so that a broken server gets half the rate. */
+static int64_t list_rest_ms(const struct reflector *r, struct mono now)
+{
+        int64_t took = (now.ns - r->listing.ns) / 1000000;
+        return took < LIST_REST_MS ? took : LIST_REST_MS;
+}
+
 static int64_t wait_of(struct reflector *r, const struct client_answer *a, enum saw saw, struct mono now)
 {
         reflector_tell_trouble(r, a, saw);
         if ((now.ns - r->begun.ns) / 1000000 >= STEADY_MS)
                 retry_reset(&r->retry);
-        return retry_delay_ms(&r->retry, now, a->retry_after_ms > 0 ? a->retry_after_ms : 0);
+        int64_t least = a->retry_after_ms > 0 ? a->retry_after_ms : 0;
+        int64_t rest = saw == SAW_BROKEN && r->state == PAGING ? list_rest_ms(r, now) : 0;
+        return retry_delay_ms(&r->retry, now, rest > least ? rest : least);
 }
 
 /* The wait before a new list. Expired versions are normal and need no wait, unless a new list expires as well. */

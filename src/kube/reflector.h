@@ -8,6 +8,7 @@
 #define HALFLIFE_KUBE_REFLECTOR_H
 
 #include "kube/informer.h"
+#include "kube/list_bound.h"
 #include "net/retry.h"
 #include "net/stream.h"
 #include "objects/decode.h"
@@ -25,16 +26,17 @@ struct reflector {
         struct informer_stats stats;
 
         enum reflector_state state;
-        uint32_t epoch;       /* of the current list, or of the last one */
-        struct buf version;   /* resourceVersion to continue the watch from */
-        struct buf page;      /* PAGING: the continue token; empty: the first page */
-        struct buf listed;    /* PAGING: the resourceVersion of the first page */
-        int pages;            /* PAGING: pages read of this list */
-        int64_t list_left;    /* PAGING: bytes that may still arrive, over all pages */
-        int expired_pages;    /* how often a page of this list expired; after two the list is not paged */
-        bool no_watch_list;   /* the server does not support watch-lists */
-        bool pages_this_time; /* use pages until a list is complete */
-        struct mono relisted; /* when a list was last begun because a version had expired; ns 0: never */
+        uint32_t epoch;          /* of the current list, or of the last one */
+        struct buf version;      /* resourceVersion to continue the watch from */
+        struct buf page;         /* PAGING: the continue token; empty: the first page */
+        struct buf listed;       /* PAGING: the resourceVersion of the first page */
+        struct list_bound bound; /* PAGING: of this list */
+        struct mono listing;     /* when its first request began; ns 0: not yet */
+        int64_t list_left;       /* PAGING: bytes that may still arrive, over all pages */
+        int expired_pages;       /* how often a page of this list expired; after two the list is not paged */
+        bool no_watch_list;      /* the server does not support watch-lists */
+        bool pages_this_time;    /* use pages until a list is complete */
+        struct mono relisted;    /* when a list was last begun because a version had expired; ns 0: never */
         struct retry retry;
         bool ended_early;  /* the last watch ended as it should within a second, with events */
         unsigned failures; /* consecutive failures */

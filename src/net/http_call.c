@@ -93,9 +93,11 @@ static void byte_came(struct http_call *c)
 
 static void headers_came(struct http_call *c)
 {
-        if (c->head_told || c->cancelled || !c->r.head || c->reply.status < 200)
+        if (c->headed || c->cancelled || c->reply.status < 200)
                 return;
-        c->head_told = true; /* trailers also end with an empty line, so head could be called again */
+        c->headed = true; /* trailers also end with an empty line, so head could be called again */
+        if (!c->r.head)
+                return;
         http_enter(c->http);
         c->r.head(c->r.arg, &c->reply);
         http_leave(c->http);

@@ -24,7 +24,7 @@ struct http_call {
                 CALL_LISTS
         } state;
         bool cancelled; /* cancelled within a libcurl callback: freed when libcurl has returned */
-        bool head_told; /* r.head was called */
+        bool headed;    /* all headers of the answer have come; r.head was called */
 
         struct http_request r; /* strings are copies that this call owns */
         struct pool *pool;

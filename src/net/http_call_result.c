@@ -1,6 +1,7 @@
 #include "http_call.h"
 
 #include <assert.h>
+#include <stdio.h>
 
 #include "base/mem.h"
 #include "tls_verdict.h"
@@ -64,6 +65,10 @@ void http_call_judge(struct http_call *c, CURLcode rc)
                 return; /* halflife ended the request and has set the cause */
         if (rc == CURLE_OK && reply->status == 0)
                 rc = CURLE_WEIRD_SERVER_REPLY;
+        if (rc == CURLE_OK && !c->headed) { /* libcurl takes headers that end with the connection for all of them */
+                rc = CURLE_PARTIAL_FILE;
+                snprintf(c->curl_error, sizeof c->curl_error, "the connection ended within the headers");
+        }
         if (rc == CURLE_OK) {
                 reply->whole = true;
                 return;

@@ -91,10 +91,11 @@ int decode_list(struct text json, struct arena *a, struct list_view *ret, struct
         static const struct decoder_field table[] = {
                 {"metadata.resourceVersion", decoder_field_text, offsetof(struct list_view, version)},
                 {"metadata.continue", decoder_field_text, offsetof(struct list_view, next)},
+                {"metadata.remainingItemCount", decoder_field_int, offsetof(struct list_view, remaining)},
                 {0},
         };
         struct decoder d;
-        *ret = (struct list_view){{"", 0}, {"", 0}};
+        *ret = (struct list_view){{"", 0}, {"", 0}, 0};
         decoder_init(&d, json, a);
         decoder_fields(&d, table, ret);
         return json_done(&d.j, &d.why) < 0 ? err_set(err, ERR_INVALID, "list: %s", d.why.text) : 0;

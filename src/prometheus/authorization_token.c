@@ -9,6 +9,7 @@
 
 #include "authorization.h"
 #include "base/buf.h"
+#include "base/file_read.h"
 #include "base/mem.h"
 #include "base/yaml.h"
 #include "query.h"

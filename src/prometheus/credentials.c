@@ -2,8 +2,8 @@
 
 #include <string.h>
 
+#include "base/file_read.h"
 #include "base/mem.h"
-#include "base/yaml.h"
 #include "request_headers.h"
 
 enum { FILE_MOST = 1 << 20 };

@@ -4,8 +4,8 @@
 #include <strings.h>
 
 #include "base/buf.h"
+#include "base/file_read.h"
 #include "base/mem.h"
-#include "base/yaml.h"
 
 struct header_line {
         struct text name, value;

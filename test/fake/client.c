@@ -1,5 +1,6 @@
 /* A client as small as the demo needs: a kubeconfig as this server writes it, one request at a time. */
 #include "client.h"
+#include "base/file_read.h"
 
 #include <curl/curl.h>
 #include <stdio.h>

@@ -300,16 +300,16 @@ static void test_get_of_bad_answers(void **state)
         static const struct {
                 const char *name, *body, *says;
                 int result;
-        } row[] = {
-                {NULL, "{}", "the server's answer is not a list", 1},
-                {NULL, "{\"kind\":\"Status\",\"status\":\"Failure\"}", "the server's answer is not a list", 1},
-                {NULL, "{\"items\":null}", "no recommendations", 0},
-                {NULL, "{\"items\":[5]}", "the server's answer is not a Recommendation", 1},
-                {NULL, "{\"items\":[{}]}", "the server's answer is not a Recommendation", 1},
-                {"web", "{\"kind\":\"Status\",\"metadata\":{}}", "the server's answer is not a Recommendation", 1},
-                {NULL, "{\"metadata\":{\"continue\":\"t\"},\"items\":[]}", "two pages have the same continue token", 1},
-                {NULL, "{\"items\":[{\"metadata\":{\"name\":\"a\"},\"status\":{\"state\":\"\\u001b[31mx\"}}]}",
-                 "?[31mx", 0}};
+        } row[] = {{NULL, "{}", "the server's answer is not a list", 1},
+                   {NULL, "{\"kind\":\"Status\",\"status\":\"Failure\"}", "the server's answer is not a list", 1},
+                   {NULL, "{\"items\":null}", "no recommendations", 0},
+                   {NULL, "{\"items\":[5]}", "the server's answer is not a Recommendation", 1},
+                   {NULL, "{\"items\":[{}]}", "the server's answer is not a Recommendation", 1},
+                   {"web", "{\"kind\":\"Status\",\"metadata\":{}}", "the server's answer is not a Recommendation", 1},
+                   {NULL, "{\"metadata\":{\"continue\":\"t\"},\"items\":[]}",
+                    "a continue token came twice within 2 pages", 1},
+                   {NULL, "{\"items\":[{\"metadata\":{\"name\":\"a\"},\"status\":{\"state\":\"\\u001b[31mx\"}}]}",
+                    "?[31mx", 0}};
         struct fake *f = fake_new(&(struct fake_options){0});
         AUTO(mem_free) char *kubeconfig = tmp_path("get.yaml");
         assert_true(fake_write_kubeconfig(f, kubeconfig));

@@ -23,8 +23,8 @@
 #include "../support/fault_vfs.h"
 #include "../support/store_image.h"
 #include "../support/tmp.h"
+#include "base/file_read.h"
 #include "base/mem.h"
-#include "base/yaml.h"
 
 /* Sanitizers look for lost memory, which every third place and case shows as well as all of them. */
 #ifdef SANITIZED

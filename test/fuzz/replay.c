@@ -2,8 +2,8 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/file_read.h"
 #include "base/mem.h"
-#include "base/yaml.h"
 #include "fuzz.h"
 
 enum { FILE_MAX = 64 << 20 };

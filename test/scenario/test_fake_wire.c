@@ -15,6 +15,7 @@
 #include "../support/pick.h"
 #include "../support/tmp.h"
 #include "base/clock.h"
+#include "base/file_read.h"
 #include "base/mem.h"
 #include "base/yaml.h"
 

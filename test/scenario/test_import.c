@@ -14,6 +14,7 @@
 
 #include "../support/history.h"
 #include "../support/tmp.h"
+#include "base/file_read.h"
 #include "base/mem.h"
 #include "base/yaml.h"
 #include "core/vpa_checkpoint.h"

@@ -11,6 +11,7 @@
 
 #include "../support/halflife.h"
 #include "../support/tmp.h"
+#include "base/file_read.h"
 #include "base/mem.h"
 #include "base/yaml.h"
 #include "kube/known_resource.h"

@@ -19,7 +19,7 @@
 struct endpoint {
         const char *asks[4]; /* what a request has to hold */
         int status;
-        const char *answer;
+        const char *answer, *headers;
         _Atomic bool silent;
         _Atomic int asked, wrong;
 };
@@ -35,7 +35,7 @@ static bool endpoint_answers(struct conn *c, void *arg)
                 }
         if (e->silent)
                 return conn_wait_gone(c, 60000) && false;
-        return conn_answer(c, e->status, NULL, e->answer);
+        return conn_answer(c, e->status, e->headers, e->answer);
 }
 
 /* The usage source. */
@@ -427,6 +427,51 @@ static void test_endpoints_that_fail(void **state)
                  {.status = 200, .answer = STS("1999-01-01T00:00:00Z")},
                  ERR_RETRY,
                  "is the clock right?"},
+                {"keys cut before their end",
+                 PROMETHEUS_AUTH_SIGV4,
+                 {{"AWS_ROLE_ARN", "arn:r"},
+                  {"AWS_WEB_IDENTITY_TOKEN_FILE", "$FILE"},
+                  {"AWS_ENDPOINT_URL_STS", "$URL"},
+                  REGION},
+                 {.status = 200, .answer = "<R><AccessKeyId>AKID</AccessKeyId><Expiration>" UNTIL "</Expiration>"},
+                 ERR_INVALID,
+                 "the access key, its secret or its session token is empty"},
+                {"a token file that is a folder",
+                 PROMETHEUS_AUTH_SIGV4,
+                 {{"AWS_ROLE_ARN", "arn:r"},
+                  {"AWS_WEB_IDENTITY_TOKEN_FILE", "/"},
+                  {"AWS_ENDPOINT_URL_STS", "$URL"},
+                  REGION},
+                 {.status = 200, .answer = STS(UNTIL)},
+                 ERR_IO,
+                 "it is a folder, not a file"},
+                {"a redirect",
+                 PROMETHEUS_AUTH_AZURE,
+                 {{"AZURE_FEDERATED_TOKEN_FILE", "$FILE"},
+                  {"AZURE_CLIENT_ID", "client"},
+                  {"AZURE_TENANT_ID", "tenant"},
+                  {"AZURE_AUTHORITY_HOST", "$URL"}},
+                 {.status = 307, .headers = "Location: /elsewhere\r\n", .answer = TOKEN("3600")},
+                 ERR_DENIED,
+                 "HTTP 307"},
+                {"a token of a hundred years",
+                 PROMETHEUS_AUTH_GOOGLE,
+                 GOOGLE,
+                 {.status = 200, .answer = TOKEN("3153600000")},
+                 ERR_INVALID,
+                 "expires_in is not within 30 days"},
+                {"a token of the past",
+                 PROMETHEUS_AUTH_GOOGLE,
+                 GOOGLE,
+                 {.status = 200, .answer = TOKEN("-5")},
+                 ERR_INVALID,
+                 "expires_in is not within 30 days"},
+                {"half a token",
+                 PROMETHEUS_AUTH_GOOGLE,
+                 GOOGLE,
+                 {.status = 200, .answer = "{\"access_token\":\"to.k"},
+                 ERR_INVALID,
+                 "no usable access_token"},
                 {"stalled",
                  PROMETHEUS_AUTH_GOOGLE,
                  GOOGLE,
@@ -447,7 +492,7 @@ static void test_endpoints_that_fail(void **state)
                 begin(&w, &e, &s, row[i].set, (struct prometheus_options){.auth = row[i].auth});
                 fetch(&w);
                 if (w.err.code != row[i].code || !strstr(w.err.text, row[i].says) || strstr(w.err.text, "se/cr+et") ||
-                    !strstr(w.err.text, "credentials for Prometheus") || s.asked)
+                    !strstr(w.err.text, "credentials for Prometheus") || s.asked || e.asked > 1)
                         fail_msg("%s: %d: %s", row[i].name, w.err.code, w.err.text);
                 end(&w);
         }

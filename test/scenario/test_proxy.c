@@ -11,8 +11,8 @@
 #include "../support/connect_proxy.h"
 #include "../support/halflife.h"
 #include "../support/tmp.h"
+#include "base/file_read.h"
 #include "base/mem.h"
-#include "base/yaml.h"
 
 #define NAME    "api.cluster.example"
 #define NOWHERE "255.255.255.255" /* the kernel refuses to connect to it, at once and without asking a resolver */

@@ -17,6 +17,7 @@
 #include "../support/halflife.h"
 #include "../support/tmp.h"
 #include "base/buf.h"
+#include "base/file_read.h"
 #include "base/mem.h"
 #include "base/yaml.h"
 

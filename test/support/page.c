@@ -9,8 +9,8 @@
 
 #include <cmocka.h>
 
+#include "base/file_read.h"
 #include "base/mem.h"
-#include "base/yaml.h"
 
 char *page_read(const char *path)
 {

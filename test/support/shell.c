@@ -10,8 +10,8 @@
 /* after its needs */
 #include <cmocka.h>
 
+#include "base/file_read.h"
 #include "base/mem.h"
-#include "base/yaml.h"
 #include "tmp.h"
 
 void shell_begin(struct shell *s, const struct fake_options *options)

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/file_read.h"
 #include "base/mem.h"
-#include "base/yaml.h"
 
 static _Noreturn void give_up(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 static void give_up(const char *fmt, ...)

@@ -13,9 +13,9 @@
 #include <cmocka.h>
 
 #include "base/clock.h"
+#include "base/file_read.h"
 #include "base/mem.h"
 #include "base/time_zone.h"
-#include "base/yaml.h"
 
 MEM_AUTO(zone_free, struct zone *)
 

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "base/buf.h"
+#include "base/file_read.h"
 #include "base/yaml.h"
 
 /* What the text reads as, printed as compact JSON, or the error's text. */

@@ -150,6 +150,23 @@ static void test_gone_chains_are_freed(void **state)
         cache_release(&w);
 }
 
+/* Two objects of one UID, as a broken server may have them: the deletion of one leaves the other. */
+static void test_a_uid_twice(void **state)
+{
+        (void)state;
+        struct cache w;
+        cache_init(&w, "halflife", "halflife");
+        (void)put(&w, "Deployment", "a", "");
+        struct workload *other = put(&w, "StatefulSet", "a", ""), *owned = put(&w, "ReplicaSet", "b", "a");
+        drop(&w, "Deployment", "a");
+        cache_relink(&w, start);
+        assert_ptr_equal(owned->owner, other);
+        drop(&w, "StatefulSet", "a");
+        cache_relink(&w, start);
+        assert_null(owned->owner);
+        cache_release(&w);
+}
+
 static void test_an_answer_makes_nothing(void **state)
 {
         (void)state;
@@ -346,6 +363,7 @@ int main(void)
                 cmocka_unit_test(test_gone_chains_are_freed),
                 cmocka_unit_test(test_an_older_state),
                 cmocka_unit_test(test_an_answer_makes_nothing),
+                cmocka_unit_test(test_a_uid_twice),
                 cmocka_unit_test(test_its_uid_is_told_as_it_came),
                 cmocka_unit_test(test_runs_the_template_of_another),
                 cmocka_unit_test(test_what_runs_or_is_run_goes),

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "../../support/tmp.h"
+#include "base/file_read.h"
 #include "base/mem.h"
 #include "base/yaml.h"
 #include "cli/api_client.h"

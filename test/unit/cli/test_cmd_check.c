@@ -15,8 +15,8 @@
 
 #include "../../support/store_image.h"
 #include "../../support/tmp.h"
+#include "base/file_read.h"
 #include "base/mem.h"
-#include "base/yaml.h"
 #include "cli/commands.h"
 
 /* What a command says on stdout or stderr, as one text (mem_free). It has to exit so. */

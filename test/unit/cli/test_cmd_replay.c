@@ -13,6 +13,7 @@
 
 #include "../../support/tmp.h"
 #include "base/buf.h"
+#include "base/file_read.h"
 #include "base/yaml.h"
 #include "cli/commands.h"
 

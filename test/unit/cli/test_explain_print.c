@@ -14,6 +14,7 @@
 
 #include "../../support/page.h"
 #include "../rest/routes_fixture.h"
+#include "base/file_read.h"
 #include "base/yaml.h"
 #include "cli/explain_print.h"
 #include "core/gates.h"

@@ -14,6 +14,7 @@
 #include <cmocka.h>
 #include <jansson.h>
 
+#include "base/file_read.h"
 #include "base/yaml.h"
 #include "deploy/render.h"
 #include "manifest/document.h"

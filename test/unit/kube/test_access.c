@@ -810,6 +810,89 @@ static void a_plug_in_that_hangs_is_killed(void **state)
         assert_int_equal(errno, ECHILD);
 }
 
+/* A plug-in is looked at on the loop: whatever it does, a look takes no time. */
+static void no_plug_in_holds_up_the_loop(void **state)
+{
+        (void)state;
+        static const char *const row[] = {
+                "exec yes >&2", /* fills the pipe as fast as it is read */
+                "exec yes",
+                "exec perl -e 'setpgrp(0, getpgrp(getppid)); sleep 1000'", /* leaves its process group */
+                "sleep 1000 & sleep 1000",
+                "trap '' TERM HUP INT; while :; do sleep 1; done",
+        };
+        for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+                struct access *a;
+                struct err err;
+                put("count", "");
+                AUTO(mem_free)
+                char *script = mem_printf("echo run >>\"$HOME/count\"\nif [ $(wc -l <\"$HOME/count\") != 1 ]; then %s; "
+                                          "fi\necho '" CREDENTIAL("\"token\":\"t\"") "'",
+                                          row[i]);
+                put_exec(script, "");
+                assert_int_equal(load(NULL, &a, &err), 0);
+                struct now now = later(20000);
+                (void)alarm(20); /* ends a test that would wait for ever */
+                assert_int_equal(access_refresh(a, now, true, &err), 0);
+                int rc = 0;
+                for (int looks = 0; looks < 50 && rc == 0; looks++) {
+                        usleep(10000);
+                        struct mono before = mono_read();
+                        rc = access_refresh(a, now, false, &err);
+                        assert_true(mono_read().ns - before.ns < INT64_C(1000000000));
+                }
+                now.mono.ns += INT64_C(31) * 1000000000;
+                assert_true(rc < 0 || access_refresh(a, now, false, &err) < 0);
+                assert_false(access_busy(a));
+                assert_string_equal(access_bearer(a), "t");
+                access_free(a);
+                (void)alarm(0);
+        }
+}
+
+/* A token file is read again on the loop. A pipe would hold it up until somebody writes. */
+static void only_files_are_read_again(void **state)
+{
+        (void)state;
+        struct access *a;
+        struct err err;
+        put("token", "first\n");
+        put("config", CLUSTER CONTEXT "users: [{name: u, user: {tokenFile: token}}]\n");
+        assert_int_equal(load(NULL, &a, &err), 0);
+        AUTO(mem_free) char *token = at("token");
+        static const struct {
+                const char *make, *says;
+        } row[] = {{"mkfifo", "it is a pipe, not a file"}, {"mkdir", "it is a folder, not a file"}};
+        (void)alarm(20);
+        for (size_t i = 0; i < 2; i++) {
+                AUTO(mem_free) char *line = mem_printf("rm -rf '%s'; %s '%s'", token, row[i].make, token);
+                assert_int_equal(system(line), 0);
+                assert_true(access_refresh(a, later(61000 * (int64_t)(i + 1)), true, &err) < 0);
+                assert_non_null(strstr(err.text, row[i].says));
+                assert_string_equal(access_bearer(a), "first");
+        }
+        (void)alarm(0);
+        assert_int_equal(rmdir(token), 0);
+        access_free(a);
+}
+
+/* As a shell's <(…): a kubeconfig is read once, at the start. */
+static void a_kubeconfig_may_be_a_pipe(void **state)
+{
+        (void)state;
+        struct access *a;
+        struct err err;
+        put("real", CLUSTER CONTEXT "users: [{name: u, user: {token: t}}]\n");
+        AUTO(mem_free) char *path = at("config");
+        AUTO(mem_free)
+        char *line = mem_printf("rm -f '%s'; mkfifo '%s'; (sleep 0.1; cat '%s/real' >'%s') &", path, path, dir, path);
+        assert_int_equal(system(line), 0);
+        assert_int_equal(load(NULL, &a, &err), 0);
+        assert_string_equal(access_bearer(a), "t");
+        access_free(a);
+        drop("config");
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -829,6 +912,9 @@ int main(void)
                 cmocka_unit_test(plug_ins_that_fail_are_reported),
                 cmocka_unit_test(plug_ins_run_again_when_due),
                 cmocka_unit_test(a_plug_in_that_hangs_is_killed),
+                cmocka_unit_test(no_plug_in_holds_up_the_loop),
+                cmocka_unit_test(only_files_are_read_again),
+                cmocka_unit_test(a_kubeconfig_may_be_a_pipe),
         };
         return cmocka_run_group_tests(tests, begin, end);
 }

@@ -12,6 +12,7 @@
 #include "../../support/rig.h"
 #include "../../support/shop.h"
 #include "../../support/tmp.h"
+#include "base/file_read.h"
 #include "cache/usage_starts_json.h"
 
 static void open_shop(struct rig *c, const char *resources)

@@ -18,7 +18,7 @@
 #include <cmocka.h>
 #include <glob.h>
 
-#include "base/yaml.h"
+#include "base/file_read.h"
 #include "manifest/document.h"
 
 #define DIR "test/data/render/"

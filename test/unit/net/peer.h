@@ -128,6 +128,7 @@ struct peer {
         peer_script *script;
         void *arg;
         gnutls_certificate_credentials_t credentials; /* NULL: plain */
+        void (*prepare)(gnutls_session_t s);          /* of each connection before its handshake; NULL: nothing */
         pthread_t thread;
         struct conn *conn[PEER_CONNECTIONS];
         _Atomic int connections, requests, busy, most_busy;
@@ -256,6 +257,8 @@ static inline struct conn *conn_new(struct peer *p, int fd)
                 must(gnutls_credentials_set(c->tls, GNUTLS_CRD_CERTIFICATE, p->credentials));
                 gnutls_transport_set_int(c->tls, fd);
                 gnutls_certificate_server_set_request(c->tls, GNUTLS_CERT_REQUEST);
+                if (p->prepare)
+                        p->prepare(c->tls);
         }
         if (pthread_create(&c->thread, NULL, conn_run, c) != 0)
                 abort();

@@ -11,8 +11,8 @@
 
 #include <cmocka.h>
 
+#include "base/file_read.h"
 #include "base/mem.h"
-#include "base/yaml.h"
 #include "net/tls_files.h"
 #include "peer.h"
 

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "base/clock.h"
+#include "base/file_read.h"
 #include "base/yaml.h"
 #include "objects/decode_profile.h"
 

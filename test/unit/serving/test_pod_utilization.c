@@ -10,6 +10,7 @@
 /* after its needs */
 #include <cmocka.h>
 
+#include "base/file_read.h"
 #include "base/yaml.h"
 #include "custom_metrics/custom_metrics.h"
 #include "serving/pod_utilization.h"
