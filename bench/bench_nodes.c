@@ -139,7 +139,7 @@ static void measure_learned(struct rig *c)
                 bench_least(&decide, bench_thread_seconds() - t2);
         }
         bench_line("nodes: memory a node that is learned, beside", (allocated() - before) / NODES / 1e3, "KB", "");
-        bench_line("nodes: sums of a cycle, dimension Node", sums * 1e3, "ms", "");
+        bench_line("nodes: sums of a cycle, dimension Node", sums * 1e3, "ms", "<= 20");
         bench_line("nodes: decisions of a cycle, dimension Node", decide * 1e3, "ms", "");
         bench_line("nodes: links made afresh, with 100000 pods", settle * 1e3, "ms", "");
 }

@@ -42,6 +42,7 @@ struct node {
         const char *name; /* interned */
         uint32_t epoch;
         bool known;                           /* the watch has the node; else only pods on it were seen */
+        uint32_t sum_place;                   /* place of its sum, while learn/node_sums.c sums */
         bool away;                            /* NotReady or unreachable; or deleted while pods are still on it */
         LIST_HEAD(, pod) pods;                /* the pods on the node */
         int64_t turned_ms;                    /* when `away` last changed, wall ms; 0: not known */

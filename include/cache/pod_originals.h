@@ -13,7 +13,8 @@
 /* {0} to begin with. Valid while no pod changes. */
 struct pod_originals {
         struct arena scratch;
-        struct map read; /* text -> struct pod_original, in scratch */
+        struct map read;                 /* text -> struct pod_original, in scratch */
+        const struct pod_original *last; /* the pods of a workload come one after the other in cache.order */
 };
 
 struct pod_asks {

@@ -25,11 +25,13 @@ static int pod_record_add(void *arg, const struct recorded *r)
 
 static const struct pod_original *pod_original_read(struct pod_originals *all, const char *text)
 {
+        if (all->last && all->last->text == text) /* interned */
+                return all->last;
         struct pod_original *o = map_get(&all->read, text_of(text));
         struct pod_record record;
         struct err ignored;
         if (o)
-                return o;
+                return all->last = o;
         record.rows = 0;
         if (record_read(text_of(text), &all->scratch, pod_record_add, &record, &ignored) < 0)
                 record.rows = 0; /* somebody edited it */
@@ -39,7 +41,7 @@ static const struct pod_original *pod_original_read(struct pod_originals *all, c
         for (int i = 0; i < o->count; i++) /* names point into the text, or into scratch */
                 o->row[i] = record.row[i];
         map_put(&all->read, text_of(o->text), o);
-        return o;
+        return all->last = o;
 }
 
 static const struct record_row *pod_original_row(const struct record_set *set, const char *container)

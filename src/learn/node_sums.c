@@ -1,6 +1,8 @@
 /*
  * What the pods of a node request and use together, for targets of dimension Node.
  */
+#include <string.h>
+
 #include "cache/node_target.h"
 #include "cache/pod_originals.h"
 #include "learner_private.h"
@@ -12,21 +14,26 @@ static struct pod_aggregate_sample node_sum_sample(const struct pod *p)
                                              .value = {(double)pod_used(p, CPU) / 1e3, (double)pod_used(p, MEMORY)}};
 }
 
-static void node_sum_add(struct pod_originals *originals, struct node_target *nt, const struct pod *p,
-                         struct pod_aggregate *all)
+/* The sum of one node, under way. Sums lie close together, because pods come to them in any order. */
+struct node_sum {
+        int64_t original[RESOURCES], requested[RESOURCES], runs_since_ms; /* as in struct node_target */
+        struct pod_aggregate used;
+};
+
+static void node_sum_add(struct pod_originals *originals, struct node_sum *sum, const struct pod *p)
 {
         struct pod_asks asks;
         const struct pod_aggregate_sample sample = node_sum_sample(p);
         pod_originals_ask(originals, p, &asks);
         for (enum resource r = CPU; r < RESOURCES; r++) {
-                nt->original[r] = add_saturated(nt->original[r], asks.original[r]);
-                nt->requested[r] = add_saturated(nt->requested[r], asks.requested[r]);
+                sum->original[r] = add_saturated(sum->original[r], asks.original[r]);
+                sum->requested[r] = add_saturated(sum->requested[r], asks.requested[r]);
         }
         if (!p->running)
                 return;
-        if (nt->runs_since_ms == 0 || pod_started_ms(p) < nt->runs_since_ms)
-                nt->runs_since_ms = pod_started_ms(p);
-        pod_aggregate_add(all, &sample, pod_started_ms(p));
+        if (sum->runs_since_ms == 0 || pod_started_ms(p) < sum->runs_since_ms)
+                sum->runs_since_ms = pod_started_ms(p);
+        pod_aggregate_add(&sum->used, &sample, pod_started_ms(p));
 }
 
 /* The log reports each case once, with the first node. */
@@ -49,24 +56,60 @@ static void node_sum_take(struct learner *learner, const struct node *n, const s
                               "the pods of a node use more than its capacity: it counts as the capacity", n);
 }
 
-void node_sums_polled(struct learner *learner)
+/* Pods in their order lie beside each other in memory, and those of a workload share their originals. Pods of one node
+ * are far apart. */
+static void node_sums_add(const struct cache *w, struct node_sum *sum)
 {
-        struct wall now = {clock_skew_earlier(learner->skew)}; /* the earlier clock, so that no time is ahead */
         struct pod_originals originals = {0};
-        const struct node *n;
-        const struct pod *p;
-        for (size_t at = 0; learner->cache->nodes.targets && (n = map_each(&learner->cache->nodes.by_name, &at));) {
-                struct node_target *nt = n->facts ? n->facts->whole : NULL;
-                struct pod_aggregate all;
-                if (!nt)
-                        continue;
-                *nt = (struct node_target){.target = nt->target, .size = {nt->size[CPU], nt->size[MEMORY]}};
-                pod_aggregate_begin(&all, now, learner->live->interval_ms);
-                LIST_FOREACH (p, &n->pods, on_node)
-                        if (!p->gone && !p->finished)
-                                node_sum_add(&originals, nt, p, &all);
-                if (nt->runs_since_ms > 0)
-                        node_sum_take(learner, n, &all);
+        for (size_t i = 0; i < w->ordered; i++) {
+                const struct pod *p = w->order[i];
+                if (p->node && p->node->sum_place > 0 && !p->gone && !p->finished)
+                        node_sum_add(&originals, &sum[p->node->sum_place], p);
         }
         pod_originals_release(&originals);
+}
+
+static bool node_has_target(const struct node *n)
+{
+        return n->facts && n->facts->whole;
+}
+
+/* Give each node that is a target a place of its own, from 1 on. */
+static struct node_sum *node_sums_begin(const struct learner *learner)
+{
+        struct wall now = {clock_skew_earlier(learner->skew)}; /* the earlier clock, so that no time is ahead */
+        const struct nodes *nodes = &learner->cache->nodes;
+        struct node_sum *sum = mem_new_array(nodes->with_facts + 1, sizeof *sum);
+        uint32_t places = 0;
+        struct node *n;
+        for (size_t at = 0; (n = map_each(&nodes->by_name, &at));) {
+                n->sum_place = node_has_target(n) ? ++places : 0;
+                if (n->sum_place > 0)
+                        pod_aggregate_begin(&sum[n->sum_place].used, now, learner->live->interval_ms);
+        }
+        return sum;
+}
+
+static void node_sum_end(struct learner *learner, const struct node *n, const struct node_sum *sum)
+{
+        struct node_target *nt = n->facts->whole;
+        memcpy(nt->original, sum->original, sizeof nt->original);
+        memcpy(nt->requested, sum->requested, sizeof nt->requested);
+        nt->runs_since_ms = sum->runs_since_ms;
+        if (nt->runs_since_ms > 0)
+                node_sum_take(learner, n, &sum->used);
+}
+
+void node_sums_polled(struct learner *learner)
+{
+        struct cache *w = learner->cache;
+        const struct node *n;
+        if (!w->nodes.targets)
+                return;
+        pods_settle(w);
+        AUTO(mem_free) struct node_sum *sum = node_sums_begin(learner);
+        node_sums_add(w, sum);
+        for (size_t at = 0; (n = map_each(&w->nodes.by_name, &at));)
+                if (node_has_target(n))
+                        node_sum_end(learner, n, &sum[n->sum_place]);
 }

@@ -247,6 +247,9 @@ static void test_sum(void **state)
         fold(&c, "shop", "sandboxed", 0, 1000);
         node_sums_polled(c.learner);
         assert_int_equal(samples_of(&c, N1), 1);
+        put_pod(&c, "web", "new", "n-1", "", "1", ""); /* since the links were made */
+        node_sums_polled(c.learner);
+        assert_int_equal(nt->requested[CPU], 500 + 1250 + 1000);
         rig_end(&c);
 }
 
