@@ -25,7 +25,7 @@ function tick(resource, value) {
 // Labels that would touch get lines of their own.
 function spread(marks, x, drawn) {
   const ends = [];
-  return marks.map((m) => ({ ...m, x: x(m.value), width: m.label.length * 6.3 + 10 })).sort((a, b) => a.x - b.x).map((m) => {
+  return marks.map((m) => ({ ...m, x: x(m.value), width: m.label.length * 7.2 + 10 })).sort((a, b) => a.x - b.x).map((m) => {
     const left = m.x + m.width > drawn ? m.x - m.width : m.x;
     let row = ends.findIndex((end) => end < left);
     if (row < 0) row = ends.length;

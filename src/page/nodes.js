@@ -22,7 +22,7 @@ function columns(context, hotPercent) {
     { group: `${TITLE[resource]}, ${UNIT[resource]}`, title: "Allocatable", numeric: true, edge: true, cell: (n) => column(resource, amount(n[resource].allocatable)) },
     { group: `${TITLE[resource]}, ${UNIT[resource]}`, title: "Requested", numeric: true, cell: (n) => column(resource, amount(n[resource].requested)) },
     { group: `${TITLE[resource]}, ${UNIT[resource]}`, title: "of it", label: `${TITLE[resource]} requested, of it`, numeric: true, cell: (n) => (share(n, resource, "requested") === undefined ? "\u2013" : percent(share(n, resource, "requested"))) },
-    { group: `${TITLE[resource]}, ${UNIT[resource]}`, title: "Used, mean of 15 min", label: `${TITLE[resource]} used`, numeric: true, long: true, cell: (n) => part(n[resource].meanPercent, n[resource].meanPercent > hotPercent) },
+    { group: `${TITLE[resource]}, ${UNIT[resource]}`, title: "Used", label: `${TITLE[resource]} used`, numeric: true, long: true, cell: (n) => part(n[resource].meanPercent, n[resource].meanPercent > hotPercent) },
   ];
   return [
     { title: "Node", cell: (n) => name(n.name) },
@@ -41,7 +41,7 @@ export async function show(context) {
     el("h1", { tabindex: "-1" }, "Nodes"),
     el("p", { class: "lede" }, `By pressure, the greatest first. A node is hot from 12 of 15 minutes above ${list.hotPercent} % on; `,
       hot === 1 ? "one is hot." : `${hot || "none"} ${hot ? "are" : "is"} hot.`),
-    list.items.length ? table({ caption: ["As of ", moment(list.time), "."], columns: columns(context, list.hotPercent), rows: list.items })
+    list.items.length ? table({ caption: ["As of ", moment(list.time), ". Used is the mean of the last 15 minutes, of the capacity."], columns: columns(context, list.hotPercent), rows: list.items })
       : el("p", { class: "notice" }, "No nodes are known. May halflife watch nodes? halflife check"),
     list.left ? el("p", { class: "muted" }, `${whole(list.left)} more nodes have less pressure.`) : null,
   ];
