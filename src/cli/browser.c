@@ -1,6 +1,7 @@
 #include "browser.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,6 +52,10 @@ static void browser_start(const char *file)
                 if (fork() == 0) {
                         const char *program = browser_variable("BROWSER");
                         int null = open("/dev/null", O_RDWR);
+                        sigset_t none;
+                        sigemptyset(&none); /* the loop's signals are blocked here; a browser has to end by them */
+                        sigprocmask(SIG_SETMASK, &none, NULL);
+                        signal(SIGPIPE, SIG_DFL);
                         setsid();
                         for (int fd = 0; fd < 3; fd++)
                                 dup2(null, fd);
@@ -72,6 +77,8 @@ int browser_open(const char *url, char **ret_file, struct err *err)
         int fd = mkostemps(file, (int)strlen(".html"), O_CLOEXEC);
         if (fd < 0 || browser_write(fd, url) < 0) {
                 err_set(err, ERR_IO, "write '%s': %m", file);
+                if (fd >= 0)
+                        unlink(file);
                 mem_free(file);
                 return err->code;
         }
