@@ -42,7 +42,7 @@ export function histogram(resource, buckets, marks, title) {
   const least = Math.max(0, Math.min(...edges) - 1.5), most = Math.max(...edges) + 2;
   const x = (value) => LEFT + (place(resource, value) - least) / (most - least) * (drawn - LEFT - RIGHT);
   const spreadMarks = spread(shownMarks, x, drawn);
-  const top = 16 + 15 * Math.max(1, ...spreadMarks.map((m) => m.row + 1)), height = 150, bottom = top + height;
+  const top = 16 + 15 * Math.max(2, ...spreadMarks.map((m) => m.row + 1)), height = 150, bottom = top + height;
   const highest = Math.max(...buckets.map((b) => b.share));
   const y = (share) => bottom - share / highest * height;
   const model = shownMarks.find((m) => m.name === "model")?.value ?? Infinity;

@@ -80,7 +80,8 @@ static struct summary_row *summary_rows(struct ask *k, const struct summary *s,
         for (size_t i = 0; i < count; i++)
                 if (target_sums_takes(target[i]))
                         named[taken++] = (struct summary_named){summary_name_of(s, target[i]), target[i]};
-        qsort(named, taken, sizeof *named, summary_compare_names);
+        if (s->by != BY_NAMESPACE) /* the snapshot is in the order of namespaces already */
+                qsort(named, taken, sizeof *named, summary_compare_names);
         for (size_t i = 0; i < taken; i++)
                 rows += i == 0 || strcmp(named[i].name, named[i - 1].name) != 0;
         struct summary_row *row = arena_new(k->a, (rows + 1) * sizeof *row);
