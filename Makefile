@@ -13,7 +13,7 @@ endif
 
 # Another compiler than the system's has a folder of its own: build/debug-clang.
 OUT      := build/$(MODE)$(addprefix -,$(filter-out cc gcc,$(notdir $(CC))))
-MODULES  := base core net objects manifest kube store prometheus snapshot deploy rest http custom_metrics cache load_watcher report plan safety learn scan apply serving control replay
+MODULES  := base core net objects manifest kube store prometheus snapshot deploy page rest http custom_metrics cache load_watcher report plan safety learn scan apply serving control replay
 LIB_SRC  := $(wildcard $(MODULES:%=src/%/*.c))
 CLI_SRC  := $(wildcard src/cli/*.c)
 CORE_SRC := $(wildcard src/core/*.c)
@@ -26,7 +26,7 @@ BENCH_SRC := $(wildcard bench/bench_*.c)
 
 # The thread sanitizer is for what has threads; what lives on one thread alone is run by others that have them.
 ifeq ($(MODE),tsan)
-TEST_SRC := $(filter-out $(foreach m,core objects manifest kube prometheus snapshot deploy rest plan replay cli docs,test/unit/$(m)/%),$(TEST_SRC))
+TEST_SRC := $(filter-out $(foreach m,core objects manifest kube prometheus snapshot deploy page rest plan replay cli docs,test/unit/$(m)/%),$(TEST_SRC))
 FUZZ_SRC :=
 # Stories in which the loop, the store's thread and the server's threads are all at work.
 THREADED := $(foreach t,scenario/test_serve scenario/test_rest scenario/test_rotate fault/test_doors fault/test_operation,test/$(t).c)
@@ -143,6 +143,8 @@ $(OUT)/src/cli/cmd_version.o: CPPFLAGS += -DHALFLIFE_VERSION='"$(NUMBER)"' -DHAL
 
 # The description of the REST API lies in the program as it is.
 $(OUT)/src/rest/openapi.o: src/rest/openapi.yaml
+# So do the files of the web page.
+$(OUT)/src/page/page.o: $(wildcard src/page/*.html src/page/*.css src/page/*.js src/page/*.svg)
 
 # Archives, so that a program takes in what it uses and no more. Tests may use the command line's own parts (settings,
 # tables), never its main.
@@ -410,6 +412,13 @@ bench-peer: ## halflife beside the VPA recommender on the same 5 000 pods (needs
 	@.ci/packages
 	@$(MAKE) --no-print-directory all MODE=release
 	@test/cluster/run peer
+
+browser: ## the page in Chromium, with axe-core; pictures in build/browser (needs python3, Chromium and npm, else it says so and skips)
+	@.ci/packages python3 chromium npm
+	@$(MAKE) --no-print-directory browser-run MODE=debug
+browser-run: $(PROGRAM) $(FAKE)
+	@test/browser/run $(OUT)
+.PHONY: browser browser-run
 
 image: ## an OCI image and its SBOM into build/image, without a container engine (IMAGE=name:tag; needs dpkg)
 	@.ci/packages

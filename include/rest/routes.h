@@ -14,7 +14,8 @@
  *
  * `continue` names the last workload that a page looked at, and the next page starts after it. A workload that exists
  * throughout is therefore neither skipped nor repeated. The work for a page is bounded: where a selector matches few
- * workloads, a page may be short or empty and still have a `continue`.
+ * workloads, a page may be short or empty and still have a `continue`. With `sort` or `offset` all workloads are read,
+ * and the answer has their number, `total`, instead.
  */
 #ifndef HALFLIFE_REST_ROUTES_H
 #define HALFLIFE_REST_ROUTES_H
@@ -49,12 +50,15 @@ const char *problem_type(enum problem p);
 enum route_name {
         ROUTE_WORKLOAD,
         ROUTE_LIST,
+        ROUTE_SUMMARY,
+        ROUTE_PROFILES,
         ROUTE_NODES,
         ROUTE_HISTOGRAM,
         ROUTE_HISTORY,
         ROUTE_EXPLAIN,
         ROUTE_RENDER,
         ROUTE_OPENAPI,
+        ROUTE_PAGE,
         ROUTES
 };
 
@@ -75,12 +79,14 @@ struct route {
         char ns[64];       /* "": all namespaces. ROUTE_NODES: the namespace whose workloads the answer may name */
         const char *group; /* of the kind; "": the core group. A constant, in the arena or in the view */
         const char *kind, *workload; /* stored as group is; NULL: the path names none */
+        const char *file;            /* of the page, still percent-encoded; stored as group is; NULL: the page itself */
         const char *recommendation;  /* the Recommendation's name for the access review, in the arena; NULL: none */
         bool wants_body;             /* the endpoint reads the request's body */
         bool wants_learned;          /* the endpoint reads learned copies of the workload's containers */
         bool wants_worker;           /* the answer is long: a thread of its own makes it */
-        bool dry_run;                /* render only: ?dryRun was given */
-        const struct query *query;   /* the parameters, in the arena */
+        bool only_known; /* a workload only: without the requests to deploy with, which the view cannot tell */
+        bool dry_run;    /* render only: ?dryRun was given */
+        const struct query *query; /* the parameters, in the arena */
 };
 
 struct answer_header {

@@ -25,4 +25,11 @@ struct snapshot_once_options {
 int snapshot_once(struct client *c, const struct snapshot_once_options *o, struct snapshot **ret, size_t *ret_unread,
                   struct err *ret_why, struct err *err);
 
+/*
+ * What a person may see: the Recommendations of the namespace, or with NULL of all, and of the profiles those that the
+ * API server shows them. Lists nothing else, so the snapshot is for showing workloads, not for deploying any. *ret is
+ * one reference. Returns 0, or the error of listing the Recommendations.
+ */
+int snapshot_shown(struct client *c, const char *ns, struct snapshot **ret, struct err *err);
+
 #endif

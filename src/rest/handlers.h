@@ -32,10 +32,13 @@ void answer_age(const struct snapshot *v, struct wall now, struct arena *a, stru
 /* The function of each endpoint but render. */
 void answer_workload(struct ask *k);
 void answer_list(struct ask *k);
+void answer_summary(struct ask *k);
+void answer_profiles(struct ask *k);
 void answer_histogram(struct ask *k);
 void answer_history(struct ask *k);
 void answer_explain(struct ask *k);
 void answer_openapi(struct ask *k);
+void answer_page(struct ask *k);
 
 /* --- parts --- */
 

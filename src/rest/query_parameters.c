@@ -19,8 +19,10 @@ static const struct {
                              false},
         [PARAM_ORIGINAL] = {"original", ROUTE_BIT(ROUTE_WORKLOAD), 256, false},
         [PARAM_LABELS] = {"labels", ROUTE_BIT(ROUTE_WORKLOAD), 8192, false},
-        [PARAM_LABEL_SELECTOR] = {"labelSelector", ROUTE_BIT(ROUTE_LIST) | ROUTE_BIT(ROUTE_NODES), 8192, true},
-        [PARAM_STATE] = {"state", ROUTE_BIT(ROUTE_LIST), 64, false},
+        [PARAM_LABEL_SELECTOR] = {"labelSelector",
+                                  ROUTE_BIT(ROUTE_LIST) | ROUTE_BIT(ROUTE_NODES) | ROUTE_BIT(ROUTE_SUMMARY), 8192,
+                                  true},
+        [PARAM_STATE] = {"state", ROUTE_BIT(ROUTE_LIST) | ROUTE_BIT(ROUTE_SUMMARY), 64, false},
         [PARAM_LIMIT] = {"limit", ROUTE_BIT(ROUTE_LIST) | ROUTE_BIT(ROUTE_NODES), 8, false},
         [PARAM_CONTINUE] = {"continue", ROUTE_BIT(ROUTE_LIST), 512, true},
         [PARAM_FIELDS] = {"fields", ROUTE_BIT(ROUTE_LIST), 1024, false},
@@ -30,6 +32,14 @@ static const struct {
         [PARAM_MULTIPLIER] = {"multiplier", ROUTE_BIT(ROUTE_EXPLAIN), 16, false},
         [PARAM_DRY_RUN] = {"dryRun", ROUTE_BIT(ROUTE_RENDER), 8, true},
         [PARAM_NAMESPACE] = {"namespace", ROUTE_BIT(ROUTE_NODES), 63, false},
+        [PARAM_SORT] = {"sort", ROUTE_BIT(ROUTE_LIST), 32, false},
+        [PARAM_OFFSET] = {"offset", ROUTE_BIT(ROUTE_LIST), 8, false},
+        [PARAM_OUTPUT] = {"output", ROUTE_BIT(ROUTE_LIST), 8, false},
+        [PARAM_SEARCH] = {"search", ROUTE_BIT(ROUTE_LIST) | ROUTE_BIT(ROUTE_SUMMARY), 253, true},
+        [PARAM_CONDITION] = {"condition", ROUTE_BIT(ROUTE_LIST) | ROUTE_BIT(ROUTE_SUMMARY), 64, false},
+        [PARAM_REASON] = {"reason", ROUTE_BIT(ROUTE_LIST) | ROUTE_BIT(ROUTE_SUMMARY), 64, false},
+        [PARAM_PROFILE] = {"profile", ROUTE_BIT(ROUTE_LIST) | ROUTE_BIT(ROUTE_SUMMARY), 253, false},
+        [PARAM_BY] = {"by", ROUTE_BIT(ROUTE_SUMMARY), 320, false},
 };
 
 /* --- percent-encoding --- */

@@ -22,6 +22,14 @@ enum param {
         PARAM_MULTIPLIER,
         PARAM_DRY_RUN,
         PARAM_NAMESPACE,
+        PARAM_SORT,
+        PARAM_OFFSET,
+        PARAM_OUTPUT,
+        PARAM_SEARCH,
+        PARAM_CONDITION,
+        PARAM_REASON,
+        PARAM_PROFILE,
+        PARAM_BY,
         PARAMS
 };
 

@@ -27,8 +27,14 @@ static const struct endpoint {
         void (*answer)(struct ask *k); /* NULL: route_render or route_nodes answers */
 } endpoints[] = {
         {ROUTE_OPENAPI, "GET", "openapi.yaml", NULL, WANTS_WORKER, answer_openapi},
+        {ROUTE_PAGE, "GET", "ui", NULL, WANTS_WORKER, answer_page},
+        {ROUTE_PAGE, "GET", "ui/{file}", NULL, WANTS_WORKER, answer_page},
         {ROUTE_LIST, "GET", "api/v1/workloads", "list", WANTS_WORKER, answer_list},
         {ROUTE_LIST, "GET", "api/v1/namespaces/{ns}/workloads", "list", WANTS_WORKER, answer_list},
+        {ROUTE_SUMMARY, "GET", "api/v1/summary", "list", WANTS_WORKER, answer_summary},
+        {ROUTE_SUMMARY, "GET", "api/v1/namespaces/{ns}/summary", "list", WANTS_WORKER, answer_summary},
+        {ROUTE_PROFILES, "GET", "api/v1/profiles", "list", WANTS_WORKER, answer_profiles},
+        {ROUTE_PROFILES, "GET", "api/v1/namespaces/{ns}/profiles", "list", WANTS_WORKER, answer_profiles},
         {ROUTE_NODES, "GET", "api/v1/nodes", "list", WANTS_LEARNED, NULL},
         {ROUTE_WORKLOAD, "GET", WORKLOAD, "get", 0, answer_workload},
         {ROUTE_HISTOGRAM, "GET", WORKLOAD "/histogram", "get", WANTS_LEARNED, answer_histogram},
@@ -37,7 +43,7 @@ static const struct endpoint {
         {ROUTE_RENDER, "POST", "api/v1/namespaces/{ns}/render", "get", WANTS_BODY, NULL},
 };
 enum { ENDPOINTS = sizeof endpoints / sizeof endpoints[0] };
-enum variable { VARIABLE_NS, VARIABLE_KIND, VARIABLE_NAME, VARIABLES };
+enum variable { VARIABLE_NS, VARIABLE_KIND, VARIABLE_NAME, VARIABLE_FILE, VARIABLES };
 
 struct path {
         struct text segment[SEGMENTS];
@@ -67,6 +73,7 @@ static bool route_fits(const struct endpoint *e, const struct path *p, struct te
                 size_t len = strcspn(want, "/");
                 if (*want == '{')
                         ret[want[1] == 'k'   ? VARIABLE_KIND
+                            : want[1] == 'f' ? VARIABLE_FILE
                             : want[2] == 's' ? VARIABLE_NS
                                              : VARIABLE_NAME] = p->segment[i];
                 else if (!text_equal(p->segment[i], (struct text){want, len}))
@@ -126,6 +133,8 @@ static int read_variables(const struct text variable[static VARIABLES], const st
                 rc = route_read_name(variable[VARIABLE_NAME], a, ret, ret_answer);
         if (rc == 0 && variable[VARIABLE_KIND].p)
                 rc = route_read_kind(variable[VARIABLE_KIND], v, a, ret, ret_answer);
+        if (variable[VARIABLE_FILE].p)
+                ret->file = arena_text(a, variable[VARIABLE_FILE]);
         if (rc < 0 || !ret->kind)
                 return rc;
         char name[KIND_NAME_MAX];
@@ -235,6 +244,6 @@ void route_answer(const struct route *route, const struct request *r, const stru
         route->endpoint->answer(&k);
         if (ret->status == 200)
                 answer_tag(ret, r->if_none_match, a);
-        if (route->name != ROUTE_OPENAPI)
+        if (route->name != ROUTE_OPENAPI && route->name != ROUTE_PAGE)
                 answer_age(v, r->at, a, ret);
 }

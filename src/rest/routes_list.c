@@ -1,20 +1,20 @@
 /*
- * GET …/workloads: pages of targets in the order of namespace and Recommendation name.
+ * GET …/workloads: pages of targets in the order of namespace and Recommendation name, or as the parameter sort says.
  */
 #include <stdio.h>
 
 #include "handlers.h"
-#include "objects/label_selector.h"
+#include "list_csv.h"
+#include "list_query.h"
 #include "partial_response.h"
 
-enum { LIMIT_DEFAULT = 100, LIMIT_MOST = 500 };
+enum { LIMIT_DEFAULT = 100, LIMIT_MOST = 500, OFFSET_MOST = 9999999 };
 enum { SCANNED_MOST = 10000, PAGE_BYTES = 4 << 20, ITEM_BYTES = 16 << 20 }; /* of one page */
 
 struct page {
-        struct selector *selector;
-        bool by_state;
-        enum state state;
-        long limit;
+        struct list_query query;
+        long limit, offset;
+        bool csv;
         struct fields fields; /* count 0: all */
         size_t from;          /* index of the first target in the view */
 };
@@ -98,60 +98,66 @@ static int read_continue(struct ask *k, struct page *ret)
 
 /* --- the other parameters --- */
 
-int limit_asked(struct ask *k, long standard, long most, long *ret)
+static int number_asked(struct ask *k, enum param which, const char *name, long least, long most, long *ret)
 {
-        struct text t = k->query->value[PARAM_LIMIT];
-        long limit = 0;
-        *ret = standard;
+        struct text t = k->query->value[which];
+        long number = 0;
         if (!t.p)
                 return 0;
         for (size_t i = 0; i < t.len; i++)
-                limit = t.p[i] >= '0' && t.p[i] <= '9' && limit >= 0 ? limit * 10 + (t.p[i] - '0') : -1;
-        if (limit < 1 || limit > most)
-                return answer_bad_parameter(k->ret, "limit", "limit '%s' is not a whole number from 1 to %ld", t.p,
-                                            most);
-        *ret = limit;
+                number = t.p[i] >= '0' && t.p[i] <= '9' && number >= 0 ? number * 10 + (t.p[i] - '0') : -1;
+        if (number < least || number > most)
+                return answer_bad_parameter(k->ret, name, "%s '%s' is not a whole number from %ld to %ld", name, t.p,
+                                            least, most);
+        *ret = number;
         return 0;
 }
 
-static int list_read_state(struct ask *k, struct page *ret)
+int limit_asked(struct ask *k, long standard, long most, long *ret)
 {
-        struct text t = k->query->value[PARAM_STATE];
-        if (!t.p)
-                return 0;
-        for (enum state s = 0; s < STATES; s++)
-                if (text_is(t, state_name(s))) {
-                        ret->by_state = true;
-                        ret->state = s;
-                        return 0;
-                }
-        return answer_bad_parameter(k->ret, "state", "state '%s' is not NoData, Learning, Ready, Stale or Held", t.p);
+        *ret = standard;
+        return number_asked(k, PARAM_LIMIT, "limit", 1, most, ret);
+}
+
+static int list_read_output(struct ask *k, struct page *ret)
+{
+        struct text t = k->query->value[PARAM_OUTPUT];
+        ret->csv = text_is(t, "csv");
+        return !t.p || ret->csv || text_is(t, "json")
+                       ? 0
+                       : answer_bad_parameter(k->ret, "output", "output '%s' is neither json nor csv", t.p);
+}
+
+/* Pages in an order of their own are counted, because continue names a place in the order of the names. */
+static int list_check_order(struct ask *k, const struct page *p)
+{
+        bool counted = p->query.sorted || query_has(k->query, PARAM_OFFSET);
+        if (counted && query_has(k->query, PARAM_CONTINUE))
+                return answer_bad_parameter(k->ret, "continue",
+                                            "continue is for lists without sort and offset: ask with offset");
+        return 0;
 }
 
 static int list_read_page(struct ask *k, struct page *ret)
 {
         struct err err;
         *ret = (struct page){0};
-        if (selector_parse(k->query->value[PARAM_LABEL_SELECTOR], k->a, &ret->selector, &err) < 0)
-                return answer_bad_parameter(k->ret, "labelSelector", "%s", err.text);
+        int rc = list_query_read(k, &ret->query);
+        if (rc < 0)
+                return rc;
         if (query_has(k->query, PARAM_FIELDS) && fields_parse(k->query->value[PARAM_FIELDS], &ret->fields, &err) < 0)
                 return answer_bad_parameter(k->ret, "fields", "%s", err.text);
-        int rc = list_read_state(k, ret);
+        rc = list_read_output(k, ret);
         if (rc == 0)
                 rc = limit_asked(k, LIMIT_DEFAULT, LIMIT_MOST, &ret->limit);
+        if (rc == 0)
+                rc = number_asked(k, PARAM_OFFSET, "offset", 0, OFFSET_MOST, &ret->offset);
+        if (rc == 0)
+                rc = list_check_order(k, ret);
         return rc == 0 ? read_continue(k, ret) : rc;
 }
 
 /* --- the page --- */
-
-static bool list_wanted(const struct page *p, const struct snapshot_target *t)
-{
-        struct label_pair label[VIEW_LABELS_MAX];
-        if (p->by_state && t->state != p->state)
-                return false;
-        size_t labels = p->selector ? snapshot_unpack_labels(t->labels, t->labels_size, label, VIEW_LABELS_MAX) : 0;
-        return selector_match(p->selector, label, labels);
-}
 
 /* Write one item. scratch holds the whole item while the requested fields are copied out of it. */
 static void write_item(struct writer *w, const struct page *p, const struct snapshot_target *t, struct buf *scratch)
@@ -171,6 +177,28 @@ static void write_item(struct writer *w, const struct page *p, const struct snap
         fields_copy(&p->fields, buf_text(scratch), w->b);
 }
 
+/* All that were asked for are counted, and a part of them is written. */
+static void list_answer_counted(struct ask *k, const struct page *p, struct buf *scratch)
+{
+        size_t count, left = (size_t)p->limit;
+        const struct snapshot_target **target = list_query_targets(k, &p->query, &count);
+        struct writer w = answer_begin(k->ret);
+        writer_open(&w, NULL, '{');
+        writer_open(&w, "items", '[');
+        for (size_t at = (size_t)p->offset; at < count && left > 0 && w.b->len < PAGE_BYTES; at++, left--)
+                write_item(&w, p, target[at], scratch);
+        writer_close(&w, ']');
+        writer_int(&w, "total", (int64_t)count);
+        writer_close(&w, '}');
+}
+
+static void list_answer_csv(struct ask *k, const struct page *p)
+{
+        size_t count;
+        const struct snapshot_target **target = list_query_targets(k, &p->query, &count);
+        list_csv_answer(k, target, count);
+}
+
 void answer_list(struct ask *k)
 {
         struct page p;
@@ -178,6 +206,14 @@ void answer_list(struct ask *k)
         buf_init(&scratch, ITEM_BYTES);
         if (list_read_page(k, &p) < 0)
                 return;
+        if (p.csv) {
+                list_answer_csv(k, &p);
+                return;
+        }
+        if (p.query.sorted || query_has(k->query, PARAM_OFFSET)) {
+                list_answer_counted(k, &p, &scratch);
+                return;
+        }
         struct writer w = answer_begin(k->ret);
         const struct snapshot_target *last = NULL;
         size_t at = p.from, end = k->v->targets;
@@ -189,7 +225,7 @@ void answer_list(struct ask *k)
                 if (*k->route->ns && strcmp(t->ns, k->route->ns) != 0)
                         break;
                 last = t;
-                if (!list_wanted(&p, t))
+                if (!list_query_wants(&p.query, t))
                         continue;
                 write_item(&w, &p, t, &scratch);
                 left--;

@@ -250,6 +250,7 @@ void answer_workload(struct ask *k)
                              query_has(k->query, PARAM_CONTAINER) ? &k->query->value[PARAM_CONTAINER] : NULL);
         else
                 write_unknown(&w, k, &d);
-        write_deploy(&w, k, &s, &d);
+        if (!k->route->only_known)
+                write_deploy(&w, k, &s, &d);
         writer_close(&w, '}');
 }

@@ -153,3 +153,19 @@ int snapshot_once(struct client *c, const struct snapshot_once_options *o, struc
         cache_release(&g.cache);
         return rc;
 }
+
+int snapshot_shown(struct client *c, const char *ns, struct snapshot **ret, struct err *err)
+{
+        struct err unread = {0}, none = {0};
+        struct snapshot_listing g = {.client = c, .why = &unread, .err = err};
+        cache_init(&g.cache, client_field_manager(c), NULL);
+        int rc = take_list(&g, KNOWN_RECOMMENDATIONS, published_upsert, ns);
+        if (rc == 0) { /* without the right to list profiles, workloads are shown without them */
+                g.err = &none;
+                (void)take_list(&g, KNOWN_CLUSTERPROFILES, take_cluster_profile, NULL);
+                (void)take_list(&g, KNOWN_PROFILES, take_profile, ns);
+                *ret = snapshot_from_status(&g.cache, loop_now(client_loop(c)).wall);
+        }
+        cache_release(&g.cache);
+        return rc;
+}

@@ -58,6 +58,12 @@ static void test_who_is_let_in(void **state)
                 {"/api/v1/namespaces/shop/workloads", "Authorization: Bearer narrow", 403, ""},
                 {RENDER, "Authorization: Bearer narrow", 405, ""},
                 {"/openapi.yaml", "X-None: 1", 200, ""},
+                {"/ui", "X-None: 1", 200, "Content-Security-Policy: default-src 'none'"}, /* it has no data */
+                {"/ui/main.js", "X-None: 1", 200, "X-Content-Type-Options: nosniff"},
+                {"/api/v1/summary", "X-None: 1", 401, ""},
+                {"/api/v1/summary", "Authorization: Bearer poor", 403, ""},
+                {"/api/v1/profiles", "Authorization: Bearer narrow", 403, ""},
+                {"/api/v1/namespaces/shop/profiles", "Authorization: Bearer good", 200, ""},
                 {"/api/v1/namespaces/shop/workloads", "Authorization: Bearer good", 200, ""},
                 {"/api/v1/namespaces/shop/workloads", "Authorization: Bearer poor", 403, ""},
                 {"/nowhere", "Authorization: Bearer good", 404, "application/problem+json"},

@@ -34,6 +34,9 @@ static const char *const templates[ROUTES] = {
         [ROUTE_NODES] = "/api/v1/nodes",
         [ROUTE_RENDER] = "/api/v1/namespaces/{ns}/render",
         [ROUTE_OPENAPI] = "/openapi.yaml",
+        [ROUTE_PAGE] = "/ui",
+        [ROUTE_SUMMARY] = "/api/v1/summary",
+        [ROUTE_PROFILES] = "/api/v1/profiles",
 };
 
 /* The answer as JSON, as described. The caller's reference. */
@@ -133,6 +136,24 @@ static void test_workload(void **state)
                 {DB, 200, "deploy.containers.0.cpu.target", "454m"},
                 {OLD, 200, "profile", ""},
                 {NEW, 404, "type", "https://halflife.dev/problems/not-found"},
+        };
+        EXPECT(row);
+}
+
+/* What the page asks for, beside lists: test_routes_page.c has what it says. */
+static void test_sums(void **state)
+{
+        (void)state;
+        static const struct row row[] = {
+                {"/api/v1/summary", 200, "total.workloads", "6"},
+                {"/api/v1/summary", 200, "rows.0.cpu.original", "36"},
+                {"/api/v1/summary?by=label:app", 200, "rows.0.workloads", "1"},
+                {"/api/v1/summary?by=x", 400, "parameter", "by"},
+                {"/api/v1/profiles", 200, "items.0.name", "pool"},
+                {"/api/v1/profiles", 200, "items.0.resources.cpu.multiplier", "1.1"},
+                {"/api/v1/workloads?sort=name", 200, "total", "6"},
+                {"/api/v1/workloads?sort=x", 400, "parameter", "sort"},
+                {"/ui/none", 404, "status", "404"},
         };
         EXPECT(row);
 }
@@ -734,7 +755,7 @@ static void test_description_is_whole(void **state)
                         fail_msg("%s: route %d of enum route_name has no path in %s",
                                  templates[r] ? templates[r] : "NULL", (int)r,
                                  templates[r] ? "src/rest/openapi.yaml" : "the table templates of this test");
-        assert_int_equal(json_object_size(paths), ROUTES + 1);
+        assert_int_equal(json_object_size(paths), ROUTES + 4);
         json_t *responses = json_object_get(json_object_get(described, "components"), "responses"), *response;
         bool has_example[PROBLEMS] = {false};
         const char *name, *which;
@@ -834,6 +855,7 @@ int main(void)
                 cmocka_unit_test(test_description_is_whole),
                 cmocka_unit_test(test_names_are_described),
                 cmocka_unit_test(test_former_names),
+                cmocka_unit_test(test_sums),
                 cmocka_unit_test(test_workload),
                 cmocka_unit_test(test_limits),
                 cmocka_unit_test(test_dimensions),
