@@ -41,6 +41,13 @@ struct raise_policy {
         int most;         /* thousandths of the request in force, 1000..100000: the most that one raise may give */
 };
 
+/* Requests before minHistory is over: core/early_request.h. */
+struct early_policy {
+        bool enabled;
+        int64_t after_ms; /* 0 .. 8760 h: the history that the first such request needs */
+        int multiplier;   /* thousandths, 1000..10000: the margin at that time, times the policy's own multiplier */
+};
+
 /* How halflife watches its change for harm, and takes it back: core/guard_verdict.h. */
 struct guard_policy {
         bool enabled;     /* a harmful change is taken back */
@@ -89,6 +96,7 @@ struct apply_policy {
         struct startup_policy startup; /* used under InPlace, and under OnDeploy at Pod */
         struct guard_policy guard;
         struct canary_policy canary;
+        struct early_policy early;
 };
 
 /* The defaults of the CRDs (a test compares the two). minChangePercent and cooldown depend on the mode. */

@@ -4,6 +4,7 @@
 #ifndef HALFLIFE_CORE_RECOMMEND_H
 #define HALFLIFE_CORE_RECOMMEND_H
 
+#include "core/early_request.h"
 #include "core/usage.h"
 
 /* How far learning is. A workload has the least ready state (state_least) of its containers that count. */
@@ -18,7 +19,8 @@ struct estimate {
         int64_t model;        /* rounded up to 1m or 1Mi; millicores, bytes */
         int64_t lower, upper; /* bounds of the model: lower <= model <= upper */
         bool more; /* the percentile lies in the last bucket: usage may be above the model, by how much is not known */
-        bool by_week; /* the highest peak of a week made the model; where a kill sample is equal, by_kill counts */
+        int64_t early; /* while learning: the request by core/early_request.h; 0: none */
+        bool by_week;  /* the highest peak of a week made the model; where a kill sample is equal, by_kill counts */
 };
 
 /* Set the model to the largest of percentile, kill sample and weekly peak, rounded up to 1m or 1Mi. The three are in
@@ -32,6 +34,7 @@ struct recommend_facts {
         int64_t silent_ms;   /* the longest time that a running pod has gone without a sample; 0: no pod runs */
         bool by_runs;        /* CronJob: Ready after 3 runs and 30 samples, whatever min_history_ms is */
         int64_t min_history_ms;
+        const struct early_policy *early; /* NULL: off */
 };
 
 struct recommendation {

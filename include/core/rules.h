@@ -20,9 +20,12 @@ enum container_role { ROLE_MAIN, ROLE_SIDECAR, ROLE_INIT, ROLE_INJECTED, ROLE_WH
  *    - Ready and Held take the model; a hold is a matter of the gates.
  *    - Stale, Learning, NoData and a resource without an estimate take last_good (`Stale`, `Learning`), clamped as
  * well. Without last_good they take the original as it is.
+ *    - Learning with an early request (core/early_request.h), without last_good and with an original, takes the early
+ *      request (`Early`). Of a held workload decide_requests drops it.
  *    - Where no profile selects the workload any more (unasked), last_good stands, whatever was learned since.
  *    - Where the profile overcommits statically, the target is ceil(original * static_factor / 1000), rounded up to
- *      round_to and clamped (`Static`). StaticThenDynamic does so only where no model counts and last_good is unset.
+ *      round_to and clamped (`Static`). StaticThenDynamic does so only where neither model nor early
+ *      request counts and last_good is unset.
  * 2. A target below the original stands (`Lowered`).
  * 3. Any other target becomes the original (`AtOriginal`).
  *    under_provisioned says that model * multiplier alone is above the original.
@@ -40,7 +43,7 @@ enum container_role { ROLE_MAIN, ROLE_SIDECAR, ROLE_INIT, ROLE_INJECTED, ROLE_WH
  * 9. A target above the limit becomes the limit (`LimitBound`).
  * 10. In a container that only pods have, a lowered target gets the reason `NotInTemplate`.
  *
- * Rules 3, 5, 6, 8 and 9 keep the reasons `Stale`, `Learning` and `Static`, because the gates depend on them.
+ * Rules 3, 5, 6, 8 and 9 keep the reasons `Stale`, `Learning`, `Static` and `Early`, because the gates depend on them.
  */
 struct correct_facts {
         enum resource resource;

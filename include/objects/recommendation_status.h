@@ -30,8 +30,8 @@ static inline struct amount amount_of_status(status_amount a)
 }
 
 /* One resource of a container or a pod. The API has the first six fields, more and the reason. A planned status has all
- * fields. recommendation_status_read infers applied, learned, read and heap_start from the API's fields, and leaves
- * the others unset. */
+ * fields. recommendation_status_read infers applied, learned, early, read and heap_start from the API's fields, and
+ * leaves the others unset. */
 struct status_numbers {
         status_amount original, current, model, target, lower, upper;
         status_amount applied; /* halflife's value in the template (at: Pod: in the newest pod; InPlace: the value set
@@ -40,6 +40,8 @@ struct status_numbers {
         uint8_t reason;        /* enum reason */
         uint8_t gate;          /* enum gate: the gate that holds the change; only in a planned status */
         bool learned : 1;      /* the target comes from measured usage, now or earlier */
+        bool early : 1;        /* the target is an early request (core/early_request.h); as read it may be a static one,
+                                  where the profile asks for no early requests */
         bool by_kill : 1;      /* the model comes from an out-of-memory kill, not from the percentile */
         bool more : 1;         /* usage may be above the model, by how much is not known: the target is the original */
         bool read : 1;         /* a container reads the request and would get another value from the target */

@@ -67,6 +67,9 @@ static bool is_refused(const struct decide_facts *f, enum resource r, const stru
 static struct correct_facts correct_facts_of(const struct decide_facts *f, const struct decide_container *c,
                                              enum resource r, const struct pod_facts *pod)
 {
+        struct estimate estimate = c->learned.of[r];
+        if (f->workload.state == STATE_HELD) /* whose status does not tell a young target from a learned one */
+                estimate.early = 0;
         bool heeds = r == MEMORY && f->workload.apply->runtime == RUNTIME_RESPECT;
         return (struct correct_facts){
                 .resource = r,
@@ -76,7 +79,7 @@ static struct correct_facts correct_facts_of(const struct decide_facts *f, const
                 .ignored = c->ignored,
                 .unasked = c->unasked,
                 .state = c->learned.state,
-                .estimate = c->learned.of[r],
+                .estimate = estimate,
                 .original = c->original[r],
                 .limit = c->limit[r],
                 .range_min = f->range_min[r],

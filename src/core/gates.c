@@ -43,12 +43,12 @@ static struct move move_of(const struct gate_facts *f)
 
 typedef bool gate_rule(const struct gate_facts *f, const struct move *m);
 
-/* The correction rules ask for no change: there is nothing to lower, nothing was learned, the target is static, the
- * template's container is not halflife's to set, or the target is in force already. */
+/* The correction rules ask for no change: there is nothing to lower, nothing was learned, the target acts at deploys
+ * only, the template's container is not halflife's to set, or the target is in force already. */
 static bool by_rule(const struct gate_facts *f, const struct move *m)
 {
         bool asks = m->put_back || (f->target.set && f->rule != REASON_NO_ORIGINAL && f->rule != REASON_LEARNING &&
-                                    f->rule != REASON_STALE && f->rule != REASON_STATIC);
+                                    f->rule != REASON_STALE && !reason_acts_at_deploys(f->rule));
         bool stands = m->from == m->to && !m->stays;
         return !asks || f->rule == REASON_INIT || f->rule == REASON_NOT_IN_TEMPLATE || stands;
 }
@@ -265,6 +265,8 @@ static enum reason reason_of_hold(const struct gate_facts *f, enum gate g)
 {
         if (g == GATE_RULE)
                 return f->rule ? f->rule : REASON_BELOW_MIN_CHANGE;
+        if (g == GATE_STATE && f->rule == REASON_EARLY) /* Learning would tell of a target that was learned */
+                return REASON_EARLY;
         if (g == GATE_STATE)
                 return f->state == STATE_NO_DATA || f->state == STATE_LEARNING ? REASON_LEARNING : REASON_STALE;
         return gates[g].reason;
@@ -335,10 +337,10 @@ static struct amount as_before(const struct gate_facts *f)
 }
 
 /* The value that a deploy gets where no gate holds. Under InPlace a new pod gets what running pods have, except for a
- * static target: the static factor acts at deploys only, and a new pod is one. */
+ * target that acts at deploys only: a new pod is one. */
 static struct amount as_advised(const struct gate_facts *f)
 {
-        return f->apply->mode == APPLY_IN_PLACE && f->rule != REASON_STATIC ? as_before(f) : f->target;
+        return f->apply->mode == APPLY_IN_PLACE && !reason_acts_at_deploys(f->rule) ? as_before(f) : f->target;
 }
 
 void gates_ask_deploy(const struct gate_facts *f, struct deploy_verdict *ret)

@@ -35,6 +35,7 @@ static const struct apply_policy apply_default = {
         .canary = {.percent = 100},
         .guard = {.enabled = true, .restarts = 2, .watch_ms = HOUR_MS},
         .startup = {.request = STARTUP_TARGET, .after_ms = 30 * SECOND_MS, .most_ms = 10 * MINUTE_MS},
+        .early = {.after_ms = INT64_C(3) * HOUR_MS, .multiplier = 1500},
 };
 
 static const struct raise_policy raise_default = {

@@ -31,14 +31,19 @@ enum state state_least(enum state a, enum state b)
         return readiness[a] <= readiness[b] ? a : b;
 }
 
+/* The length of the history. Where samples are few, each counts for the time in which one pod gives two. */
+static int64_t recommend_learned_ms(const struct usage *u, const struct recommend_facts *f)
+{
+        int64_t span_ms = u->newest_ms - u->first_ms;
+        bool few = u->samples < ENOUGH_SAMPLES && u->samples * 2 * f->interval_ms < span_ms;
+        return few ? u->samples * 2 * f->interval_ms : span_ms;
+}
+
 static bool is_enough(const struct usage *u, const struct recommend_facts *f)
 {
         if (f->by_runs)
                 return u->runs >= ENOUGH_RUNS && u->samples >= ENOUGH_SAMPLES_OF_RUNS;
-        if (u->newest_ms - u->first_ms < f->min_history_ms)
-                return false;
-        /* Else half of the samples that one pod gives in minHistory are enough. */
-        return u->samples >= ENOUGH_SAMPLES || u->samples * 2 * f->interval_ms >= f->min_history_ms;
+        return recommend_learned_ms(u, f) >= f->min_history_ms;
 }
 
 static bool is_stale(const struct usage *u, const struct recommend_facts *f)
@@ -112,6 +117,15 @@ static void recommend_estimate(const struct usage *u, enum resource r, const str
         ret->upper = divide_up(high * (200 - c), 100) * step[r];
 }
 
+static void recommend_early(const struct usage *u, const struct resource_policy policy[static RESOURCES],
+                            const struct recommend_facts *f, struct recommendation *ret)
+{
+        int margin = early_margin(f->early, recommend_learned_ms(u, f), f->min_history_ms);
+        for (int r = 0; r < RESOURCES; r++)
+                if (ret->of[r].known && !ret->of[r].more)
+                        ret->of[r].early = early_request(ret->of[r].model, &policy[r], margin);
+}
+
 void recommend(const struct usage *u, const struct resource_policy policy[static RESOURCES],
                const struct recommend_facts *f, struct recommendation *ret)
 {
@@ -122,4 +136,6 @@ void recommend(const struct usage *u, const struct resource_policy policy[static
         ret->confidence_percent = recommend_confidence(u);
         for (int r = 0; r < RESOURCES; r++)
                 recommend_estimate(u, (enum resource)r, &policy[r], f->now, ret->confidence_percent, &ret->of[r]);
+        if (ret->state == STATE_LEARNING && f->early && !f->by_runs && !is_stale(u, f))
+                recommend_early(u, policy, f, ret);
 }

@@ -36,11 +36,12 @@ static void keep_original(const struct correct_facts *f, struct correction *c, e
         c->reason = why;
 }
 
-/* A rule that only moves the target keeps the reasons Learning, Stale and Static, because the gates depend on them. */
+/* A rule that only moves the target keeps the reasons Learning, Stale, Static and Early, because the gates depend on
+ * them. */
 static enum reason unless_unlearned(const struct correction *c, enum reason why)
 {
-        return c->reason == REASON_LEARNING || c->reason == REASON_STALE || c->reason == REASON_STATIC ? c->reason
-                                                                                                       : why;
+        bool kept = c->reason == REASON_LEARNING || c->reason == REASON_STALE || reason_acts_at_deploys(c->reason);
+        return kept ? c->reason : why;
 }
 
 typedef void correct_rule(const struct correct_facts *f, struct correction *c);
@@ -51,11 +52,23 @@ static bool model_counts(const struct correct_facts *f)
         return f->estimate.known && !f->unasked && (f->state == STATE_READY || f->state == STATE_HELD);
 }
 
+/* A young history decides only where no target was published before it. */
+static bool early_counts(const struct correct_facts *f)
+{
+        return f->state == STATE_LEARNING && f->estimate.early > 0 && f->original.set && !f->unasked &&
+               !f->last_good.set;
+}
+
+static bool usage_counts(const struct correct_facts *f)
+{
+        return model_counts(f) || early_counts(f);
+}
+
 static bool is_static(const struct correct_facts *f)
 {
         if (!f->original.set || f->overcommit == OVERCOMMIT_DYNAMIC)
                 return false;
-        return f->overcommit == OVERCOMMIT_STATIC || (!model_counts(f) && !f->last_good.set);
+        return f->overcommit == OVERCOMMIT_STATIC || (!usage_counts(f) && !f->last_good.set);
 }
 
 static void scale_original(const struct correct_facts *f, struct correction *c)
@@ -68,8 +81,12 @@ static void scale_original(const struct correct_facts *f, struct correction *c)
 /* Where usage may be above the model, the target is not below the original. */
 static void scale_model(const struct correct_facts *f, struct correction *c)
 {
-        if (!model_counts(f) || is_static(f))
+        if (!usage_counts(f) || is_static(f))
                 return;
+        if (early_counts(f)) {
+                correct_set_target(c, f->estimate.early, REASON_EARLY);
+                return;
+        }
         int64_t scaled = correct_scale(f->estimate.model, f->policy->multiplier, f->policy->round_to);
         bool too_low = f->estimate.more && f->original.set && f->original.value > scaled;
         correct_set_target(c, too_low ? f->original.value : scaled, REASON_LOWERED);
@@ -78,7 +95,7 @@ static void scale_model(const struct correct_facts *f, struct correction *c)
 /* After a restart, a lost database or a silent source, the target published last stands. */
 static void stand_on_last_good(const struct correct_facts *f, struct correction *c)
 {
-        if (model_counts(f) || is_static(f))
+        if (usage_counts(f) || is_static(f))
                 return;
         c->reason = f->unasked ? REASON_LOWERED : f->state == STATE_STALE ? REASON_STALE : REASON_LEARNING;
         c->target = f->last_good.set ? f->last_good : f->original;
@@ -87,7 +104,7 @@ static void stand_on_last_good(const struct correct_facts *f, struct correction 
 /* An original that stands because nothing is known is not clamped: that alone is no reason to change it. */
 static void clamp_to_policy(const struct correct_facts *f, struct correction *c)
 {
-        if (model_counts(f) || is_static(f) || f->last_good.set)
+        if (usage_counts(f) || is_static(f) || f->last_good.set)
                 c->target.value = correct_clamp(f->policy, c->target.value);
 }
 

@@ -13,8 +13,10 @@ static const struct status_container *known_container(const struct snapshot_targ
 }
 
 /* Fill in what the snapshot has on a container. Only a target value that came from usage is a last good value. */
-static void deploy_remembered(const struct status_container *known, struct decide_container *c)
+static void deploy_remembered(const struct status_container *known, const struct snapshot_profile *profile,
+                              struct decide_container *c)
 {
+        const bool early = profile && profile->spec->apply.early.enabled;
         c->learned.state = known ? (enum state)known->state : STATE_NO_DATA;
         for (enum resource r = CPU; known && r < RESOURCES; r++) {
                 const struct status_numbers *n = &known->of[r];
@@ -23,7 +25,8 @@ static void deploy_remembered(const struct status_container *known, struct decid
                                                      .more = n->more,
                                                      .model = n->model,
                                                      .lower = n->lower,
-                                                     .upper = n->upper};
+                                                     .upper = n->upper,
+                                                     .early = early && n->early ? n->target : 0};
                 if (n->learned)
                         c->last_good[r] = amount_of_status(n->target);
                 c->current[r] = amount_of_status(n->applied);
@@ -235,7 +238,7 @@ void deploy_answer(const struct snapshot *v, const struct deploy_subject *s, str
         for (size_t i = 0; i < s->containers; i++) {
                 c[i].role = s->container[i].role;
                 const struct status_container *known = known_container(ret->target, s->container[i].name);
-                deploy_remembered(known, &c[i]);
+                deploy_remembered(known, ret->profile, &c[i]);
                 read_original_request(&s->container[i], known, ns, &ret->row[i], &c[i]);
                 ret->row[i].state = c[i].learned.state;
         }
@@ -254,7 +257,8 @@ void deploy_answer(const struct snapshot *v, const struct deploy_subject *s, str
 static bool deploy_is_resized_later(const struct deploy_answer *d, const struct deploy_container *c,
                                     const struct deploy_advice *advice, enum resource r)
 {
-        bool by_deploys = d->profile->spec->apply.mode == APPLY_IN_PLACE && advice->of[r].reason == REASON_STATIC;
+        bool by_deploys =
+                d->profile->spec->apply.mode == APPLY_IN_PLACE && reason_acts_at_deploys(advice->of[r].reason);
         return !advice->ours[r] || (!advice->of[r].qos_changes && !c->restarts[r] && !by_deploys);
 }
 

@@ -281,6 +281,20 @@ static int read_raise(const struct field *f, const json_t *v, void *at, struct e
         return field_object(table, v, at, err);
 }
 
+#define TIME_CURE "a duration from 0s to 8760h" DURATION_CURE
+static int read_early(const struct field *f, const json_t *v, void *at, struct err *err)
+{
+        static const struct field table[] = {
+                FIELD("enabled", field_bool, APPLY(early.enabled), 0, 0, BOOL_CURE),
+                FIELD("after", field_duration, APPLY(early.after_ms), 0, HOURS(8760), TIME_CURE),
+                FIELD("multiplier", field_factor, APPLY(early.multiplier), 1000, 10000,
+                      "a decimal in quotes from 1 to 10" FACTOR_CURE),
+                {0},
+        };
+        (void)f;
+        return field_object(table, v, at, err);
+}
+
 static const char *const startup_requests[] = {"Target", "Original", NULL};
 static const char *const startup_ends[] = {"Ready", NULL};
 
@@ -323,8 +337,6 @@ static int profile_read_canary(const struct field *f, const json_t *v, void *at,
         return field_object(table, v, at, err);
 }
 
-#define TIME_CURE "a duration from 0s to 8760h" DURATION_CURE
-
 static const char *const apply_modes[] = {"Recommend", "Rollout", "OnDeploy", "InPlace", NULL};
 static const char *const apply_places[] = {"Pod", "Workload", NULL};
 static const char *const hpa_modes[] = {"Hold", "Ignore", "Retune", "LimitBasis", NULL};
@@ -344,6 +356,7 @@ static const struct field apply_field[] = {
         FIELD("windows", read_windows, 0, 0, PROFILE_WINDOWS, NULL),
         FIELD("budget", read_budget, 0, 0, 0, NULL),
         FIELD("keepGuaranteed", field_bool, APPLY(keep_guaranteed), 0, 0, BOOL_CURE),
+        FIELD("early", read_early, 0, 0, 0, NULL),
         FIELD("raise", read_raise, 0, 0, 0, NULL),
         FIELD("startup", read_startup, 0, 0, 0, NULL),
         FIELD("guard", read_guard, 0, 0, 0, NULL),

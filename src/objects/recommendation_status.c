@@ -264,11 +264,12 @@ static enum state status_state_read(const json_t *object)
         return STATE_NO_DATA;
 }
 
-/* Whether a container's target value comes from measured usage, and not from the owner's request or a static share of
- * it. */
+/* Whether a container's target value comes from measured usage that suffices, and not from the owner's request, a
+ * static share of it or an early request. */
 static bool status_is_learned(enum state state, const struct status_numbers *n)
 {
-        if (n->target < 0 || (n->original >= 0 && n->target >= n->original) || n->reason == REASON_STATIC)
+        if (n->target < 0 || (n->original >= 0 && n->target >= n->original) ||
+            reason_acts_at_deploys((enum reason)n->reason))
                 return false;
         return (state != STATE_NO_DATA && state != STATE_LEARNING) ||
                n->reason == REASON_LEARNING; /* the target value outlived its lost history */
@@ -285,6 +286,7 @@ static void status_container_read(const json_t *from, bool alone, struct status_
                         status_amount_put(n, i, status_amount_read(of, r, amounts[i].key));
                 n->reason = (uint8_t)reason_find(status_string_at(of, "reason"));
                 n->learned = status_is_learned((enum state)to->state, n);
+                n->early = to->state == STATE_LEARNING && !n->learned && n->target >= 0 && n->target < n->original;
                 n->more = json_is_true(json_object_get(of, "more"));
                 n->read = n->reason == REASON_READ_BY_CONTAINER;
                 n->heap_start = n->reason == REASON_HEAP_START ? status_heap_start(amount_of_status(n->target)) : 0;

@@ -153,13 +153,13 @@ static void reconcile_learn(const struct cache *w, const struct target *t, const
                         t->dimension ? dimension_silence(w, t, h, f->now.wall) : silence_of(t, c->name, f->now.wall),
                 .by_runs = t->workload->kind->flags & KIND_BY_RUNS,
                 .min_history_ms = t->profile ? t->profile->spec->apply.min_history_ms : 0,
+                .early = t->profile && !t->dimension ? &t->profile->spec->apply.early : NULL,
         };
         recommend(h ? &h->usage : NULL, c->facts.policy, &facts, &c->facts.learned);
         const struct status_container *row = published_row(t, c->name);
         bool young = row && c->facts.learned.state == STATE_LEARNING && is_here(t, row, h);
         for (int r = 0; row && !young && r < RESOURCES; r++)
-                /* skip a target that was merely the owner's request then: it may have changed */
-                if (row->of[r].learned)
+                if (row->of[r].learned) /* else it was merely the owner's request then, which may have changed */
                         c->facts.last_good[r] = amount_of_status(row->of[r].target);
 }
 

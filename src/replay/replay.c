@@ -84,8 +84,10 @@ static struct replay_entity *find_entity(struct replay *r, struct text name)
 static void estimate_at(const struct replay_policy *p, const struct usage *u, int64_t now_ms,
                         struct recommendation *ret)
 {
-        const struct recommend_facts facts = {
-                .now = {now_ms}, .interval_ms = INTERVAL_MS, .min_history_ms = p->apply.min_history_ms};
+        const struct recommend_facts facts = {.now = {now_ms},
+                                              .interval_ms = INTERVAL_MS,
+                                              .min_history_ms = p->apply.min_history_ms,
+                                              .early = &p->apply.early};
         recommend(u, p->of, &facts, ret);
 }
 
@@ -121,7 +123,7 @@ static void enforce_request(struct replay_request *q, double amount, int64_t uni
         q->raised = false;
 }
 
-/* The target of each resource; unset: there is no data. */
+/* The target of each resource; unset: too little was learned. */
 static void targets_of(const struct replay_policy *p, const struct recommendation *learned,
                        struct correction ret[static RESOURCES])
 {
@@ -132,7 +134,7 @@ static void targets_of(const struct replay_policy *p, const struct recommendatio
                                                     .estimate = learned->of[q],
                                                     .original = no_original};
                 correct(&facts, &ret[q]);
-                ret[q].target.set = ret[q].target.set && learned->of[q].known;
+                ret[q].target.set = learned->of[q].known && ret[q].reason != REASON_LEARNING;
         }
 }
 
@@ -163,8 +165,6 @@ static void deploy_profile(struct replay *r, struct replay_entity *e, int policy
         struct recommendation learned;
         struct correction c[RESOURCES];
         estimate_at(p, &e->track[policy].usage, now_ms, &learned);
-        if (learned.state != STATE_READY)
-                return;
         targets_of(p, &learned, c);
         for (enum resource q = CPU; q < RESOURCES; q++)
                 for (int way = 0; c[q].target.set && way < replay_ways(r); way++) {

@@ -219,8 +219,11 @@ static void say_spoken_rule(const struct explain_words *w, const struct explain_
                 break;
         case RULE_MODEL:
                 explain_text_say(out,
-                                 f->estimate.more ? "usage may be above the model, so the original stands: %s"
-                                                  : "the model with its margin: %s",
+                                 s->reason == REASON_EARLY
+                                         ? "minHistory is not over; the model with a margin that falls "
+                                           "until then (apply.early): %s"
+                                 : f->estimate.more ? "usage may be above the model, so the original stands: %s"
+                                                    : "the model with its margin: %s",
                                  value);
                 break;
         case RULE_LAST_GOOD:

@@ -26,6 +26,9 @@
 #define STATIC_FIRST(young)                                                                                            \
         "{overcommit: StaticThenDynamic, static: {cpu: '0.5'}, apply: {mode: OnDeploy, minHistory: " young "}}"
 
+#define EARLY(mode)                                                                                                    \
+        TEAM("{apply: {mode: " mode ", minHistory: 8760h, early: {enabled: true, after: 0s, multiplier: '2'}}}")
+
 #define FAULTY(notes)                                                                                                  \
         PUT("{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, labels: {app: web}}, spec: {replicas: 2, "  \
             "selector: {matchLabels: {app: web}}, template: {metadata: {labels: {app: web}, annotations: "             \
@@ -179,6 +182,13 @@ static struct story stories[] = {
               EXPECT(REC, "status.state", "Learning"), CHECK(REC, "status.containers[app].cpu.target", "500m"),
               CHECK(REC, "status.containers[app].cpu.reason", "Static"), CYCLES(2),
               CHECK(REC, "status.containers[app].cpu.target", "500m"), TEAM(STATIC_FIRST("2s")),
+              EXPECT(REC, "status.containers[app].cpu.target", "285m")),
+        STORY("early", EARLY("Rollout"), WEB(LIMITED), EXPECT(REC, "status.containers[app].cpu.target", "570m"),
+              CHECK(REC, "status.state", "Learning"), CHECK(REC, "status.containers[app].cpu.reason", "Early"),
+              CHECK(REC, "status.containers[app].memory.reason", "MemoryOff"),
+              CHECK(REC, "status.conditions[Ready].status", "False"),
+              CHECK(REC, "status.conditions[Applied].reason", "Early"), CYCLES(2),
+              CHECK("deployments/web", "metadata.generation", "1"), TEAM("{apply: {mode: Rollout, minHistory: 2s}}"),
               EXPECT(REC, "status.containers[app].cpu.target", "285m")),
         STORY("kube-system",
               PUT("{apiVersion: halflife.dev/v1alpha1, kind: ClusterProfile, metadata: {name: all}, spec: "

@@ -44,6 +44,16 @@ static const char *const objects[] = {
                                "\"original\":\"2\",\"current\":\"2\",\"model\":\"400m\",\"target\":\"440m\",\"lower\":"
                                "\"300m\","
                                "\"upper\":\"600m\",\"reason\":\"Lowered\"}}]}}",
+        OURS("ClusterProfile") "\"metadata\":{\"name\":\"early\"},\"spec\":{\"priority\":8,\"selector\":{"
+                               "\"matchLabels\":{\"only\":\"early\"}},\"apply\":{\"mode\":\"OnDeploy\",\"early\":{"
+                               "\"enabled\":true}}}}",
+        OURS("Recommendation") "\"metadata\":{\"name\":\"deployment-young\",\"namespace\":\"shop\"},\"spec\":{"
+                               "\"targetRef\":{\"apiVersion\":\"apps/v1\",\"kind\":\"Deployment\",\"name\":\"young\"},"
+                               "\"profileRef\":{\"kind\":\"ClusterProfile\",\"name\":\"early\"},\"dimension\":"
+                               "\"Workload\"},\"status\":{\"state\":\"Learning\",\"containers\":[{\"name\":\"app\","
+                               "\"state\":\"Learning\",\"cpu\":{"
+                               "\"original\":\"2\",\"current\":\"2\",\"model\":\"400m\",\"target\":\"660m\",\"lower\":"
+                               "\"300m\",\"upper\":\"600m\",\"reason\":\"Early\"}}]}}",
         OURS("Recommendation") "\"metadata\":{\"name\":\"deployment-kept\",\"namespace\":\"shop\",\"annotations\":{"
                                "\"halflife.dev/hold\":\"a sale\"}},\"spec\":{\"targetRef\":{\"apiVersion\":\"apps/v1\","
                                "\"kind\":\"Deployment\",\"name\":\"kept\"},\"profileRef\":{\"kind\":\"ClusterProfile\","
@@ -109,10 +119,10 @@ static void expect(const struct shell_run *r, int result, const char *out, const
 #define SPEC(cpu)                                                                                                      \
         "    spec:\n      containers:\n      - name: app\n        resources:\n          requests:\n            "       \
         "cpu: " cpu "   # as ever\n"
-#define IN(name) HEAD(name, "") "spec:\n  template:\n    metadata:\n      labels: {a: b}\n" SPEC("2")
-#define OUT(name, cpu)                                                                                                 \
-        HEAD(name, NOTES("  ", cpu))                                                                                   \
-        "spec:\n  template:\n    metadata:\n      labels: {a: b}\n" NOTES("      ", cpu) SPEC(cpu)
+#define TEMPLATE(notes, cpu) "spec:\n  template:\n    metadata:\n      labels: {a: b}\n" notes SPEC(cpu)
+#define IN(name)             HEAD(name, "") TEMPLATE("", "2")
+#define YOUNG                "  labels: {only: early}\n"
+#define OUT(name, cpu)       HEAD(name, NOTES("  ", cpu)) TEMPLATE(NOTES("      ", cpu), cpu)
 /* Empty values as Helm renders them with toYaml and nindent. */
 #define EMPTY(indent, key, value) indent key ":\n" indent "  " value "\n"
 #define EMPTY_IN(value)                                                                                                \
@@ -130,6 +140,8 @@ static const struct {
         {"null as Helm renders it", EMPTY_IN("null"), EMPTY_OUT},
         {"what was recommended", IN("known"), OUT("known", "440m")},
         {"rendered before", OUT("known", "440m"), NULL},
+        {"too young, but early", HEAD("young", YOUNG) TEMPLATE("", "2"),
+         HEAD("young", YOUNG NOTES("  ", "660m")) TEMPLATE(NOTES("      ", "660m"), "660m")},
         {"held by a person", IN("kept"), NULL},
         {"an HPA of the cluster", IN("scaled"), NULL},
         {"a workload whose pods an HPA of the cluster counts",

@@ -101,6 +101,47 @@ static void test_a_part_is_left_to_a_vpa(void **state)
                 }
 }
 
+/* An early request is for deploys, and halflife starts no change for it. */
+static void test_early_is_for_deploys(void **state)
+{
+        static const struct {
+                const char *name;
+                enum apply_mode mode;
+                int64_t previous, want; /* previous 0: the first deploy */
+                enum reason reason;
+        } row[] = {
+                {"recommend", APPLY_RECOMMEND, 0, 2000, REASON_RECOMMEND_ONLY},
+                {"deploy", APPLY_ON_DEPLOY, 0, 1500, REASON_EARLY},
+                {"rollout", APPLY_ROLLOUT, 0, 1500, REASON_EARLY},
+                {"in place", APPLY_IN_PLACE, 0, 1500, REASON_EARLY},
+                {"hardly another", APPLY_ON_DEPLOY, 1600, 1600, REASON_BELOW_MIN_CHANGE},
+                {"fallen", APPLY_ON_DEPLOY, 1900, 1500, REASON_EARLY},
+        };
+        (void)state;
+        for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+                struct scene s;
+                struct deploy_advice d[2];
+                scene_init_deploy(&s);
+                apply_policy_defaults(row[i].mode, &s.apply);
+                s.facts.workload.state = STATE_LEARNING;
+                for (int k = 0; k < 2; k++) {
+                        s.c[k].learned.state = STATE_LEARNING;
+                        s.c[k].learned.of[CPU].early = 1500;
+                        s.c[k].current[CPU] = (struct amount){row[i].previous > 0, row[i].previous};
+                }
+                decide_deploy(&s.facts, s.c, 2, d);
+                expect_deploy(row[i].name, &d[1], CPU, row[i].want, row[i].reason);
+                expect_deploy(row[i].name, &d[1], MEMORY, 4096 * MI, row[i].mode ? REASON_LEARNING : row[i].reason);
+                s.c[0].current[CPU] = s.c[1].current[CPU] = YES(2000);
+                assert_false(judge(&s));
+                assert_int_equal(s.advice[0].of[CPU].target.value, 1500);
+                assert_int_equal(s.advice[0].of[CPU].reason, REASON_EARLY);
+                s.facts.workload.state = STATE_HELD;
+                assert_false(judge(&s));
+                assert_int_equal(s.advice[0].of[CPU].reason, REASON_LEARNING);
+        }
+}
+
 static void test_all_is_lowered(void **state)
 {
         (void)state;
@@ -768,6 +809,7 @@ int main(void)
 {
         static const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_a_part_is_left_to_a_vpa),
+                cmocka_unit_test(test_early_is_for_deploys),
                 cmocka_unit_test(test_all_is_lowered),
                 cmocka_unit_test(test_each_judged_by_its_own_facts),
                 cmocka_unit_test(test_reasons_shown),

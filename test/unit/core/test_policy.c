@@ -74,6 +74,9 @@ static void test_apply_defaults(void **state)
                 assert_int_equal(p.guard.restarts, 2);
                 assert_true(p.raise.enabled);
                 assert_int_equal(p.raise.most, 3000);
+                assert_false(p.early.enabled);
+                assert_int_equal(p.early.after_ms, 3 * HOUR_MS);
+                assert_int_equal(p.early.multiplier, 1500);
                 assert_int_equal(p.startup.request, STARTUP_TARGET);
                 assert_int_equal(p.startup.until, STARTUP_UNTIL_READY);
                 assert_int_equal(p.startup.after_ms, 30 * SECOND_MS);

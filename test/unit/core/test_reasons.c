@@ -51,6 +51,7 @@ static void test_reason_names(void **state)
                 "HeapStart",
                 "ProfileFuse",
                 "HPAShared",
+                "Early",
         };
         assert_int_equal(sizeof want / sizeof want[0], REASONS);
         for (int r = 0; r < REASONS; r++)

@@ -124,6 +124,54 @@ static void test_states(void **state)
         }
 }
 
+/* Only a history that is learning has an early request, and one that ends at the usual target. */
+static void test_early(void **state)
+{
+        static const struct early_policy on = {true, 3 * (int64_t)HOUR_MS, 1500}, off = {false, 0, 1500};
+        static const struct {
+                const char *name;
+                const struct early_policy *early;
+                int64_t samples, span_ms, silent_ms;
+                bool by_runs;
+                int64_t want; /* of a model of 415m */
+        } row[] = {
+                {"not asked for", NULL, 200, 3 * HOUR, 0, false, 0},
+                {"off", &off, 200, 3 * HOUR, 0, false, 0},
+                {"too young", &on, 200, 3 * HOUR - 1, 0, false, 0},
+                {"three hours", &on, 200, 3 * HOUR, 0, false, 623},
+                {"one less than half of its samples", &on, 89, 3 * HOUR, 0, false, 0},
+                {"half of its samples", &on, 90, 3 * HOUR, 0, false, 623},
+                {"few samples for its age", &on, 99, DAY, 0, false, 620}, /* as of 198 minutes */
+                {"13.5 hours", &on, 200, 27 * HOUR / 2, 0, false, 519},
+                {"a ms short of a day", &on, 1000, DAY - 1, 0, false, 416},
+                {"a day", &on, 1000, DAY, 0, false, 0},
+                {"silent", &on, 200, 3 * HOUR, 5 * MIN, false, 0},
+                {"by runs", &on, 200, 3 * HOUR, 0, true, 0},
+        };
+        (void)state;
+        for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+                struct resource_policy p[RESOURCES] = {policy[CPU], policy[MEMORY]};
+                struct roomy r;
+                struct recommendation got;
+                p[CPU].multiplier = p[MEMORY].multiplier = 1000;
+                p[CPU].round_to = p[MEMORY].round_to = 1;
+                roomy_init(&r);
+                add(&r, 1000 * DAY, 0.4, -1);
+                r.u.samples = row[i].samples;
+                r.u.newest_ms = r.u.first_ms + row[i].span_ms;
+                const struct recommend_facts f = {.now = {r.u.newest_ms},
+                                                  .interval_ms = MIN,
+                                                  .silent_ms = row[i].silent_ms,
+                                                  .by_runs = row[i].by_runs,
+                                                  .min_history_ms = DAY,
+                                                  .early = row[i].early};
+                recommend(&r.u, p, &f, &got);
+                assert_int_equal(got.of[CPU].model, 415);
+                if (got.of[CPU].early != row[i].want || got.of[MEMORY].early != 0)
+                        fail_msg("%s: %lld", row[i].name, (long long)got.of[CPU].early);
+        }
+}
+
 static void test_nothing_learned(void **state)
 {
         (void)state;
@@ -481,6 +529,7 @@ int main(void)
                 cmocka_unit_test(test_state_names),
                 cmocka_unit_test(test_state_least),
                 cmocka_unit_test(test_states),
+                cmocka_unit_test(test_early),
                 cmocka_unit_test(test_nothing_learned),
                 cmocka_unit_test(test_confidence),
                 cmocka_unit_test(test_model_of_every_bucket),

@@ -30,6 +30,9 @@
 #define STATIC_ROLLOUT                                                                                                 \
         "{\"overcommit\":\"Static\",\"static\":{\"cpu\":\"0.5\"},"                                                     \
         "\"apply\":{\"mode\":\"Rollout\",\"minHistory\":\"1m\"}}"
+#define EARLY(mode)                                                                                                    \
+        "{\"apply\":{\"mode\":\"" mode                                                                                 \
+        "\",\"minHistory\":\"8760h\",\"early\":{\"enabled\":true,\"after\":\"0s\",\"multiplier\":\"2\"}}}"
 #define LIMIT_BASIS                                                                                                    \
         "{\"apply\":{\"mode\":\"Rollout\",\"minHistory\":\"1m\",\"maxDecreasePercent\":90,\"hpa\":\"LimitBasis\"}}"
 #define OF_HPA(mode)                                                                                                   \
@@ -503,6 +506,33 @@ static const struct row rows[] = {
          .target = 500,
          .reason = "Static",
          .condition = "Applied=Static"},
+        {.what = "an early request",
+         .spec = EARLY("OnDeploy"),
+         .request = "1",
+         .annotations = "",
+         .samples = SAMPLES,
+         .original = 1000,
+         .target = 570,
+         .reason = "Early",
+         .condition = "Applied=NextDeploy"},
+        {.what = "an early request starts no rollout",
+         .spec = EARLY("Rollout"),
+         .request = "1",
+         .annotations = "",
+         .samples = SAMPLES,
+         .original = 1000,
+         .target = 570,
+         .reason = "Early",
+         .condition = "Applied=Early"},
+        {.what = "nor a resize",
+         .spec = EARLY("InPlace"),
+         .request = "1",
+         .annotations = "",
+         .samples = SAMPLES,
+         .original = 1000,
+         .target = 570,
+         .reason = "Early",
+         .condition = "Applied=Early"},
         {.what = "a deploy wrote it",
          .spec = ON_DEPLOY_WORKLOAD,
          .request = "285m",

@@ -105,6 +105,22 @@ static void test_memory(void **state)
         replay_release(&r);
 }
 
+/* An early request is in force from the deploy after three hours on. */
+static void test_early(void **state)
+{
+        (void)state;
+        struct replay r;
+        begin(&r);
+        r.deploy_every_ms = HOUR_MS;
+        r.policy[0].apply.early.enabled = true;
+        for (int64_t at = 0; at <= 13 * 3600; at += 60)
+                assert_int_equal(feed(&r, "a", at, 0.05, -1), 0);
+        const struct score *s = &r.policy[0].scores.of[REPLAY_AS_SET][CPU];
+        assert_int_equal(s->rows, 10 * 60);
+        assert_in_range((int)(s->requested_hours / 10 * 1e3), 75, 93); /* 62 to 93 in the end */
+        replay_release(&r);
+}
+
 /* 24 hours of history are wanted, and a hundred samples: 99 rows are not enough at any deploy. */
 static void test_not_ready_is_not_scored(void **state)
 {
@@ -608,6 +624,7 @@ int main(void)
 {
         static const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_first_request),
+                cmocka_unit_test(test_early),
                 cmocka_unit_test(test_a_change),
                 cmocka_unit_test(test_memory),
                 cmocka_unit_test(test_not_ready_is_not_scored),

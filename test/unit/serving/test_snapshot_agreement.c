@@ -246,6 +246,8 @@ static void compare_world(struct seen *seen)
                 "{\"paused\":true,\"apply\":{\"mode\":\"Rollout\",\"minHistory\":\"1m\"}}",
                 "{\"apply\":{\"mode\":\"OnDeploy\",\"minHistory\":\"1m\",\"startup\":{\"request\":\"Original\"}}}",
                 "{\"apply\":{\"mode\":\"OnDeploy\",\"minHistory\":\"1m\",\"hpa\":\"Retune\"}}",
+                "{\"apply\":{\"mode\":\"OnDeploy\",\"early\":{\"enabled\":true,\"after\":\"1m\"}}}",
+                "{\"apply\":{\"mode\":\"Rollout\",\"early\":{\"enabled\":true,\"after\":\"1m\"}}}",
         };
         struct cache w, replica;
         struct arena a = {0}, scratch = {0};
