@@ -316,7 +316,7 @@ static void test_what_is_asked(void **state)
                  NULL,
                  NULL,
                  false,
-                 "'/dev/null' is empty"},
+                 "it is a device, not a file"},
                 {"Azure, an authority in the clear",
                  &authorization_azure,
                  {FEDERATED,
