@@ -185,6 +185,59 @@ static void checkpoint(struct store *s, int from, int to)
         store_submit(s, b);
 }
 
+/* --- the ledger beside it --- */
+
+static void add_page(void *to, const struct ledger_page_key *key, struct text packed)
+{
+        store_batch_ledger(to, key, packed);
+}
+
+/* What five pods of each workload asked for and used in five minutes of the day. */
+static void book(struct ledger *l)
+{
+        const struct ledger_rates rates = {
+                .pods = 5, .of = {{10000, INT64_C(20) << 30}, {2270, INT64_C(20) << 30}, {2100, INT64_C(3) << 30}}};
+        struct ledger_sum sum = {0};
+        char ns[32], name[80];
+        ledger_sum_flow(&sum, &rates, 5 * MINUTE_MS);
+        for (int n = 0; n < DIRTY; n++) {
+                snprintf(ns, sizeof ns, "namespace-%d", n % 500);
+                snprintf(name, sizeof name, "%s/apps/Deployment/deployment-with-a-name-%d", ns, n);
+                ledger_book(l, &(struct ledger_names){{ns, "shared", "", name}}, &sum, 1);
+        }
+}
+
+/* Returns what packing the pages took on the loop. */
+static double checkpoint_booked(struct store *s, struct ledger *l, int from, int to)
+{
+        struct store_batch *b = store_batch_new();
+        pack(b, from, to);
+        book(l);
+        double start = bench_thread_seconds();
+        ledger_write(l, 1, add_page, b);
+        double took = bench_thread_seconds() - start;
+        store_submit(s, b);
+        return took;
+}
+
+/* As the rounds in main, with as many workloads in the ledger as there are dirty histories. */
+static void bench_ledger(const char *path, double alone_cpu)
+{
+        double cpu = 1e9, loop = 1e9;
+        struct ledger *l = ledger_new(1);
+        for (int round = 0; round < ROUNDS; round++) {
+                struct store *s = start(path, HISTORIES);
+                for (int part = 0; part < 4; part++)
+                        bench_least(&loop, checkpoint_booked(s, l, part % 2 * DIRTY, part % 2 * DIRTY + DIRTY));
+                close_store(s);
+                bench_least(&cpu, batch_cpu);
+        }
+        bench_line("store checkpoint, 100000 workloads booked too", cpu, "s", "");
+        bench_line("store checkpoint, the ledger's share", (cpu / alone_cpu - 1) * 100, "%", "<= 10");
+        bench_line("ledger pages of 100000 workloads, on the loop", loop, "s", "<= 0.02");
+        ledger_free(l);
+}
+
 int main(void)
 {
         char *path AUTO(mem_free) = tmp_path("bench.db");
@@ -208,6 +261,7 @@ int main(void)
         }
         bench_line("store checkpoint, 100000 dirty", wall, "s", "<= 0.6");
         bench_line("store checkpoint, 100000 dirty, thread's CPU", cpu, "s", "");
+        bench_ledger(path, cpu);
         bench_line("store batch, one row of the loop", pack_alone() / DIRTY * 1e6, "us", "<= 1");
         bench_line("store restart, 200000 histories", start_wall, "s", "<= 1");
         bench_line("store restart, 200000 histories, CPU", start_cpu, "s", "");

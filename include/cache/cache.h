@@ -29,6 +29,13 @@
 #include "cache/workload.h"
 #include "objects/decode_profile.h"
 
+struct bookkeeping;
+
+struct cached_zones {
+        struct map by_name; /* name -> struct cached_zone */
+        struct mono read;   /* when the time zones of the profiles were read last */
+};
+
 struct cache {
         struct intern *names;
         struct arena scratch; /* for decoding one object; the function that allocates from it resets it */
@@ -36,10 +43,11 @@ struct cache {
         const char *own_ns; /* halflife's own namespace: profiles reach it only by name */
         /* Namespaces in which halflife changes nothing, beside its own: names with commas between; NULL: none. */
         const char *exempt_namespaces;
-        bool pod_labels;       /* keep the labels of pods, for label selectors; set before the first watch */
-        struct map namespaces; /* name -> struct ns */
-        struct map pods;       /* "ns/name" -> struct pod */
-        struct pod **order;    /* pods by (ns, name), for walking beside the sorted metrics */
+        struct bookkeeping *books; /* it books what pods ask for; NULL: nobody does */
+        bool pod_labels;           /* keep the labels of pods, for label selectors; set before the first watch */
+        struct map namespaces;     /* name -> struct ns */
+        struct map pods;           /* "ns/name" -> struct pod */
+        struct pod **order;        /* pods by (ns, name), for walking beside the sorted metrics */
         size_t ordered, order_cap;
         struct pod **fresh; /* pods not yet in order */
         size_t freshes, fresh_cap;
@@ -55,17 +63,16 @@ struct cache {
         struct workload *gone;   /* workloads that vanished but are still pointed to */
         struct map autoscalers;  /* key -> struct autoscaler */
         struct nodes nodes;
-        struct map node_oom_events;     /* node -> struct node_oom_event */
-        struct map other_autoscalers;   /* "ns/name" -> struct other_autoscaler */
-        struct map profiles;            /* key -> struct profile */
-        struct map zones;               /* name -> struct cached_zone */
+        struct map node_oom_events;   /* node -> struct node_oom_event */
+        struct map other_autoscalers; /* "ns/name" -> struct other_autoscaler */
+        struct map profiles;          /* key -> struct profile */
+        struct cached_zones zones;
         struct map specs;               /* digest -> struct shared_profile_spec */
         struct profile_list of_cluster; /* ClusterProfiles; each namespace has its Profiles */
         struct map published;           /* "ns/name" -> struct published */
         struct map targets;             /* key -> struct target */
         struct pod *killed;             /* the pod written last, if it has a kill that is not counted yet; else NULL */
         bool kills;                     /* some pod may have a kill that is not counted yet */
-        struct mono zones_read;         /* when the profiles' time zones were read last */
         bool ns_gone;                   /* an object was removed from some namespace: namespaces_sweep is due */
         bool changed;                   /* links may differ from those of the last cache_relink */
         bool turned; /* a pod started or stopped in a namespace where autoscaler targets follow requests */

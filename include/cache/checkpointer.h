@@ -16,6 +16,10 @@ struct checkpointer_callbacks { /* each may be NULL */
         void (*note)(void *arg, struct text name, struct text value);
         void (*replaced)(void *arg);                    /* a damaged database was replaced: store all notes again */
         void (*forgotten)(void *arg, struct target *t); /* t is about to be freed */
+        /* a page of the ledger was loaded */
+        void (*ledger)(void *arg, const struct ledger_page_key *key, struct text packed);
+        /* a checkpoint of everything new is about to be handed over: add to it what is new elsewhere */
+        void (*pack)(void *arg, struct store_batch *b);
         void *arg;
 };
 

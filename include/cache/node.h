@@ -30,7 +30,8 @@ struct node_facts {
         bool ready, unschedulable;
         bool labels_cut; /* it has more labels than are kept: no selector selects it */
         uint16_t labels_size;
-        char *texts; /* labels, "key\0value\0" for each; behind them its taints, "key=value:Effect,…" and NUL */
+        const char *pool; /* value of nodes.pool_label, in texts; NULL: it has none */
+        char *texts;      /* labels, "key\0value\0" for each; behind them its taints, "key=value:Effect,…" and NUL */
         struct node_target *whole; /* node_target.h; NULL: no profile selects the node */
         struct node_ring ring;
 };
@@ -51,9 +52,10 @@ struct node {
 };
 
 struct nodes {
-        struct map by_name; /* name -> struct node */
-        size_t with_facts;  /* how many of them have facts */
-        bool targets;       /* profiles select nodes, so one that comes, goes or changes may change targets */
+        struct map by_name;     /* name -> struct node */
+        const char *pool_label; /* label whose value names the pool of a node; NULL: none */
+        size_t with_facts;      /* how many of them have facts */
+        bool targets;           /* profiles select nodes, so one that comes, goes or changes may change targets */
 };
 
 /* latest: a later time comes from a wrong clock */

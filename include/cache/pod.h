@@ -126,6 +126,8 @@ struct pod {
         uint32_t ended_s;   /* when the process before the last restart ended, since 1970; 0: not reported */
         struct node *node;  /* NULL: the pod is not scheduled */
         LIST_ENTRY(pod) on_node;
+        int64_t booked_ms; /* booked up to then, monotonic; 0: not by itself (bookkeeping.h) */
+        bool runs : 1;     /* its phase is Running, also while it terminates */
         bool running : 1, finished : 1, gone : 1, node_pressure : 1, stored : 1;
         bool admitted : 1; /* it was created with requests by halflife, which no Event reports yet */
         bool ours : 1;     /* its annotations record requests by halflife */

@@ -31,6 +31,7 @@
 #include "base/err.h"
 #include "base/text.h"
 #include "core/usage.h"
+#include "ledger/ledger.h"
 
 struct store_key {
         struct text ns, group, kind, name; /* of the target */
@@ -95,6 +96,11 @@ struct store_reader {
  * to its end. Later writes might then overwrite rows that were never read, so every batch fails with that error. */
 int store_load(struct store *s, const struct store_reader *r, struct err *err);
 
+/* After store_load: read the pages of the ledger's newest periods, as ledger_restore wants them. *ret_refused: how many
+ * are damaged, and left out. Returns 0, or < 0 if some could not be read. */
+int store_load_ledger(struct store *s, void (*each)(void *arg, const struct ledger_page_key *key, struct text packed),
+                      void *arg, int *ret_refused, struct err *err);
+
 /* A batch holds copies of rows. A row with a name longer than 253 bytes is left out, as Kubernetes has no such names.
  */
 struct store_batch;
@@ -110,6 +116,9 @@ void store_batch_target(struct store_batch *b, const struct store_key *key, stru
 void store_batch_kill(struct store_batch *b, const struct store_key *key, const struct store_kill *kill);
 /* Write a controller-wide note; value has at most STORE_NOTE_MAX bytes (asserted). */
 void store_batch_note(struct store_batch *b, const char *name, struct text value);
+void store_batch_ledger(struct store_batch *b, const struct ledger_page_key *key, struct text packed);
+/* Delete the pages of the ledger that are no longer kept. */
+void store_batch_forget_ledger(struct store_batch *b, struct wall now);
 /* Delete a target with its record, histories and kills, once its retention is over. */
 void store_batch_forget(struct store_batch *b, const struct store_key *key);
 /* Delete kills older than before. */

@@ -4,6 +4,7 @@
 #include "apply/applier.h"
 #include "base/log.h"
 #include "base/queue.h"
+#include "cache/bookkeeping.h"
 #include "kube/patch.h"
 #include "plan/autoscaler_plan.h"
 

@@ -111,6 +111,7 @@ void resize_set(struct applier *applier, const struct plan *p)
         guard_changed(t, guard_state_survey(t), p->now);
         checkpointer_apply_state(applier->checkpointer, t);
         applier->count.applied++;
+        bookkeeping_count(applier->cache, t, LEDGER_CHANGE);
         report_event(applier->report, t, false, "Applied", note);
         log_info("requests set", KV("namespace", t->ns), KV("kind", t->kind), KV("name", t->name), KV("change", note),
                  KV_INT("cycle", report_cycle(applier->report)));
@@ -348,6 +349,7 @@ static void pod_knows(struct resize *z, const struct pod_view *v)
         struct pod *p = z->target->dimension == DIMENSION_WORKLOAD ? pod_of(z) : NULL;
         if (!p)
                 return;
+        bookkeeping_pod(z->applier->cache, p);
         pod_set_requests(p, v);
         pod_set_raised(p, v->meta.annotation.raised);
         pod_remember(z->applier->cache, p, v->meta.annotation.original);

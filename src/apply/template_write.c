@@ -242,6 +242,7 @@ static void apply_remember(struct applying *a, struct text answer, const char *a
         target_set_applied(a->applier->cache, t, json_dumps(a->containers, JSON_SORT_KEYS | JSON_COMPACT), false);
         guard_changed(t, STEAL(&a->before), loop_now(a->applier->loop).wall);
         a->applier->count.applied++;
+        bookkeeping_count(a->applier->cache, t, LEDGER_CHANGE);
 }
 
 static void apply_refused(struct applying *a, const struct client_answer *answer)

@@ -18,11 +18,11 @@ static void cached_zone_read(struct cached_zone *z)
 
 struct cached_zone *cached_zone_take(struct cache *w, const char *name)
 {
-        struct cached_zone *z = map_get(&w->zones, text_of(name));
+        struct cached_zone *z = map_get(&w->zones.by_name, text_of(name));
         if (!z) {
                 z = MEM_NEW(struct cached_zone);
                 z->name = mem_string(name);
-                map_put(&w->zones, text_of(z->name), z);
+                map_put(&w->zones.by_name, text_of(z->name), z);
                 cached_zone_read(z);
         }
         z->users++;
@@ -33,9 +33,9 @@ void cached_zone_drop(struct cache *w, struct cached_zone *z)
 {
         if (!z || --z->users > 0)
                 return;
-        map_drop(&w->zones, text_of(z->name));
-        if (w->zones.count == 0)
-                map_release(&w->zones);
+        map_drop(&w->zones.by_name, text_of(z->name));
+        if (w->zones.by_name.count == 0)
+                map_release(&w->zones.by_name);
         zone_free(z->zone);
         mem_free(z->trouble);
         mem_free(z->name);
@@ -45,6 +45,6 @@ void cached_zone_drop(struct cache *w, struct cached_zone *z)
 void cached_zones_read(struct cache *w)
 {
         struct cached_zone *z;
-        for (size_t at = 0; (z = map_each(&w->zones, &at));)
+        for (size_t at = 0; (z = map_each(&w->zones.by_name, &at));)
                 cached_zone_read(z);
 }

@@ -250,6 +250,16 @@ static void store_told(void *arg, const struct store_result *r)
         loop_post(told->checkpointer->loop, checkpointer_on_loop, told);
 }
 
+/* What was booked before does not keep halflife from learning. */
+static void load_pages(struct checkpointer *cp)
+{
+        struct err err = {0};
+        int refused;
+        if (store_load_ledger(cp->store, cp->callbacks.ledger, cp->callbacks.arg, &refused, &err) < 0 || refused > 0)
+                log_warn("the ledger has a damaged part: what it has booked there is lost", KV_INT("pages", refused),
+                         KV("error", err.text));
+}
+
 void checkpointer_open(struct checkpointer *cp, struct err *err)
 {
         if (!cp->database) {
@@ -280,6 +290,8 @@ void checkpointer_open(struct checkpointer *cp, struct err *err)
                 *err = (struct err){0};
                 return;
         }
+        if (cp->callbacks.ledger)
+                load_pages(cp);
         if (note[0])
                 log_warn("database", KV("note", note));
         log_info("database opened", KV("file", cp->database), KV_INT("targets", cp->cache->targets.count));
@@ -479,6 +491,8 @@ bool checkpointer_pack(struct checkpointer *cp)
         if (store_batch_rows(cp->packing) > 0)
                 store_batch_forget_kills(cp->packing,
                                          (struct wall){clock_skew_earlier(cp->skew) - cp->live->retention_ms});
+        if (cp->callbacks.pack)
+                cp->callbacks.pack(cp->callbacks.arg, cp->packing);
         submit_rows(cp, cp->packing);
         cp->packing = NULL;
         return true;

@@ -56,6 +56,18 @@ static void node_facts_add_taints(struct buf *out, const struct node_view *v)
         (void)buf_add(out, "", 1);
 }
 
+/* The value of a label; NULL: the node does not have it. */
+static const char *node_facts_label(const struct node_facts *f, const char *key)
+{
+        for (const char *at = f->texts; key && at < f->texts + f->labels_size;) {
+                const char *value = at + strlen(at) + 1;
+                if (strcmp(at, key) == 0)
+                        return value;
+                at = value + strlen(value) + 1;
+        }
+        return NULL;
+}
+
 /* Nodes are updated every few minutes and seldom change: equal texts stay where they are. Returns whether they differ.
  */
 static bool node_facts_keep_texts(struct node_facts *f, const struct buf *texts, size_t labels_size)
@@ -96,6 +108,7 @@ void node_facts_read(struct cache *w, struct node *n, const struct node_view *v)
         size_t labels_size = texts.len;
         node_facts_add_taints(&texts, v);
         changed |= node_facts_keep_texts(f, &texts, labels_size);
+        f->pool = node_facts_label(f, w->nodes.pool_label);
         w->changed |= changed && w->nodes.targets;
 }
 

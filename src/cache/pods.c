@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cache/cache.h"
+#include "cache/bookkeeping.h"
 #include "cache/pod_namespace_targets.h"
 
 static struct pod *pod_new(struct cache *w, const struct object_view *meta, int containers)
@@ -90,6 +90,7 @@ static void pod_turns(struct cache *w, const struct pod *p)
 /* Pods leave cache.order at the next settle only, because a poll of metrics may be walking along it (pod_at). */
 static void pod_drop(struct cache *w, struct pod *p)
 {
+        bookkeeping_pod(w, p);
         p->gone = true;
         if (p->running)
                 pod_turns(w, p);
@@ -269,6 +270,7 @@ static void count_restarts(struct pod *p, const struct pod_view *v)
 
 static void pod_set(struct cache *w, struct pod *p, struct pod_view *v, uint32_t epoch)
 {
+        bookkeeping_pod(w, p);
         restart_counts_continue(p, v);
         p->epoch = epoch;
         p->created_ms = v->meta.created.ms;
@@ -277,6 +279,7 @@ static void pod_set(struct cache *w, struct pod *p, struct pod_view *v, uint32_t
         if (running != p->running)
                 pod_turns(w, p);
         p->running = running;
+        p->runs = v->running;
         p->finished = v->finished;
         p->deleting = v->meta.deleted.ms != 0;
         p->lacks_room = v->lacks_room && !p->deleting && !v->running && !v->finished;

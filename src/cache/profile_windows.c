@@ -18,15 +18,15 @@ static int zone_instants_of(const void *zone, int64_t local_s, int64_t ret[stati
 
 void windows_forget_zones(struct cache *w, struct mono now)
 {
-        w->zones_read.ns = now.ns - (int64_t)ZONES_MS * 1000000;
+        w->zones.read.ns = now.ns - (int64_t)ZONES_MS * 1000000;
 }
 
 /* Load time zones once an hour: tzdata may be installed later, and governments change time zones. */
 static void zones_settle(struct cache *w, struct mono now)
 {
-        if (now.ns - w->zones_read.ns < (int64_t)ZONES_MS * 1000000)
+        if (now.ns - w->zones.read.ns < (int64_t)ZONES_MS * 1000000)
                 return;
-        w->zones_read = now;
+        w->zones.read = now;
         profiles_read_zones(w);
 }
 

@@ -153,6 +153,8 @@ const struct setting setting_table[] = {
          NAMESPACES_EXEMPT),
          .help = "namespaces, separated by commas, in which halflife changes nothing, whatever the profiles allow; its "
                  "own is always one. The list in manifests/base/policy.yaml must be the same"},
+        {.name = "pool-label", TEXT_IN(controller.pool_label, "KEY", ""), .only = FOR_RUN,
+         .help = "label of nodes whose value names the pool of a node in reports, such as node.kubernetes.io/instance-type"},
         {.name = "ownership-labels", TEXT_IN(controller.ownership_labels, "KEYS", ""), .only = FOR_RUN,
          .help = "keys of labels by which your deployment tools find what they manage, separated by commas, a last * for "
                  "the rest of a key; Recommendations copy none of them, nor those of tools that halflife knows"},

@@ -300,6 +300,32 @@ static void note_loaded(void *arg, struct text name, struct text value)
         struct controller *c = arg;
         safety_load(c->p.safety, name, value);
         node_usage_load(c->p.learner, name, value);
+        if (text_is(name, BOOKKEEPING_NOTE))
+                bookkeeping_load_note(c->p.books, value);
+}
+
+static void ledger_loaded(void *arg, const struct ledger_page_key *key, struct text packed)
+{
+        struct controller *c = arg;
+        bookkeeping_load(c->p.books, key, packed);
+}
+
+static void checkpoint_packed(void *arg, struct store_batch *b)
+{
+        struct controller *c = arg;
+        bookkeeping_write(c->p.books, b);
+}
+
+static struct now controller_now(void *arg)
+{
+        const struct controller *c = arg;
+        return (struct now){loop_now(c->p.loop).mono, {clock_skew_earlier(c->p.skew)}};
+}
+
+static bool controller_leads(void *arg)
+{
+        const struct controller *c = arg;
+        return may_write(c->p.leadership);
 }
 
 static void database_replaced(void *arg)
@@ -307,6 +333,7 @@ static void database_replaced(void *arg)
         struct controller *c = arg;
         safety_store(c->p.safety);
         node_usage_store(c->p.learner);
+        bookkeeping_write_again(c->p.books);
 }
 
 static void target_forgotten(void *arg, struct target *t)
@@ -342,13 +369,18 @@ static void controller_make_parts(struct controller *c)
         static const struct prometheus_options none;
         struct parts *p = &c->p;
         const struct controller_options *o = &p->options;
-        const struct checkpointer_callbacks kept = {note_loaded, database_replaced, target_forgotten, c};
+        const struct checkpointer_callbacks kept = {note_loaded,   database_replaced, target_forgotten,
+                                                    ledger_loaded, checkpoint_packed, c};
         p->leadership = leadership_new(o->leader_elect, controller_changed, c);
         p->report = report_new(p->loop, p->client, p->access, p->leadership, o->identity);
         cache_init(&p->cache, client_field_manager(p->client), o->ns);
         p->cache.exempt_namespaces = o->exempt_namespaces;
         cache_set_pod_labels(&p->cache, o->custom_listen != NULL);
         p->skew = clock_skew_new(p->loop);
+        p->cache.nodes.pool_label = o->pool_label;
+        if (!o->replica)
+                p->books = bookkeeping_new(
+                        &(struct bookkeeping_options){&p->cache, &o->live, controller_now, controller_leads, c});
         p->checkpointer = checkpointer_new(p->loop, &p->cache, p->skew, &o->live, o->database, &kept);
         p->safety = safety_new(
                 &(struct safety_options){p->loop, &p->cache, &o->live, p->checkpointer, p->leadership, p->report});
@@ -485,6 +517,8 @@ void controller_stop(struct controller *c)
 {
         if (leadership_stops(c->p.leadership))
                 return;
+        if (c->p.books)
+                bookkeeping_cycle(c->p.books); /* while this process leads */
         leadership_stop(c->p.leadership);
         c->stop_began = loop_now(c->p.loop).mono;
         log_info("stopping", KV_INT("writes_under_way", leadership_writes(c->p.leadership)));
@@ -529,6 +563,7 @@ void controller_free(struct controller *c)
         learner_free(p->learner);
         safety_free(p->safety);
         leadership_free(p->leadership);
+        bookkeeping_free(p->books);
         mem_free(p->skew);
         mem_free(p->telemetry);
         cache_release(&p->cache);

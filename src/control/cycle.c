@@ -182,6 +182,8 @@ static void decide_begin(struct cycle *c)
 {
         cycle_settle(c);
         if (c->polled)
+                bookkeeping_cycle(c->parts->books);
+        if (c->polled)
                 c->parts->pass.gone_targets = targets_bound_gone(&c->parts->cache, clock_skew_earlier(c->parts->skew),
                                                                  c->parts->options.live.retention_ms);
         tally_begin(c);

@@ -61,6 +61,12 @@ const struct metric metrics[METRICS] = {
         [M_SAVED_MEMORY] = {"halflife_saved_memory_bytes",
                             "Memory saved now: original requests minus the requests that halflife has set, in bytes.",
                             METRIC_GAUGE},
+        [M_LEDGER_CPU] = {"halflife_ledger_cpu_core_seconds_total",
+                          "Core-seconds of running pods, by namespace: asked by their owners, in force, and used.",
+                          METRIC_COUNTER},
+        [M_LEDGER_MEMORY] = {"halflife_ledger_memory_gib_seconds_total",
+                             "GiB-seconds of running pods, by namespace: asked by their owners, in force, and used.",
+                             METRIC_COUNTER},
         [M_KILLS] = {"halflife_oom_kills_total", "Out-of-memory kills that halflife learned from.", METRIC_COUNTER},
         [M_KILLS_NOT_BELIEVED] =
                 {"halflife_oom_kills_not_believed_total",

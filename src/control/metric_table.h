@@ -33,6 +33,8 @@ enum metric_id {
         M_SAVING_MEMORY,
         M_SAVED_CPU,
         M_SAVED_MEMORY,
+        M_LEDGER_CPU,
+        M_LEDGER_MEMORY,
         M_KILLS,
         M_KILLS_NOT_BELIEVED,
         M_APPLIED,

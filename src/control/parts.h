@@ -7,6 +7,7 @@
 
 #include "apply/applier.h"
 #include "base/log.h"
+#include "cache/bookkeeping.h"
 #include "cache/cache.h"
 #include "cache/checkpointer.h"
 #include "cache/clock_skew.h"
@@ -54,6 +55,7 @@ struct parts {
         struct leadership *leadership;
         struct report *report;
         struct clock_skew *skew;
+        struct bookkeeping *books; /* NULL in a replica */
         struct checkpointer *checkpointer;
         struct safety *safety;
         struct learner *learner;

@@ -191,6 +191,36 @@ static void telemetry_backfilled(struct buf *out, const struct backfill *b)
         telemetry_one(out, M_BACKFILL_TARGETS, (double)n->targets);
 }
 
+/* --- the ledger --- */
+
+struct ledger_samples {
+        struct buf *out;
+        enum resource resource;
+        enum metric_id id;
+};
+
+static void telemetry_ledger_of(void *arg, const char *ns, const struct ledger_sum *sum)
+{
+        static const char *const of[] = {
+                [LEDGER_ASKED] = "asked", [LEDGER_IN_FORCE] = "in_force", [LEDGER_USED] = "used"};
+        const struct ledger_samples *to = arg;
+        for (enum ledger_flow f = LEDGER_ASKED; f <= LEDGER_USED; f++) {
+                char labels[LEDGER_NAME_MAX + 64];
+                snprintf(labels, sizeof labels, "namespace=\"%s\",of=\"%s\"", ns, of[f]);
+                metric_sample(to->out, &metrics[to->id], labels, ledger_sum_seconds(sum, f, to->resource));
+        }
+}
+
+static void telemetry_ledger(struct buf *out, const struct parts *p)
+{
+        static const enum metric_id id[RESOURCES] = {[CPU] = M_LEDGER_CPU, [MEMORY] = M_LEDGER_MEMORY};
+        for (enum resource r = CPU; r < RESOURCES; r++) {
+                metric_family(out, &metrics[id[r]]);
+                ledger_totals(bookkeeping_ledger(p->books), telemetry_ledger_of,
+                              &(struct ledger_samples){out, r, id[r]});
+        }
+}
+
 /* The metrics that a replica does not have. */
 static void write_learner(struct buf *out, const struct parts *p)
 {
@@ -210,6 +240,7 @@ static void write_learner(struct buf *out, const struct parts *p)
                 telemetry_backfilled(out, learner_backfills(p->learner));
         telemetry_one(out, M_SAVED_CPU, (double)p->pass.in_force[CPU] / 1e3);
         telemetry_one(out, M_SAVED_MEMORY, (double)p->pass.in_force[MEMORY]);
+        telemetry_ledger(out, p);
         telemetry_one(out, M_KILLS, (double)learner_counts(p->learner)->kills);
         telemetry_one(out, M_KILLS_NOT_BELIEVED, (double)learner_counts(p->learner)->kills_not_believed);
         telemetry_one(out, M_APPLIED, (double)applier_counts(p->applier)->applied);

@@ -2,6 +2,7 @@
 #define HALFLIFE_LEARN_LEARNER_PRIVATE_H
 
 #include "base/log.h"
+#include "cache/bookkeeping.h"
 #include "core/pod_aggregate.h"
 #include "learn/learner.h"
 #include "usage_source.h"

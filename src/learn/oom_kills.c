@@ -181,6 +181,8 @@ static void count_kill(struct learner *learner, const struct pod *p, struct pod_
         if (!counted && !h)
                 return;
         learner->count.kills++;
+        if (p->target)
+                bookkeeping_count(learner->cache, p->target, LEDGER_KILL);
         log_info("out-of-memory kill counted", KV("namespace", p->ns), KV("pod", p->name), KV("container", pc->name),
                  KV_INT("restarts", told->number), KV("cause", kill_cause_name(k.cause)));
 }

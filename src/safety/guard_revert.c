@@ -157,6 +157,7 @@ static void guard_fire(struct safety *safety, struct target *t, const struct gua
         bool released = g->released && (cause == GUARD_EVICTED || cause == GUARD_OUT_OF_MEMORY);
         guard_state_end(t);
         safety->count.guards[cause]++;
+        bookkeeping_count(safety->cache, t, LEDGER_GUARD);
         log_warn("a change did harm: the original requests come back", KV("namespace", t->ns), KV("kind", t->kind),
                  KV("name", t->name), KV("cause", guard_cause_name(cause)), KV("why", g->why),
                  KV_INT("hours", g->step_ms / HOUR_MS));

@@ -2,6 +2,7 @@
 #define HALFLIFE_SAFETY_SAFETY_PRIVATE_H
 
 #include "base/log.h"
+#include "cache/bookkeeping.h"
 #include "cache/budget_account.h"
 #include "safety/safety.h"
 

@@ -1,6 +1,7 @@
 #include "batch.h"
 
 #include <assert.h>
+#include <stdio.h>
 
 #include "base/map.h"
 #include "base/mem.h"
@@ -105,6 +106,11 @@ struct text row_data(const struct row *r)
 const struct store_kill *row_kill(const struct row *r)
 {
         return (const struct store_kill *)(const void *)r->at;
+}
+
+const struct ledger_page_key *row_ledger(const struct row *r)
+{
+        return (const struct ledger_page_key *)(const void *)r->at;
 }
 
 /* What distinguishes kills of one container. It has no padding, so equal identities are equal bytes. */
@@ -219,6 +225,22 @@ void store_batch_forget_kills(struct store_batch *b, struct wall before)
 {
         struct row *r = row_add(b, ROW_FORGET_KILLS, &(struct store_key){0}, 0, (struct text){0}, NULL);
         r->ms = before.ms;
+}
+
+void store_batch_ledger(struct store_batch *b, const struct ledger_page_key *key, struct text packed)
+{
+        char name[80];
+        int len = snprintf(name, sizeof name, "%d/%d/%lld/%lld", (int)key->span, (int)key->axis,
+                           (long long)key->start_ms, (long long)key->number);
+        const struct store_key named = {.ns = {name, (size_t)len}};
+        struct row *r = row_add(b, ROW_LEDGER, &named, sizeof *key, packed, NULL);
+        memcpy(r->at, key, sizeof *key);
+}
+
+void store_batch_forget_ledger(struct store_batch *b, struct wall now)
+{
+        struct row *r = row_add(b, ROW_FORGET_LEDGER, &(struct store_key){0}, 0, (struct text){0}, NULL);
+        r->ms = now.ms;
 }
 
 void batch_add_recall(struct store_batch *b, const struct store_key *key, const void *tag)

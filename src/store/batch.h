@@ -19,13 +19,15 @@ enum row_kind {
         ROW_NOTE,       /* key.ns: the note's name; data: its value */
         ROW_FORGET,     /* delete the target */
         ROW_FORGET_KILLS,
+        ROW_LEDGER, /* body: struct ledger_page_key; key.ns: the same as text; data: the page */
+        ROW_FORGET_LEDGER,
 };
 
 struct row {
         uint32_t bytes;                /* length of the whole row, a multiple of 8 */
         uint32_t body, identity, data; /* lengths of the parts, in bytes */
         uint32_t watermarks;           /* number of watermarks at the end of the body */
-        int64_t ms;                    /* ROW_TARGET: gone since; ROW_FORGET_KILLS: delete older kills */
+        int64_t ms; /* ROW_TARGET: gone since; ROW_FORGET_KILLS: delete older kills; ROW_FORGET_LEDGER: now */
         uint8_t at[];
 };
 
@@ -51,6 +53,7 @@ enum row_kind row_kind(const struct row *r);
 struct store_key row_key(const struct row *r);
 struct text row_data(const struct row *r);
 const struct store_kill *row_kill(const struct row *r);
+const struct ledger_page_key *row_ledger(const struct row *r);
 /* Pack the usage of a ROW_USAGE or ROW_USAGE_KEEP. */
 size_t row_pack(struct row *r, uint8_t out[static USAGE_PACK_MAX]);
 const struct store_watermark *row_watermarks(const struct row *r);

@@ -329,6 +329,41 @@ static int forget_kills(struct writing *w, struct row *r, const struct store_key
         return run_on(w, SQL_FORGET_KILLS, r->ms);
 }
 
+/* --- the ledger --- */
+
+static int put_ledger(struct writing *w, struct row *r, const struct store_key *key)
+{
+        const struct ledger_page_key *page = row_ledger(r);
+        sqlite3_stmt *s = db_statement(&w->c->db, SQL_LEDGER_PUT, w->err);
+        (void)key;
+        if (!s)
+                return w->err->code;
+        sqlite3_bind_int(s, 1, (int)page->span);
+        sqlite3_bind_int(s, 2, (int)page->axis);
+        sqlite3_bind_int64(s, 3, page->start_ms);
+        sqlite3_bind_int64(s, 4, page->number);
+        bind_blob(s, 5, row_data(r).p, row_data(r).len);
+        sqlite3_bind_int64(s, 6, crc_of_ledger(page, row_data(r)));
+        return db_run(&w->c->db, SQL_LEDGER_PUT, w->err);
+}
+
+static int forget_ledger(struct writing *w, struct row *r, const struct store_key *key)
+{
+        int rc = 0;
+        (void)key;
+        for (enum ledger_axis a = 0; a < LEDGER_AXES; a++)
+                for (enum ledger_span span = 0; rc == 0 && span < LEDGER_SPANS; span++) {
+                        sqlite3_stmt *s = db_statement(&w->c->db, SQL_LEDGER_FORGET, w->err);
+                        if (!s)
+                                return w->err->code;
+                        sqlite3_bind_int(s, 1, (int)span);
+                        sqlite3_bind_int(s, 2, (int)a);
+                        sqlite3_bind_int64(s, 3, ledger_span_start(span, r->ms) - ledger_kept_ms(a, span));
+                        rc = db_run(&w->c->db, SQL_LEDGER_FORGET, w->err);
+                }
+        return rc;
+}
+
 /* --- a transaction --- */
 
 typedef int put_row(struct writing *w, struct row *r, const struct store_key *key);
@@ -340,6 +375,8 @@ static put_row *const put[] = {
         [ROW_NOTE] = put_note,
         [ROW_FORGET] = checkpoint_forget,
         [ROW_FORGET_KILLS] = forget_kills,
+        [ROW_LEDGER] = put_ledger,
+        [ROW_FORGET_LEDGER] = forget_ledger,
 };
 
 static int put_rows(struct writing *w, const struct store_batch *b)

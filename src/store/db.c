@@ -19,6 +19,7 @@ const struct db_columns db_tables[TABLES] = {
         [TABLE_USAGE1] = {"usage1", "id, generation, crc, packed, doors", 5, false},
         [TABLE_KILL] = {"kill", "id, target, container, uid, restarts, at_ms, bytes, crc", 8, true},
         [TABLE_NOTE] = {"note", "id, name, value, crc", 4, true},
+        [TABLE_LEDGER] = {"ledger", "id, span, axis, start_ms, number, packed, crc", 7, false},
 };
 
 /* Entry n - 1 turns schema n - 1 into schema n. There is no way back, and a released entry never changes. */
@@ -41,43 +42,11 @@ static const char *const migration[DB_SCHEMA] = {
         "INSERT INTO mark VALUES (1, 1);",
 };
 
-#define USAGE_PUT(table)                                                                                               \
-        "INSERT INTO " table " (id, generation, crc, packed, doors) VALUES (?1, ?2, ?3, ?4, ?5)"                       \
-        " ON CONFLICT (id) DO UPDATE SET generation = excluded.generation, crc = excluded.crc,"                        \
-        " packed = excluded.packed, doors = excluded.doors"
-
-static const char *const text_of_statement[STATEMENTS] = {
-        [SQL_BEGIN] = "BEGIN IMMEDIATE",
-        [SQL_COMMIT] = "COMMIT",
-        [SQL_ROLLBACK] = "ROLLBACK",
-        [SQL_IS_CLEAN] = "SELECT clean FROM mark WHERE id = 1",
-        [SQL_SET_CLEAN] = "INSERT INTO mark VALUES (1, ?1) ON CONFLICT (id) DO UPDATE SET clean = excluded.clean",
-        [SQL_TARGET_ID] = "INSERT INTO target (ns, api_group, kind, name, gone_ms, crc) VALUES (?1, ?2, ?3, ?4, 0, ?5)"
-                          " ON CONFLICT (ns, name, kind, api_group) DO UPDATE SET gone_ms = gone_ms RETURNING id",
-        [SQL_TARGET_PUT] = "UPDATE target SET record = ?2, gone_ms = ?3, crc = ?4 WHERE id = ?1",
-        [SQL_HISTORY_ID] = "INSERT INTO history (target, container, crc) VALUES (?1, ?2, ?3)"
-                           " ON CONFLICT (target, container) DO UPDATE SET crc = excluded.crc RETURNING id",
-        [SQL_HISTORY_FIND] = "SELECT history.id FROM target JOIN history ON history.target = target.id"
-                             " WHERE ns = ?1 AND api_group = ?2 AND kind = ?3 AND name = ?4 AND container = ?5",
-        [SQL_USAGE_GET] = "SELECT generation, crc, packed, doors FROM usage0 WHERE id = ?1 UNION ALL"
-                          " SELECT generation, crc, packed, doors FROM usage1 WHERE id = ?1 ORDER BY generation DESC",
-        [SQL_USAGE0_PUT] = USAGE_PUT("usage0"),
-        [SQL_USAGE1_PUT] = USAGE_PUT("usage1"),
-        [SQL_KILL_GET] = "SELECT at_ms, bytes, crc FROM kill"
-                         " WHERE target = ?1 AND container = ?2 AND uid = ?3 AND restarts = ?4",
-        [SQL_KILL_PUT] = "INSERT INTO kill (target, container, uid, restarts, at_ms, bytes, crc)"
-                         " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT (target, container, uid, restarts)"
-                         " DO UPDATE SET at_ms = excluded.at_ms, bytes = excluded.bytes, crc = excluded.crc",
-        [SQL_NOTE_PUT] = "INSERT INTO note (name, value, crc) VALUES (?1, ?2, ?3)"
-                         " ON CONFLICT (name) DO UPDATE SET value = excluded.value, crc = excluded.crc",
-        [SQL_TARGET_FIND] = "SELECT id FROM target WHERE ns = ?1 AND api_group = ?2 AND kind = ?3 AND name = ?4",
-        [SQL_FORGET_USAGE0] = "DELETE FROM usage0 WHERE id IN (SELECT id FROM history WHERE target = ?1)",
-        [SQL_FORGET_USAGE1] = "DELETE FROM usage1 WHERE id IN (SELECT id FROM history WHERE target = ?1)",
-        [SQL_FORGET_KILL] = "DELETE FROM kill WHERE target = ?1",
-        [SQL_FORGET_HISTORY] = "DELETE FROM history WHERE target = ?1 RETURNING container",
-        [SQL_FORGET_TARGET] = "DELETE FROM target WHERE id = ?1",
-        [SQL_FORGET_KILLS] = "DELETE FROM kill WHERE at_ms < ?1",
-};
+/* Not a schema of its own: the version before goes on with a file that has this table as well, and leaves it alone. */
+static const char ledger_table[] =
+        "CREATE TABLE IF NOT EXISTS ledger (id INTEGER PRIMARY KEY, span INTEGER NOT NULL, axis INTEGER NOT NULL,"
+        "  start_ms INTEGER NOT NULL, number INTEGER NOT NULL, packed BLOB NOT NULL, crc INTEGER NOT NULL,"
+        "  UNIQUE (span, axis, start_ms, number));";
 
 /* --- errors --- */
 
@@ -153,7 +122,7 @@ int db_error(struct db *d, struct err *err, const char *fmt, ...)
 sqlite3_stmt *db_statement(struct db *d, enum statement which, struct err *err)
 {
         sqlite3_stmt **s = &d->statement[which];
-        if (!*s && sqlite3_prepare_v3(d->sql, text_of_statement[which], -1, SQLITE_PREPARE_PERSISTENT, s, NULL))
+        if (!*s && sqlite3_prepare_v3(d->sql, db_statements[which], -1, SQLITE_PREPARE_PERSISTENT, s, NULL))
                 db_error(d, err, "use");
         return *s;
 }
@@ -338,6 +307,8 @@ int db_create(const char *path, struct err *err)
         if (rc == 0)
                 rc = db_migrate(&d, 0, err);
         if (rc == 0)
+                rc = db_exec(&d, ledger_table, err);
+        if (rc == 0)
                 rc = db_exec(&d, "PRAGMA journal_mode = WAL", err);
         db_close(&d);
         return rc;
@@ -346,10 +317,12 @@ int db_create(const char *path, struct err *err)
 /* --- the schema as it should be --- */
 
 /* Make halflife's own schema in memory: its rows in sqlite_schema equal those of an intact file. */
-static int own_schema(struct db *ret, struct err *err)
+static int own_schema(struct db *ret, bool ledger, struct err *err)
 {
         int rc = connect_to(ret, ":memory:", SQLITE_OPEN_READWRITE, false, err);
-        return rc == 0 ? db_migrate(ret, 0, err) : rc;
+        if (rc == 0)
+                rc = db_migrate(ret, 0, err);
+        return rc == 0 && ledger ? db_exec(ret, ledger_table, err) : rc;
 }
 
 /* Run sql on d once for each row that the query each gives on own, with the row's columns bound. must: if sql gives no
@@ -386,7 +359,7 @@ static int each_own(struct db *d, struct db *own, const char *each, const char *
 static int schema_check(struct db *d, struct err *err)
 {
         struct db own;
-        int rc = own_schema(&own, err);
+        int rc = own_schema(&own, d->ledger, err);
         if (rc == 0)
                 rc = each_own(d, &own, "SELECT name, type, tbl_name, sql FROM sqlite_schema",
                               "SELECT 1 FROM sqlite_schema WHERE name = ?1 AND type = ?2 AND tbl_name = ?3"
@@ -401,7 +374,7 @@ static int schema_check(struct db *d, struct err *err)
 static int schema_restore(struct db *d, struct err *err)
 {
         struct db own;
-        int rc = own_schema(&own, err);
+        int rc = own_schema(&own, true, err);
         if (rc == 0)
                 rc = db_exec(d, "BEGIN IMMEDIATE", err);
         if (rc == 0)
@@ -437,6 +410,9 @@ static int db_settle(struct db *d, bool writable, bool *ret_clean, struct err *e
         if (schema <= 0) /* halflife has always set a schema number */
                 return err_set(err, ERR_DAMAGED, "'%s' has schema %lld", d->path, (long long)schema);
         int rc = schema < DB_SCHEMA ? db_migrate(d, schema, err) : 0;
+        if (rc == 0 && writable)
+                rc = db_exec(d, ledger_table, err);
+        d->ledger = db_number(d, "SELECT count(*) FROM sqlite_schema WHERE tbl_name = 'ledger'") > 0;
         if (rc == 0)
                 rc = schema_check(d, err);
         if (rc < 0 || !(s = db_statement(d, SQL_IS_CLEAN, err)))

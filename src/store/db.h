@@ -16,7 +16,7 @@ enum { DB_SCHEMA = 1, DB_APPLICATION = 0x48616c66 /* "Half" */ };
  * The last two generations of a history live in two tables: generation g in usage0 if g is even, in usage1 if odd. A
  * checkpoint thus writes one row for each history and never touches the generation before.
  */
-enum db_table { TABLE_TARGET, TABLE_HISTORY, TABLE_USAGE0, TABLE_USAGE1, TABLE_KILL, TABLE_NOTE, TABLES };
+enum db_table { TABLE_TARGET, TABLE_HISTORY, TABLE_USAGE0, TABLE_USAGE1, TABLE_KILL, TABLE_NOTE, TABLE_LEDGER, TABLES };
 struct db_columns {
         const char *name, *columns; /* columns: the names of all columns, id first */
         int count;
@@ -47,13 +47,19 @@ enum statement {
         SQL_FORGET_HISTORY,
         SQL_FORGET_TARGET,
         SQL_FORGET_KILLS,
+        SQL_LEDGER_PUT,
+        SQL_LEDGER_NEWEST,
+        SQL_LEDGER_FORGET,
         STATEMENTS
 };
+
+extern const char *const db_statements[STATEMENTS]; /* their SQL (db_statements.c) */
 
 struct db {
         sqlite3 *sql; /* NULL: closed */
         char *path;
         sqlite3_stmt *statement[STATEMENTS];
+        bool ledger;   /* it has the table of the ledger, which a file of the version before has not */
         bool writing;  /* the file is marked as not closed cleanly */
         bool checked;  /* SQLite's check passed since the file was opened, or this process made the file */
         bool replaced; /* the file replaces a damaged one since it was opened, with the readable rows of that one */

@@ -276,3 +276,53 @@ int load_all(struct db *d, struct index *x, const struct store_reader *r, bool *
         mem_free(l.watermark);
         return rc;
 }
+
+/* --- the ledger --- */
+
+struct load_pages {
+        struct db *d;
+        void (*each)(void *arg, const struct ledger_page_key *key, struct text packed);
+        void *arg;
+        int refused;
+        struct err *err;
+};
+
+static void load_take_page(struct load_pages *l, sqlite3_stmt *s, struct ledger_page_key key)
+{
+        struct text packed = column_text(s, 2);
+        key.start_ms = sqlite3_column_int64(s, 0);
+        key.number = sqlite3_column_int64(s, 1);
+        if (crc_of_ledger(&key, packed) == sqlite3_column_int64(s, 3))
+                l->each(l->arg, &key, packed);
+        else
+                l->refused++;
+}
+
+static int load_newest_pages(struct load_pages *l, const struct ledger_page_key *key)
+{
+        sqlite3_stmt *s = db_statement(l->d, SQL_LEDGER_NEWEST, l->err);
+        if (!s)
+                return l->err->code;
+        int step;
+        sqlite3_bind_int(s, 1, (int)key->span);
+        sqlite3_bind_int(s, 2, (int)key->axis);
+        while ((step = sqlite3_step(s)) == SQLITE_ROW)
+                load_take_page(l, s, *key);
+        int rc = step == SQLITE_DONE ? 0 : db_error(l->d, l->err, "read");
+        sqlite3_reset(s);
+        return rc;
+}
+
+int load_ledger(struct db *d, void (*each)(void *arg, const struct ledger_page_key *key, struct text packed), void *arg,
+                int *ret_refused, struct err *err)
+{
+        struct load_pages l = {d, each, arg, 0, err};
+        int rc = 0;
+        for (enum ledger_axis a = 0; d->ledger && a < LEDGER_AXES; a++)
+                for (enum ledger_span s = 0; s < LEDGER_SPANS; s++) {
+                        int one = load_newest_pages(&l, &(struct ledger_page_key){.axis = a, .span = s});
+                        rc = rc < 0 ? rc : one;
+                }
+        *ret_refused = l.refused;
+        return rc;
+}

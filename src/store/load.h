@@ -8,5 +8,8 @@
 
 /* Pass every row to r's callbacks and fill the index. *ret_suspect: some row was unreadable, missing or bad. */
 int load_all(struct db *d, struct index *x, const struct store_reader *r, bool *ret_suspect, struct err *err);
+/* Pass the pages of the ledger's newest periods, each checked, in the order of axes, spans and numbers. */
+int load_ledger(struct db *d, void (*each)(void *arg, const struct ledger_page_key *key, struct text packed), void *arg,
+                int *ret_refused, struct err *err);
 
 #endif

@@ -49,6 +49,12 @@ uint32_t crc_of_kill(int64_t target, struct text container, const struct store_k
         return add_number(add_number(add_number(crc, kill->restarts), kill->at.ms), bytes);
 }
 
+uint32_t crc_of_ledger(const struct ledger_page_key *key, struct text packed)
+{
+        uint32_t crc = add_number(add_number(0, key->span), key->axis);
+        return row_add_text(add_number(add_number(crc, key->start_ms), key->number), packed);
+}
+
 uint32_t crc_of_note(struct text name, struct text value)
 {
         return row_add_text(row_add_text(0, name), value);

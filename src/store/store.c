@@ -357,6 +357,13 @@ int store_load(struct store *s, const struct store_reader *r, struct err *err)
         return 0;
 }
 
+int store_load_ledger(struct store *s, void (*each)(void *arg, const struct ledger_page_key *key, struct text packed),
+                      void *arg, int *ret_refused, struct err *err)
+{
+        *ret_refused = 0;
+        return s->c.db.sql ? load_ledger(&s->c.db, each, arg, ret_refused, err) : 0;
+}
+
 int store_close(struct store *s, struct err *err)
 {
         int rc = 0;

@@ -63,6 +63,8 @@ void image_release(struct image *i)
                 mem_free(i->target[n].record);
         for (size_t n = 0; n < i->loads; n++)
                 mem_free(i->loaded[n]);
+        for (size_t n = 0; n < i->pages; n++)
+                mem_free(i->page[n].packed);
         mem_free(i->loaded);
         mem_free(i->usage);
         mem_free(i->target);
@@ -134,6 +136,29 @@ static void add_kill(struct image *i, const struct store_key *key, const struct 
         i->kill[i->kills++] = (struct image_kill){key_copy(key), *kill};
 }
 
+static void add_page(struct image *i, const struct ledger_page_key *key, struct text packed)
+{
+        assert(i->pages < IMAGE_PAGES);
+        i->page[i->pages++] = (struct image_page){*key, mem_string_n(packed.p, packed.len), packed.len};
+}
+
+/* Two pages of each axis and span; the values are those of the turn. */
+static void fill_pages(struct image *i, int turn)
+{
+        static uint8_t packed[LEDGER_PAGE_BYTES];
+        for (enum ledger_axis a = 0; a < LEDGER_AXES; a++)
+                for (enum ledger_span s = 0; s < LEDGER_SPANS; s++)
+                        for (int64_t n = 0; n < 2 && ledger_keeps(a, s); n++) {
+                                struct ledger_sum sum = {.pod_ms = (uint64_t)turn << 20, .events = {(uint64_t)n}};
+                                sum.of[LEDGER_USED][CPU] = (unsigned __int128)turn << 90;
+                                size_t len = ledger_page_begin(packed);
+                                for (int account = 0; account < 20; account++)
+                                        len = ledger_page_add(packed, len, TEXT("team-1/apps/Deployment/web"), &sum);
+                                add_page(i, &(struct ledger_page_key){a, s, 20000 * INT64_C(86400000), n},
+                                         (struct text){(const char *)packed, len});
+                        }
+}
+
 void image_fill(struct image *i, int targets, int turn)
 {
         static const char *const container[IMAGE_CONTAINERS] = {"app", "proxy"};
@@ -151,6 +176,7 @@ void image_fill(struct image *i, int targets, int turn)
                 struct store_kill kill = {.uid = {(uint8_t)t}, .restarts = t, .at = {t * 1000}, .bytes = 1e8 + t};
                 add_kill(i, &key, &kill);
         }
+        fill_pages(i, turn);
         i->note = mem_printf("turn %d", turn);
 }
 
@@ -168,6 +194,8 @@ void image_put(const struct image *i, struct store_batch *b)
                 struct store_key key = image_key(&i->kill[n].key);
                 store_batch_kill(b, &key, &i->kill[n].kill);
         }
+        for (size_t n = 0; n < i->pages; n++)
+                store_batch_ledger(b, &i->page[n].key, (struct text){i->page[n].packed, i->page[n].len});
         if (i->note)
                 store_batch_note(b, "turn", text_of(i->note));
 }
@@ -201,6 +229,18 @@ static bool kill_equal(const struct image_kill *a, const struct image_kill *b)
         return key_compare(&a->key, &b->key) == 0 && memcmp(&a->kill, &b->kill, sizeof a->kill) == 0;
 }
 
+/* Both are in the order in which pages are filled and loaded. */
+static bool pages_equal(const struct image *a, const struct image *b)
+{
+        for (size_t n = 0; n < a->pages && n < b->pages; n++) {
+                const struct image_page *x = &a->page[n], *y = &b->page[n];
+                if (memcmp(&x->key, &y->key, sizeof x->key) != 0 || x->len != y->len ||
+                    memcmp(x->packed, y->packed, x->len) != 0)
+                        return false;
+        }
+        return a->pages == b->pages;
+}
+
 static const char *difference(const struct image *a, const struct image *b)
 {
         static _Thread_local char text[600];
@@ -211,6 +251,8 @@ static const char *difference(const struct image *a, const struct image *b)
         snprintf(text, sizeof text, "note '%s' and '%s'", a->note ? a->note : "", b->note ? b->note : "");
         if (strcmp(a->note ? a->note : "", b->note ? b->note : "") != 0)
                 return text;
+        if (!pages_equal(a, b))
+                return snprintf(text, sizeof text, "pages of the ledger: %zu and %zu", a->pages, b->pages), text;
         for (size_t n = 0; n < a->targets; n++)
                 if (!target_equal(&a->target[n], &b->target[n]))
                         return snprintf(text, sizeof text, "target %zu (%s): %s, gone %lld and %s, gone %lld", n,
@@ -382,6 +424,11 @@ static void load_note(void *arg, struct text name, struct text value)
         i->note = mem_string_n(value.p, value.len);
 }
 
+static void load_ledger(void *arg, const struct ledger_page_key *key, struct text packed)
+{
+        add_page(arg, key, packed);
+}
+
 static void load_refused(void *arg, void *target, struct text container, const struct err *why)
 {
         (void)target, (void)container;
@@ -393,8 +440,14 @@ static void load_refused(void *arg, void *target, struct text container, const s
 int image_try_load(struct image *i, struct store *s, struct err *err)
 {
         struct store_reader r = {load_target, load_record, load_usage, load_kill, load_note, load_refused, i};
+        int pages;
         *i = (struct image){0};
-        return store_load(s, &r, err);
+        struct err why = {0};
+        int rc = store_load(s, &r, err);
+        if (rc == 0 && store_load_ledger(s, load_ledger, i, &pages, &why) < 0)
+                pages++; /* it stops no start */
+        i->refused += rc == 0 ? (size_t)pages : 0;
+        return rc;
 }
 
 void image_load_from(struct image *i, struct store *s)

@@ -25,7 +25,15 @@ struct image_kill {
         struct image_key key;
         struct store_kill kill;
 };
+struct image_page { /* of the ledger */
+        struct ledger_page_key key;
+        char *packed;
+        size_t len;
+};
+enum { IMAGE_PAGES = 16 };
 struct image {
+        struct image_page page[IMAGE_PAGES];
+        size_t pages;
         struct image_usage *usage;
         struct image_target *target;
         struct image_kill *kill;

@@ -48,16 +48,16 @@ static void test_zone_comes_later(void **state)
         setenv("TZDIR", tmp_dir(), 1);
         shop_profile(&c.cache, 1, profile);
         const struct profile *p = map_get(&c.cache.profiles, TEXT("web/team"));
-        c.cache.zones_read.ns = now;
+        c.cache.zones.read.ns = now;
         assert_false(is_open(&c));
         assert_non_null(p->trouble);
         install_zone(path);
-        c.cache.zones_read.ns = now - 59 * minute;
+        c.cache.zones.read.ns = now - 59 * minute;
         assert_false(is_open(&c));
-        c.cache.zones_read.ns = now - 60 * minute;
+        c.cache.zones.read.ns = now - 60 * minute;
         assert_true(is_open(&c));
         assert_null(p->trouble);
-        assert_true(c.cache.zones_read.ns >= now);
+        assert_true(c.cache.zones.read.ns >= now);
         unlink(path);
         windows_forget_zones(&c.cache, loop_now(c.loop).mono);
         assert_true(is_open(&c));
@@ -68,7 +68,7 @@ static void test_zone_comes_later(void **state)
         install_zone(path);
         windows_forget_zones(&c.cache, loop_now(c.loop).mono);
         assert_true(is_open(&c));
-        assert_int_equal(c.cache.zones.count, 1); /* as many as there are names */
+        assert_int_equal(c.cache.zones.by_name.count, 1); /* as many as there are names */
         rig_end(&c);
 }
 

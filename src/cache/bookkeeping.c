@@ -1,0 +1,276 @@
+#include "cache/bookkeeping.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "cache/pod_originals.h"
+
+struct bookkeeping {
+        struct bookkeeping_options o;
+        struct ledger *ledger;
+        int64_t until_ms;   /* all running pods are booked up to then, monotonic; -1: not since this process leads */
+        int64_t loaded_ms;  /* wall time of the last checkpoint of the process before; 0: none, or accounted for */
+        bool led;           /* this process led at some time */
+        int64_t written_ms; /* wall time of the last checkpoint */
+};
+
+/* --- what is booked, and where --- */
+
+static int64_t bookkeeping_mono_ms(const struct bookkeeping *b)
+{
+        return b->o.now(b->o.arg).mono.ns / 1000000;
+}
+
+static int64_t bookkeeping_wall_ms(const struct bookkeeping *b)
+{
+        int64_t ms = b->o.now(b->o.arg).wall.ms;
+        return ms > 0 ? ms : 0;
+}
+
+static bool is_booked(const struct pod *p)
+{
+        return p->runs && !p->gone;
+}
+
+/* "ns//Pod/name" of a pod that no known workload owns. */
+static const char *pod_workload(const struct pod *p, char alone[static LEDGER_NAME_MAX])
+{
+        const struct workload *top = p->owner;
+        if (p->target)
+                return p->target->key;
+        while (top && top->owner)
+                top = top->owner;
+        if (top)
+                return top->key;
+        snprintf(alone, LEDGER_NAME_MAX, "%s//Pod/%s", p->ns, p->name);
+        return alone;
+}
+
+/* The key of a ClusterProfile is "/name". */
+static const char *profile_account(const struct target *t)
+{
+        const char *key = t && t->profile ? t->profile->key : "";
+        return *key == '/' ? key + 1 : key;
+}
+
+static const char *node_account(const struct node *n)
+{
+        return n && n->facts && n->facts->pool ? n->facts->pool : "";
+}
+
+static void pod_rates(struct bookkeeping *b, struct pod_originals *originals, const struct pod *p,
+                      struct ledger_rates *ret)
+{
+        struct pod_asks asks;
+        enum { LEAST_MS = 2 * MINUTE_MS, INTERVALS = 3 };
+        int64_t fresh_ms = INTERVALS * b->o.live->interval_ms;
+        fresh_ms = fresh_ms > LEAST_MS ? fresh_ms : LEAST_MS;
+        bool measured = pod_is_measured(p, b->o.now(b->o.arg).wall, fresh_ms);
+        *ret = (struct ledger_rates){.pods = 1};
+        pod_originals_ask(originals, p, &asks);
+        for (enum resource r = CPU; r < RESOURCES; r++) {
+                ret->of[LEDGER_ASKED][r] = asks.original[r];
+                ret->of[LEDGER_IN_FORCE][r] = asks.requested[r];
+                ret->of[LEDGER_USED][r] = measured ? pod_used(p, r) : 0;
+        }
+}
+
+/* Add what flowed in the ms before now, hour by hour. */
+static void bookkeeping_flow(struct bookkeeping *b, const struct ledger_names *names, const struct ledger_rates *rates,
+                             int64_t ms)
+{
+        int64_t end_ms = bookkeeping_wall_ms(b);
+        while (ms > 0 && end_ms > 0) {
+                int64_t into_ms = (end_ms - 1) % HOUR_MS + 1, part_ms = ms < into_ms ? ms : into_ms;
+                struct ledger_sum sum = {0};
+                ledger_sum_flow(&sum, rates, part_ms);
+                ledger_book(b->ledger, names, &sum, end_ms - part_ms);
+                end_ms -= part_ms;
+                ms -= part_ms;
+        }
+}
+
+static void book_pod(struct bookkeeping *b, struct pod_originals *originals, const struct pod *p, int64_t now_ms)
+{
+        int64_t ms = now_ms - (p->booked_ms > b->until_ms ? p->booked_ms : b->until_ms);
+        struct ledger_rates rates;
+        char alone[LEDGER_NAME_MAX];
+        if (!is_booked(p) || ms <= 0 || ms > BOOKED_AT_ONCE_MS)
+                return;
+        const struct ledger_names names = {
+                {p->ns, profile_account(p->target), node_account(p->node), pod_workload(p, alone)}};
+        pod_rates(b, originals, p, &rates);
+        bookkeeping_flow(b, &names, &rates, ms);
+}
+
+static void book_nodes(struct bookkeeping *b, int64_t ms)
+{
+        const struct node *n;
+        for (size_t at = 0; (n = map_each(&b->o.cache->nodes.by_name, &at));) {
+                const struct ledger_names names = {{"", "", node_account(n), ""}};
+                struct ledger_rates rates = {0};
+                for (enum resource r = CPU; r < RESOURCES; r++)
+                        rates.of[LEDGER_ALLOCATABLE][r] = n->allocatable[r].set ? n->allocatable[r].value : 0;
+                if (n->known)
+                        bookkeeping_flow(b, &names, &rates, ms);
+        }
+}
+
+static void book_unbooked(struct bookkeeping *b, int64_t ms)
+{
+        const struct ledger_names names = {{"", "", "", ""}};
+        const struct ledger_sum sum = {.unbooked_ms = (uint64_t)ms};
+        if (ms > 0)
+                ledger_book(b->ledger, &names, &sum, bookkeeping_wall_ms(b));
+}
+
+/* The time that no process booked, from the last checkpoint of the one before until this one begins. */
+static void book_restart(struct bookkeeping *b)
+{
+        if (b->loaded_ms > 0)
+                book_unbooked(b, bookkeeping_wall_ms(b) - b->loaded_ms);
+        b->loaded_ms = 0;
+}
+
+/* --- when it is booked --- */
+
+static void book_all(struct bookkeeping *b, int64_t now_ms)
+{
+        struct pod_originals originals = {0};
+        int64_t ms = now_ms - b->until_ms;
+        if (ms > BOOKED_AT_ONCE_MS) {
+                book_unbooked(b, ms);
+                b->until_ms = now_ms;
+                return;
+        }
+        /* in their order, in which the pods of a workload stand together */
+        for (size_t i = 0; i < b->o.cache->ordered; i++)
+                book_pod(b, &originals, b->o.cache->order[i], now_ms);
+        for (size_t i = 0; i < b->o.cache->freshes; i++)
+                book_pod(b, &originals, b->o.cache->fresh[i], now_ms);
+        pod_originals_release(&originals);
+        book_nodes(b, ms);
+        b->until_ms = now_ms;
+}
+
+/* Book up to now, if this process leads since the last time. */
+static void bookkeeping_settle(struct bookkeeping *b)
+{
+        int64_t now_ms = bookkeeping_mono_ms(b);
+        if (!b->o.leads(b->o.arg)) {
+                b->until_ms = -1;
+                return;
+        }
+        b->led = true;
+        book_restart(b);
+        if (b->until_ms >= 0)
+                book_all(b, now_ms);
+        b->until_ms = now_ms;
+}
+
+void bookkeeping_cycle(struct bookkeeping *b)
+{
+        bookkeeping_settle(b);
+}
+
+void bookkeeping_pod(struct cache *w, struct pod *p)
+{
+        struct bookkeeping *b = w->books;
+        struct pod_originals originals = {0};
+        if (!b)
+                return;
+        int64_t now_ms = bookkeeping_mono_ms(b);
+        if (b->until_ms >= 0 && b->o.leads(b->o.arg))
+                book_pod(b, &originals, p, now_ms);
+        p->booked_ms = now_ms;
+        pod_originals_release(&originals);
+}
+
+void bookkeeping_count(struct cache *w, const struct target *t, enum ledger_event e)
+{
+        struct bookkeeping *b = w->books;
+        struct ledger_sum sum = {0};
+        if (!b)
+                return;
+        const struct ledger_names names = {{t->ns, profile_account(t), "", t->key}};
+        sum.events[e] = 1;
+        ledger_book(b->ledger, &names, &sum, bookkeeping_wall_ms(b));
+}
+
+/* --- the database --- */
+
+void bookkeeping_load(struct bookkeeping *b, const struct ledger_page_key *key, struct text packed)
+{
+        (void)ledger_restore(b->ledger, key, packed); /* a page that cannot be gone on with stays as it is */
+}
+
+void bookkeeping_load_note(struct bookkeeping *b, struct text value)
+{
+        int64_t ms = 0;
+        for (size_t i = 0; i < value.len; i++) {
+                if (value.p[i] < '0' || value.p[i] > '9' || ms > INT64_MAX / 100)
+                        return;
+                ms = ms * 10 + (value.p[i] - '0');
+        }
+        b->loaded_ms = ms;
+}
+
+static void write_page(void *to, const struct ledger_page_key *key, struct text packed)
+{
+        store_batch_ledger(to, key, packed);
+}
+
+void bookkeeping_write(struct bookkeeping *b, struct store_batch *to)
+{
+        char value[24];
+        bookkeeping_settle(b);
+        if (!b->led)
+                return; /* nothing was booked */
+        int64_t now_ms = bookkeeping_wall_ms(b);
+        int len = snprintf(value, sizeof value, "%lld", (long long)now_ms);
+        ledger_write(b->ledger, now_ms, write_page, to);
+        store_batch_note(to, BOOKKEEPING_NOTE, (struct text){value, (size_t)len});
+        store_batch_forget_ledger(to, (struct wall){now_ms});
+        b->written_ms = now_ms;
+}
+
+void bookkeeping_write_again(struct bookkeeping *b)
+{
+        ledger_write_again(b->ledger);
+}
+
+int64_t bookkeeping_written_ms(const struct bookkeeping *b)
+{
+        return b->written_ms;
+}
+
+const struct ledger *bookkeeping_ledger(const struct bookkeeping *b)
+{
+        return b->ledger;
+}
+
+/* --- from start to end --- */
+
+struct bookkeeping *bookkeeping_new(const struct bookkeeping_options *o)
+{
+        struct bookkeeping *b = MEM_NEW(struct bookkeeping);
+        uint32_t stamp = 0;
+        while (stamp == 0)
+                if (getrandom(&stamp, sizeof stamp, 0) != sizeof stamp)
+                        stamp = (uint32_t)o->now(o->arg).wall.ms | 1;
+        b->o = *o;
+        b->ledger = ledger_new(stamp);
+        b->until_ms = -1;
+        o->cache->books = b;
+        return b;
+}
+
+void bookkeeping_free(struct bookkeeping *b)
+{
+        if (!b)
+                return;
+        b->o.cache->books = NULL;
+        ledger_free(b->ledger);
+        mem_free(b);
+}
