@@ -38,6 +38,7 @@ export const REASONS = {
   HeapStart: "the heap that the container's runtime begins with (-Xms) bounds the target",
   ProfileFuse: "too many changes of the profile were taken back within an hour; nothing of it is lowered until its spec is changed, or halflife resume --fuse",
   HPAShared: "an autoscaler scales by the utilization of this resource, and counts pods of several workloads, so its target cannot follow the requests of one",
+  Early: "minHistory is not over, and the model with a margin that falls until then made the target (apply.early); it acts at a deploy only",
 };
 
 export const CONDITIONS = {

@@ -435,7 +435,7 @@ static void test_endpoints_that_fail(void **state)
                   REGION},
                  {.status = 200, .answer = "<R><AccessKeyId>AKID</AccessKeyId><Expiration>" UNTIL "</Expiration>"},
                  ERR_INVALID,
-                 "the access key, its secret or its session token is empty"},
+                 "the secret of the access key is empty"},
                 {"a token file that is a folder",
                  PROMETHEUS_AUTH_SIGV4,
                  {{"AWS_ROLE_ARN", "arn:r"},

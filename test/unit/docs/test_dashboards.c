@@ -327,8 +327,8 @@ static void queries_ask_for_metrics_of_halflife(void **state)
         each_target(check_metrics);
 }
 
-static const char *const labels[] = {"cluster", "job",  "instance", "pod",   "le",     "state",
-                                     "reason",  "type", "verb",     "cause", "result", "code"};
+static const char *const labels[] = {"cluster", "job",  "instance", "pod",    "le",   "state",     "reason",
+                                     "type",    "verb", "cause",    "result", "code", "namespace", "of"};
 
 /* Words of a list such as "cluster, type", up to the closing character. */
 static void check_labels(const char *where, const char *at, char closing)
