@@ -28,9 +28,7 @@ void bookkeeping_free(struct bookkeeping *b); /* NULL: does nothing */
 
 /* Once usage was polled: book all pods and nodes up to now. */
 void bookkeeping_cycle(struct bookkeeping *b);
-/* p is about to change: book it up to now, as it is. Does nothing for a cache without bookkeeping. */
-void bookkeeping_pod(struct cache *w, struct pod *p);
-/* Count something that happened to a target. */
+/* Count something that happened to a target. Does nothing for a cache without bookkeeping. */
 void bookkeeping_count(struct cache *w, const struct target *t, enum ledger_event e);
 
 /* --- the database --- */

@@ -31,6 +31,12 @@
 
 struct bookkeeping;
 
+/* Who books what pods ask for (cache/bookkeeping.h), and is told before one of them changes; NULL: nobody. */
+struct cache_books {
+        struct bookkeeping *of;
+        void (*before_change)(struct bookkeeping *of, struct pod *p);
+};
+
 struct cached_zones {
         struct map by_name; /* name -> struct cached_zone */
         struct mono read;   /* when the time zones of the profiles were read last */
@@ -43,11 +49,11 @@ struct cache {
         const char *own_ns; /* halflife's own namespace: profiles reach it only by name */
         /* Namespaces in which halflife changes nothing, beside its own: names with commas between; NULL: none. */
         const char *exempt_namespaces;
-        struct bookkeeping *books; /* it books what pods ask for; NULL: nobody does */
-        bool pod_labels;           /* keep the labels of pods, for label selectors; set before the first watch */
-        struct map namespaces;     /* name -> struct ns */
-        struct map pods;           /* "ns/name" -> struct pod */
-        struct pod **order;        /* pods by (ns, name), for walking beside the sorted metrics */
+        struct cache_books books;
+        bool pod_labels;       /* keep the labels of pods, for label selectors; set before the first watch */
+        struct map namespaces; /* name -> struct ns */
+        struct map pods;       /* "ns/name" -> struct pod */
+        struct pod **order;    /* pods by (ns, name), for walking beside the sorted metrics */
         size_t ordered, order_cap;
         struct pod **fresh; /* pods not yet in order */
         size_t freshes, fresh_cap;

@@ -258,6 +258,8 @@ void resizing_failed(struct resizing *kept);
 void resizing_refused(struct resizing *kept, struct mono again, const char *why);
 void pod_resize_after(struct pod *p, struct mono again);
 void raising_sampled(struct raising *r, const struct raise_facts *facts); /* decide on a raise by a new sample */
+void pod_changes(struct cache *w,
+                 struct pod *p); /* call it before any change of what p asks for: it is booked as it was */
 void pod_set_requests(struct pod *p, const struct pod_view *v); /* the requests as the API server has them now */
 
 /* --- kills and evictions (pod_kills.c) --- */

@@ -349,7 +349,7 @@ static void pod_knows(struct resize *z, const struct pod_view *v)
         struct pod *p = z->target->dimension == DIMENSION_WORKLOAD ? pod_of(z) : NULL;
         if (!p)
                 return;
-        bookkeeping_pod(z->applier->cache, p);
+        pod_changes(z->applier->cache, p);
         pod_set_requests(p, v);
         pod_set_raised(p, v->meta.annotation.raised);
         pod_remember(z->applier->cache, p, v->meta.annotation.original);

@@ -174,12 +174,9 @@ void bookkeeping_cycle(struct bookkeeping *b)
         bookkeeping_settle(b);
 }
 
-void bookkeeping_pod(struct cache *w, struct pod *p)
+static void bookkeeping_pod(struct bookkeeping *b, struct pod *p)
 {
-        struct bookkeeping *b = w->books;
         struct pod_originals originals = {0};
-        if (!b)
-                return;
         int64_t now_ms = bookkeeping_mono_ms(b);
         if (b->until_ms >= 0 && b->o.leads(b->o.arg))
                 book_pod(b, &originals, p, now_ms);
@@ -189,7 +186,7 @@ void bookkeeping_pod(struct cache *w, struct pod *p)
 
 void bookkeeping_count(struct cache *w, const struct target *t, enum ledger_event e)
 {
-        struct bookkeeping *b = w->books;
+        struct bookkeeping *b = w->books.of;
         struct ledger_sum sum = {0};
         if (!b)
                 return;
@@ -262,7 +259,7 @@ struct bookkeeping *bookkeeping_new(const struct bookkeeping_options *o)
         b->o = *o;
         b->ledger = ledger_new(stamp);
         b->until_ms = -1;
-        o->cache->books = b;
+        o->cache->books = (struct cache_books){b, bookkeeping_pod};
         return b;
 }
 
@@ -270,7 +267,7 @@ void bookkeeping_free(struct bookkeeping *b)
 {
         if (!b)
                 return;
-        b->o.cache->books = NULL;
+        b->o.cache->books = (struct cache_books){0};
         ledger_free(b->ledger);
         mem_free(b);
 }

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cache/bookkeeping.h"
+#include "cache/cache.h"
 #include "cache/pod_namespace_targets.h"
 
 static struct pod *pod_new(struct cache *w, const struct object_view *meta, int containers)
@@ -81,6 +81,12 @@ static void pod_free(struct cache *w, struct pod *p)
         mem_free(p);
 }
 
+void pod_changes(struct cache *w, struct pod *p)
+{
+        if (w->books.before_change)
+                w->books.before_change(w->books.of, p);
+}
+
 static void pod_turns(struct cache *w, const struct pod *p)
 {
         const struct ns *ns = map_get(&w->namespaces, text_of(p->ns));
@@ -90,7 +96,7 @@ static void pod_turns(struct cache *w, const struct pod *p)
 /* Pods leave cache.order at the next settle only, because a poll of metrics may be walking along it (pod_at). */
 static void pod_drop(struct cache *w, struct pod *p)
 {
-        bookkeeping_pod(w, p);
+        pod_changes(w, p);
         p->gone = true;
         if (p->running)
                 pod_turns(w, p);
@@ -270,7 +276,7 @@ static void count_restarts(struct pod *p, const struct pod_view *v)
 
 static void pod_set(struct cache *w, struct pod *p, struct pod_view *v, uint32_t epoch)
 {
-        bookkeeping_pod(w, p);
+        pod_changes(w, p);
         restart_counts_continue(p, v);
         p->epoch = epoch;
         p->created_ms = v->meta.created.ms;
