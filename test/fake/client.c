@@ -166,7 +166,7 @@ static int apply_files(struct client *c, char **files)
                 size_t len, i;
                 json_t *object;
                 const char *path = strcmp(*files, "-") == 0 ? "/dev/stdin" : *files;
-                AUTO(mem_free) char *text = file_read(path, 16u << 20, &len, &err);
+                AUTO(mem_free) char *text = file_read_input(path, 16u << 20, &len, &err);
                 AUTO(json_decref) json_t *all = text ? yaml_read_all(text, len, &err) : NULL;
                 if (!all) {
                         fprintf(stderr, "%s: %s\n", *files, err.text);
