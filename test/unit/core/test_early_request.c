@@ -13,7 +13,7 @@ static const struct early_policy usual = {true, INT64_C(3) * HOUR_MS, 1500};
 
 static void test_margin(void **state)
 {
-        static const struct {
+        const struct {
                 const char *name;
                 struct early_policy p;
                 int64_t learned_ms, min_history_ms;
