@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -15,6 +16,7 @@
 
 #include "../support/fetch.h"
 #include "../support/halflife.h"
+#include "../support/tmp.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/yaml.h"
@@ -160,6 +162,43 @@ static void test_who_is_told_what(void **state)
         assert_int_equal(json_integer_value(json_object_get(here, "managed")), managed); /* a profile of shop alone */
 }
 
+/* The command prints what REST answers. */
+static void test_command(void **state)
+{
+        static const struct {
+                const char *token, *args[4];
+                int code;
+                const char *says[5]; /* "!x": must not */
+        } row[] = {
+                {"auditor", {NULL}, 0, {"A profile selects", "core-hours", "CPU-BEFORE", "(total)", "CPU-PACKED"}},
+                {"auditor", {"--by", "profile"}, 0, {"shop/team", "(none)"}},
+                {"auditor", {"--by", "cluster", "-o", "md"}, 0, {"| NAME |", "|---|", "| cluster |"}},
+                {"auditor", {"-o", "csv"}, 0, {"name,pod_seconds,", "\r\nshop,", "!total"}},
+                {"auditor", {"-o", "json", "--since", "1h"}, 0, {"\"series\"", "\"allocatable\""}},
+                {"auditor", {"--since", "1y"}, 1, {"HTTP 400: since '1y' is no time from 1h to 400d"}},
+                {"team", {"-n", "shop"}, 0, {"shop", "!billing"}},
+                {"team", {NULL}, 1, {"HTTP 403"}},
+        };
+        AUTO(mem_free) char *kubeconfig = tmp_path("report-kubeconfig");
+        AUTO(mem_free) char *server = mem_printf("http://%s", stage.address);
+        (void)state;
+        assert_true(fake_write_kubeconfig(stage.fake, kubeconfig));
+        setenv("HALFLIFE_KUBECONFIG", kubeconfig, 1);
+        for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+                const char *args[8] = {"report", "--server", server};
+                for (int k = 0; k < 4; k++)
+                        args[3 + k] = row[i].args[k];
+                setenv("HALFLIFE_TOKEN", row[i].token, 1);
+                AUTO(mem_free) char *said = halflife_run(row[i].code, args);
+                for (int k = 0; k < 5 && row[i].says[k]; k++) {
+                        const char *text = row[i].says[k];
+                        if ((*text == '!') == (strstr(said, *text == '!' ? text + 1 : text) != NULL))
+                                fail_msg("row %zu: '%s' in:\n%s", i, text, said);
+                }
+        }
+        unsetenv("HALFLIFE_TOKEN");
+}
+
 /* Nothing is lost, and nothing counts twice, when halflife starts again; it tells how long it was away. */
 static void test_restart(void **state)
 {
@@ -180,6 +219,7 @@ int main(void)
         static const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_same_sums),
                 cmocka_unit_test(test_who_is_told_what),
+                cmocka_unit_test(test_command),
                 cmocka_unit_test(test_restart),
         };
         return cmocka_run_group_tests_name("report", tests, begin, end);
