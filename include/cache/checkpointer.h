@@ -59,6 +59,13 @@ void checkpointer_forget_old(struct checkpointer *cp);
  * now. */
 void checkpointer_recall(struct checkpointer *cp);
 
+/* Add to a report what the database has of its stretch; the open periods must be in it already. answered gets it back
+ * on the loop, at once where there is no database, and frees it. err->code: part of it could not be read. Returns false
+ * if too many are read already: the report stays the caller's. */
+typedef void checkpointer_reported(void *arg, struct ledger_report *r, const struct err *err);
+bool checkpointer_read_ledger(struct checkpointer *cp, struct ledger_report *r, checkpointer_reported *answered,
+                              void *arg);
+
 uint64_t checkpointer_last_sent(const struct checkpointer *cp);             /* number of the batch handed over last */
 bool checkpointer_under_way(const struct checkpointer *cp, uint64_t batch); /* the batch is not on disk yet */
 

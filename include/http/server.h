@@ -40,6 +40,7 @@
 #include "base/err.h"
 #include "deploy/admission_review.h"
 #include "http/admission_paths.h"
+#include "ledger/ledger_report.h"
 #include "snapshot/learned_copy.h"
 #include "snapshot/node_table.h"
 #include "snapshot/snapshot.h"
@@ -100,6 +101,8 @@ struct server_calls {
         void (*recall)(void *arg, const struct server_usage_request *w);
         /* Make or share a table of the nodes; server_listed_nodes takes a reference. NULL if recall is NULL. */
         void (*list_nodes)(void *arg, uint64_t ticket);
+        /* Make a report of the ledger; server_reported takes it. NULL if recall is NULL. */
+        void (*read_ledger)(void *arg, uint64_t ticket, const struct ledger_ask *ask);
         /* In place of recall on a replica: forward the request; server_relayed takes the answer. NULL: not a replica.
          */
         void (*relay)(void *arg, const struct server_proxy_request *e);
@@ -157,6 +160,8 @@ void server_reviewed(struct server *s, const struct auth_key *k, enum server_ver
 void server_recalled(struct server *s, uint64_t ticket, struct learned_copy *copies, size_t count);
 void server_relayed(struct server *s, uint64_t ticket, const struct server_relayed *r); /* copied */
 void server_listed_nodes(struct server *s, uint64_t ticket, struct node_table *t);      /* takes over one reference */
+/* The server takes ownership of the report; NULL: it cannot be made now. */
+void server_reported(struct server *s, uint64_t ticket, struct ledger_report *r);
 /* The server takes ownership of owner, one block with all that it points to (mem_free); NULL: not found. */
 void server_found_owner(struct server *s, uint64_t ticket, struct admission_owner *owner);
 /* Counts since the start. */

@@ -43,6 +43,12 @@ enum { LEDGER_TOTALS = 1000 };
 void ledger_totals(const struct ledger *l, void (*each)(void *arg, const char *ns, const struct ledger_sum *sum),
                    void *arg);
 
+/* Read the periods that are open, and their accounts so far. opened is called before the accounts of a period, with the
+ * numbers that its pages may have. */
+void ledger_each_open(const struct ledger *l, enum ledger_axis a, enum ledger_span s,
+                      void (*opened)(void *arg, int64_t start_ms, int64_t first_number, int64_t numbers),
+                      void (*each)(void *arg, struct text name, const struct ledger_sum *sum), void *arg);
+
 /* --- pages --- */
 
 struct ledger_page_key {

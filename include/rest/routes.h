@@ -22,6 +22,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "ledger/ledger_report.h"
 #include "snapshot/learned_copy.h"
 #include "snapshot/node_table.h"
 #include "snapshot/snapshot.h"
@@ -53,6 +54,7 @@ enum route_name {
         ROUTE_SUMMARY,
         ROUTE_PROFILES,
         ROUTE_NODES,
+        ROUTE_REPORT,
         ROUTE_HISTOGRAM,
         ROUTE_HISTORY,
         ROUTE_EXPLAIN,
@@ -86,7 +88,8 @@ struct route {
         bool wants_worker;           /* the answer is long: a thread of its own makes it */
         bool only_known; /* a workload only: without the requests to deploy with, which the view cannot tell */
         bool dry_run;    /* render only: ?dryRun was given */
-        const struct query *query; /* the parameters, in the arena */
+        const struct query *query;       /* the parameters, in the arena */
+        const struct ledger_ask *ledger; /* ROUTE_REPORT only: what to read, in the arena */
 };
 
 struct answer_header {
@@ -120,8 +123,8 @@ int route_match(const struct request *r, const struct snapshot *v, struct arena 
 /*
  * Answer from the view and, for endpoints with wants_learned, from the copies. learned NULL means that the halflife
  * that learns cannot be asked (503); copies 0 means that nothing was learned. The route must be neither ROUTE_RENDER
- * nor ROUTE_NODES (asserted): route_render and route_nodes answer them. While the API server or its metrics cannot be
- * asked, the headers Warning and Age state how old the answer's data is.
+ * nor ROUTE_NODES nor ROUTE_REPORT (asserted): functions of their own answer them. While the API server or its metrics
+ * cannot be asked, the headers Warning and Age state how old the answer's data is.
  */
 void route_answer(const struct route *route, const struct request *r, const struct snapshot *v,
                   const struct learned_copy *learned, size_t copies, struct arena *a, struct answer *ret);
@@ -133,6 +136,13 @@ void route_answer(const struct route *route, const struct request *r, const stru
  */
 void route_nodes(const struct route *route, const struct request *r, const struct snapshot *v,
                  const struct node_table *nodes, bool names, struct arena *a, struct answer *ret);
+
+/*
+ * Answer GET report from a report of the ledger that was made as route->ledger says. NULL: none can be made now (503).
+ * The rows are put into the order of the answer.
+ */
+void route_report(const struct route *route, const struct request *r, const struct snapshot *v,
+                  struct ledger_report *report, struct arena *a, struct answer *ret);
 
 /*
  * Answer POST …/render by deploy/render.h: the manifests in the media type of the request or, with ?dryRun, the report

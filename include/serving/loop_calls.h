@@ -1,12 +1,13 @@
 /*
- * Questions from the server's threads to the loop: a caller's permissions, what was learned, the nodes, the owner
- * above a pod's controller. A thread posts a call to a mailbox; the loop answers at once, or when the API server or
- * upstream has.
+ * Questions from the server's threads to the loop: a caller's permissions, what was learned, the nodes, the ledger, the
+ * owner above a pod's controller. A thread posts a call to a mailbox; the loop answers at once, or when the API server
+ * or upstream has.
  */
 #ifndef HALFLIFE_SERVING_LOOP_CALLS_H
 #define HALFLIFE_SERVING_LOOP_CALLS_H
 
 #include "cache/cache.h"
+#include "cache/checkpointer.h"
 #include "cache/live_settings.h"
 #include "http/server.h"
 #include "kube/client.h"
@@ -19,9 +20,10 @@ struct loop_calls_options { /* borrowed until loop_calls_free */
         struct client *client;
         const struct cache *cache;
         const struct live_settings *live;
-        struct upstream *upstream;  /* replica only: the halflife that learns; NULL: not configured */
-        const char *token_audience; /* the audience of callers' tokens; NULL: the API server's own */
-        bool replica;               /* requests about learned data are forwarded to upstream */
+        struct checkpointer *checkpointer; /* has the database of the ledger; NULL: none */
+        struct upstream *upstream;         /* replica only: the halflife that learns; NULL: not configured */
+        const char *token_audience;        /* the audience of callers' tokens; NULL: the API server's own */
+        bool replica;                      /* requests about learned data are forwarded to upstream */
 };
 struct loop_calls *loop_calls_new(const struct loop_calls_options *o);
 struct server_calls loop_calls_table(struct loop_calls *all); /* the functions for the server's options */

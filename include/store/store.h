@@ -31,7 +31,7 @@
 #include "base/err.h"
 #include "base/text.h"
 #include "core/usage.h"
-#include "ledger/ledger.h"
+#include "ledger/ledger_report.h"
 
 struct store_key {
         struct text ns, group, kind, name; /* of the target */
@@ -60,6 +60,8 @@ struct store_result {
         const void *recall_tag;
         uint8_t packed[USAGE_PACK_MAX]; /* the history, by usage_pack */
         size_t packed_len;              /* bytes; 0: there is no earlier generation */
+        struct ledger_report *report;   /* this answers store_read_ledger; err: its pages could not all be read */
+        void *report_tag;
 };
 
 struct store_options {
@@ -130,6 +132,10 @@ uint64_t store_submit(struct store *s, struct store_batch *b);
 /* Request a history's previous generation, from the last checkpoint but one. The callback told gets the answer, with
  * recall and this tag. At most 1024 requests wait; further ones get no answer. */
 void store_recall(struct store *s, const struct store_key *key, const void *tag);
+
+/* Add to a report the pages of its stretch. The store owns it until the callback told gets it back with this tag. The
+ * same thread as that of store_submit calls this; what it handed over before is read as well. */
+void store_read_ledger(struct store *s, struct ledger_report *report, void *tag);
 
 /* Write the batches that wait, mark the file as closed cleanly, end the thread and free s. Returns 0 if all is on disk,
  * else the last error. */

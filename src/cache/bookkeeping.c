@@ -242,6 +242,11 @@ int64_t bookkeeping_written_ms(const struct bookkeeping *b)
         return b->written_ms;
 }
 
+int64_t bookkeeping_now_ms(const struct bookkeeping *b)
+{
+        return bookkeeping_wall_ms(b);
+}
+
 const struct ledger *bookkeeping_ledger(const struct bookkeeping *b)
 {
         return b->ledger;

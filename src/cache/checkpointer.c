@@ -212,12 +212,28 @@ static void checkpointer_replaced(struct checkpointer *cp, const struct err *why
                 cp->callbacks.replaced(cp->callbacks.arg);
 }
 
+/* A report that the store's thread adds to. */
+struct checkpoint_report {
+        checkpointer_reported *answered;
+        void *arg;
+};
+
+static void checkpointer_report_read(struct checkpointer *cp, const struct store_result *r)
+{
+        struct checkpoint_report *asked = r->report_tag;
+        cp->reports--;
+        asked->answered(asked->arg, r->report, &r->err);
+        mem_free(asked);
+}
+
 static void checkpointer_on_loop(void *arg)
 {
         struct checkpoint_told *told = arg;
         struct checkpointer *cp = told->checkpointer;
         const struct store_result *r = &told->result;
-        if (r->recall) {
+        if (r->report) {
+                checkpointer_report_read(cp, r);
+        } else if (r->recall) {
                 checkpointer_recalled(cp, r);
         } else if (r->err.code == ERR_DAMAGED && r->batch == 0) {
                 checkpointer_replaced(cp, &r->err);
@@ -552,6 +568,23 @@ void checkpointer_recall(struct checkpointer *cp)
                         if (learned)
                                 store_recall(cp->store, &key, h);
                 }
+}
+
+bool checkpointer_read_ledger(struct checkpointer *cp, struct ledger_report *r, checkpointer_reported *answered,
+                              void *arg)
+{
+        enum { REPORTS_MOST = 4 };
+        if (!cp->store) {
+                answered(arg, r, &(struct err){0});
+                return true;
+        }
+        if (cp->reports == REPORTS_MOST)
+                return false;
+        struct checkpoint_report *asked = MEM_NEW(struct checkpoint_report);
+        *asked = (struct checkpoint_report){answered, arg};
+        cp->reports++;
+        store_read_ledger(cp->store, r, asked);
+        return true;
 }
 
 struct checkpointer *checkpointer_new(struct loop *l, struct cache *w, const struct clock_skew *skew,

@@ -20,7 +20,8 @@ struct checkpointer {
                 struct store_batch *batch; /* the kills; NULL: none yet */
                 struct history **history;  /* the histories that counted them */
                 size_t histories, cap;
-        } counted; /* kills counted in this pass, and not stored yet */
+        } counted;   /* kills counted in this pass, and not stored yet */
+        int reports; /* that the store's thread adds to now */
         uint64_t batch_sent, batch_done, errors, displaced;
         struct metric_seconds seconds;
         int64_t file_bytes;

@@ -219,6 +219,7 @@ static int serve_start(struct controller *c, struct err *err)
                                                                  .client = c->p.client,
                                                                  .cache = &c->p.cache,
                                                                  .live = &c->p.options.live,
+                                                                 .checkpointer = c->p.checkpointer,
                                                                  .upstream = c->p.upstream,
                                                                  .token_audience = co->token_audience,
                                                                  .replica = co->replica});

@@ -104,6 +104,22 @@ void http_request_listed_nodes(struct http_request *v, struct node_table *t)
         http_request_go_on(v);
 }
 
+/* Only the loop has the ledger. */
+static void http_request_ask_ledger(struct http_request *v)
+{
+        struct rest_listener *d = v->listener;
+        v->job->ticket = ++d->tickets;
+        http_request_suspend(v, STEP_AWAY);
+        d->o.calls.read_ledger(d->o.calls.arg, v->job->ticket, v->job->route.ledger);
+}
+
+void http_request_reported(struct http_request *v, struct ledger_report *r)
+{
+        v->job->report = r;
+        http_request_wait_for_turn(v, &v->listener->lists);
+        http_request_go_on(v);
+}
+
 /* Forward the request to the halflife that learns, with the caller's token; that halflife authorizes the caller itself.
  */
 static void http_request_ask_learner(struct http_request *v)
@@ -171,6 +187,8 @@ void http_request_work(struct http_request *v)
                 http_request_wait_for_turn(v, &v->listener->renders);
         else if (r->name == ROUTE_NODES && d->o.calls.list_nodes)
                 http_request_ask_nodes(v);
+        else if (r->name == ROUTE_REPORT && d->o.calls.read_ledger)
+                http_request_ask_ledger(v);
         else if (r->wants_worker)
                 http_request_wait_for_turn(v, &v->listener->lists);
         else if (r->wants_learned && d->o.calls.recall)

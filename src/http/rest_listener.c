@@ -25,6 +25,7 @@ struct message {
                 MESSAGE_REVIEWED,
                 MESSAGE_RECALLED,
                 MESSAGE_LISTED_NODES,
+                MESSAGE_REPORTED,
                 MESSAGE_RELAYED,
                 MESSAGE_FOUND_OWNER,
                 MESSAGE_OWN_USER,
@@ -37,6 +38,7 @@ struct message {
         struct learned_copy *copies;
         size_t count;
         struct node_table *nodes;
+        struct ledger_report *report;
         struct server_relayed relayed;
         char *type, *body; /* the texts that relayed points to */
         struct admission_owner *owner;
@@ -49,6 +51,7 @@ static void message_free(struct message *l)
 {
         mem_free(l->copies);
         node_table_drop(l->nodes);
+        ledger_report_free(l->report);
         mem_free(l->type);
         mem_free(l->body);
         mem_free(l->owner);
@@ -97,6 +100,11 @@ void rest_listener_recalled(struct rest_listener *d, uint64_t ticket, struct lea
 void rest_listener_listed_nodes(struct rest_listener *d, uint64_t ticket, struct node_table *t)
 {
         listener_post(d, &(struct message){.what = MESSAGE_LISTED_NODES, .ticket = ticket, .nodes = t});
+}
+
+void rest_listener_reported(struct rest_listener *d, uint64_t ticket, struct ledger_report *r)
+{
+        listener_post(d, &(struct message){.what = MESSAGE_REPORTED, .ticket = ticket, .report = r});
 }
 
 void rest_listener_relayed(struct rest_listener *d, uint64_t ticket, const struct server_relayed *r)
@@ -162,6 +170,11 @@ static void message_handle(struct rest_listener *d, struct message *l)
                 v = http_request_of(d, l->ticket);
                 if (v)
                         http_request_listed_nodes(v, STEAL(&l->nodes));
+                break;
+        case MESSAGE_REPORTED:
+                v = http_request_of(d, l->ticket);
+                if (v)
+                        http_request_reported(v, STEAL(&l->report));
                 break;
         case MESSAGE_RELAYED:
                 v = http_request_of(d, l->ticket);

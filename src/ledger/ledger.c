@@ -201,6 +201,18 @@ void ledger_totals(const struct ledger *l, void (*each)(void *arg, const char *n
                 each(arg, l->totals->account[i]->name, &l->totals->account[i]->sum);
 }
 
+void ledger_each_open(const struct ledger *l, enum ledger_axis a, enum ledger_span s,
+                      void (*opened)(void *arg, int64_t start_ms, int64_t first_number, int64_t numbers),
+                      void (*each)(void *arg, struct text name, const struct ledger_sum *sum), void *arg)
+{
+        for (size_t i = 0; i < OPEN_MOST && l->open[a][s][i]; i++) {
+                const struct sheet *of = l->open[a][s][i];
+                opened(arg, of->start_ms, of->first_number, NUMBERS);
+                for (size_t at = 0; at < of->accounts; at++)
+                        each(arg, text_of(of->account[at]->name), &of->account[at]->sum);
+        }
+}
+
 /* --- pages --- */
 
 struct page_writer {

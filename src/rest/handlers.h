@@ -29,7 +29,7 @@ int answer_bad_parameter(struct answer *a, const char *parameter, const char *fm
 /* Add the headers Warning and Age where the API server or its metrics cannot be asked, so that the view is old. */
 void answer_age(const struct snapshot *v, struct wall now, struct arena *a, struct answer *ret);
 
-/* The function of each endpoint but render. */
+/* The function of each endpoint but render, nodes and report. */
 void answer_workload(struct ask *k);
 void answer_list(struct ask *k);
 void answer_summary(struct ask *k);
@@ -39,6 +39,11 @@ void answer_history(struct ask *k);
 void answer_explain(struct ask *k);
 void answer_openapi(struct ask *k);
 void answer_page(struct ask *k);
+
+/* Read what a report is asked of the ledger into ret->ledger; ret->ns must be set before. Returns 0, or ERR_INVALID
+ * with the answer made. */
+#define REPORT_CLUSTER "cluster" /* ?by of one row for all */
+int report_asked(const struct query *q, struct arena *a, struct route *ret, struct answer *ret_answer);
 
 /* --- parts --- */
 

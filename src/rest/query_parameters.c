@@ -39,7 +39,8 @@ static const struct {
         [PARAM_CONDITION] = {"condition", ROUTE_BIT(ROUTE_LIST) | ROUTE_BIT(ROUTE_SUMMARY), 64, false},
         [PARAM_REASON] = {"reason", ROUTE_BIT(ROUTE_LIST) | ROUTE_BIT(ROUTE_SUMMARY), 64, false},
         [PARAM_PROFILE] = {"profile", ROUTE_BIT(ROUTE_LIST) | ROUTE_BIT(ROUTE_SUMMARY), 253, false},
-        [PARAM_BY] = {"by", ROUTE_BIT(ROUTE_SUMMARY), 320, false},
+        [PARAM_BY] = {"by", ROUTE_BIT(ROUTE_SUMMARY) | ROUTE_BIT(ROUTE_REPORT), 320, false},
+        [PARAM_SINCE] = {"since", ROUTE_BIT(ROUTE_REPORT), 32, false},
 };
 
 /* --- percent-encoding --- */

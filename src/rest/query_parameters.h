@@ -30,6 +30,7 @@ enum param {
         PARAM_REASON,
         PARAM_PROFILE,
         PARAM_BY,
+        PARAM_SINCE,
         PARAMS
 };
 

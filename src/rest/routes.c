@@ -24,7 +24,7 @@ static const struct endpoint {
         const char *path;   /* a segment in braces matches any text */
         const char *verb;
         unsigned wants;
-        void (*answer)(struct ask *k); /* NULL: route_render or route_nodes answers */
+        void (*answer)(struct ask *k); /* NULL: route_render, route_nodes or route_report answers */
 } endpoints[] = {
         {ROUTE_OPENAPI, "GET", "openapi.yaml", NULL, WANTS_WORKER, answer_openapi},
         {ROUTE_PAGE, "GET", "ui", NULL, WANTS_WORKER, answer_page},
@@ -36,6 +36,8 @@ static const struct endpoint {
         {ROUTE_PROFILES, "GET", "api/v1/profiles", "list", WANTS_WORKER, answer_profiles},
         {ROUTE_PROFILES, "GET", "api/v1/namespaces/{ns}/profiles", "list", WANTS_WORKER, answer_profiles},
         {ROUTE_NODES, "GET", "api/v1/nodes", "list", WANTS_LEARNED, NULL},
+        {ROUTE_REPORT, "GET", "api/v1/report", "list", WANTS_LEARNED, NULL},
+        {ROUTE_REPORT, "GET", "api/v1/namespaces/{ns}/report", "list", WANTS_LEARNED, NULL},
         {ROUTE_WORKLOAD, "GET", WORKLOAD, "get", 0, answer_workload},
         {ROUTE_HISTOGRAM, "GET", WORKLOAD "/histogram", "get", WANTS_LEARNED, answer_histogram},
         {ROUTE_HISTORY, "GET", WORKLOAD "/history", "get", WANTS_LEARNED, answer_history},
@@ -201,6 +203,8 @@ static int route_enter(const struct endpoint *e, const struct text variable[stat
                 rc = query_read(r->query, e->name, a, q, ret_answer);
         if (rc == 0 && query_has(q, PARAM_NAMESPACE))
                 rc = route_read_ns(q->value[PARAM_NAMESPACE], a, ret, ret_answer);
+        if (rc == 0 && e->name == ROUTE_REPORT)
+                rc = report_asked(q, a, ret, ret_answer);
         return rc == 0 ? read_dry_run(q, ret, ret_answer) : rc;
 }
 

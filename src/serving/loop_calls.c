@@ -7,6 +7,7 @@
 #include "base/list.h"
 #include "base/log.h"
 #include "base/mailbox.h"
+#include "cache/bookkeeping.h"
 #include "kube/review.h"
 #include "learn/learner.h"
 #include "objects/target_key.h"
@@ -20,10 +21,11 @@ struct loop_call {
         struct mailbox_item item;   /* in the mailbox */
         LIST_ENTRY(loop_call) link; /* in under_way */
         struct loop_calls *all;
-        enum { ASKS_REVIEW, WITHDRAWS_REVIEW, ASKS_LEARNED, ASKS_NODES, ASKS_UPSTREAM, ASKS_OWNER } what;
+        enum { ASKS_REVIEW, WITHDRAWS_REVIEW, ASKS_LEARNED, ASKS_NODES, ASKS_LEDGER, ASKS_UPSTREAM, ASKS_OWNER } what;
         struct auth_key key;
         uint64_t ticket;
         char *token, *resource, *verb, *address, *ns, *group, *kind, *name;
+        struct ledger_ask *ledger;
         struct review *review;
         struct upstream_call *asked;
 };
@@ -51,6 +53,7 @@ static void loop_call_free(struct loop_call *q)
                 explicit_bzero(q->token, strlen(q->token));
         for (size_t i = 0; i < sizeof text / sizeof text[0]; i++)
                 mem_free(text[i]);
+        mem_free(q->ledger);
         mem_free(q);
 }
 
@@ -93,6 +96,13 @@ static void on_recall(void *arg, const struct server_usage_request *w)
 static void on_list_nodes(void *arg, uint64_t ticket)
 {
         drop_in(arg, &(struct loop_call){.what = ASKS_NODES, .ticket = ticket});
+}
+
+static void on_read_ledger(void *arg, uint64_t ticket, const struct ledger_ask *ask)
+{
+        struct ledger_ask *copy = MEM_NEW(struct ledger_ask);
+        *copy = *ask;
+        drop_in(arg, &(struct loop_call){.what = ASKS_LEDGER, .ticket = ticket, .ledger = copy});
 }
 
 static void on_relay(void *arg, const struct server_proxy_request *e)
@@ -269,6 +279,54 @@ static void answer_nodes(struct loop_call *q)
         loop_call_free(q);
 }
 
+/* --- the ledger --- */
+
+/* Workloads of the report's namespaces that no other one owns, and those that a profile selects. */
+static void loop_call_count_workloads(const struct cache *c, struct ledger_report *r)
+{
+        const struct workload *w;
+        for (size_t at = 0; (w = map_each(&c->workloads, &at));) {
+                if (w->gone || w->owner || (r->ask.ns[0] && strcmp(w->ns, r->ask.ns) != 0))
+                        continue;
+                r->workloads++;
+                r->managed += w->chosen != NULL;
+        }
+}
+
+static void ledger_was_read(void *arg, struct ledger_report *r, const struct err *err)
+{
+        struct loop_call *q = arg;
+        if (err->code != 0) {
+                log_warn("the ledger could not be read for a report", KV("error", err->text));
+                ledger_report_free(r);
+                r = NULL;
+        }
+        server_reported(q->all->server, q->ticket, r);
+        come_back(q);
+}
+
+static void answer_ledger(struct loop_call *q)
+{
+        const struct loop_calls_options *o = &q->all->o;
+        const struct bookkeeping *books = o->cache->books.of;
+        set_out(q);
+        if (!books || !o->checkpointer) {
+                server_reported(q->all->server, q->ticket, NULL);
+                come_back(q);
+                return;
+        }
+        struct ledger_report *r = ledger_report_new(q->ledger, bookkeeping_now_ms(books));
+        loop_call_count_workloads(o->cache, r);
+        ledger_report_read(r, bookkeeping_ledger(books));
+        if (checkpointer_read_ledger(o->checkpointer, r, ledger_was_read, q))
+                return;
+        ledger_report_free(r);
+        server_reported(q->all->server, q->ticket, NULL);
+        come_back(q);
+}
+
+/* --- the halflife that learns --- */
+
 static void upstream_told(void *arg, const struct server_relayed *r)
 {
         struct loop_call *q = arg;
@@ -313,12 +371,11 @@ static void loop_call_find_owner(struct loop_call *q)
 
 static void open_box(void *arg)
 {
-        static void (*const answer[])(struct loop_call *) = {[ASKS_REVIEW] = ask_review,
-                                                             [WITHDRAWS_REVIEW] = withdraw_review,
-                                                             [ASKS_LEARNED] = answer_learned,
-                                                             [ASKS_NODES] = answer_nodes,
-                                                             [ASKS_UPSTREAM] = loop_call_ask_upstream,
-                                                             [ASKS_OWNER] = loop_call_find_owner};
+        static void (*const answer[])(struct loop_call *) = {
+                [ASKS_REVIEW] = ask_review,         [WITHDRAWS_REVIEW] = withdraw_review,
+                [ASKS_LEARNED] = answer_learned,    [ASKS_NODES] = answer_nodes,
+                [ASKS_LEDGER] = answer_ledger,      [ASKS_UPSTREAM] = loop_call_ask_upstream,
+                [ASKS_OWNER] = loop_call_find_owner};
         struct loop_calls *all = arg;
         struct mailbox_items calls;
         mailbox_drain(&all->box, &calls);
@@ -376,6 +433,7 @@ struct server_calls loop_calls_table(struct loop_calls *all)
                 .withdraw = on_withdraw,
                 .recall = all->o.replica ? NULL : on_recall,
                 .list_nodes = all->o.replica ? NULL : on_list_nodes,
+                .read_ledger = all->o.replica ? NULL : on_read_ledger,
                 .relay = all->o.replica ? on_relay : NULL,
                 .find_owner = on_find_owner,
                 .admitted = on_admitted,

@@ -39,6 +39,8 @@ struct store_batch {
         uint64_t number;
         bool recall; /* nothing is written: the key of the only row is looked up */
         const void *tag;
+        struct ledger_report *report; /* nothing is written: pages are added to it; NULL: none */
+        void *report_tag;
 };
 
 /* Walk through the rows in order: for (struct row *r = batch_first(b, &at); r; r = batch_next(&at)) */

@@ -49,6 +49,7 @@ enum statement {
         SQL_FORGET_KILLS,
         SQL_LEDGER_PUT,
         SQL_LEDGER_NEWEST,
+        SQL_LEDGER_STRETCH,
         SQL_LEDGER_FORGET,
         STATEMENTS
 };

@@ -45,5 +45,7 @@ const char *const db_statements[STATEMENTS] = {
         [SQL_LEDGER_NEWEST] = "SELECT start_ms, number, packed, crc FROM ledger WHERE span = ?1 AND axis = ?2"
                               " AND start_ms = (SELECT max(start_ms) FROM ledger WHERE span = ?1 AND axis = ?2)"
                               " ORDER BY number",
+        [SQL_LEDGER_STRETCH] = "SELECT start_ms, number, packed, crc FROM ledger WHERE span = ?1 AND axis = ?2"
+                               " AND start_ms BETWEEN ?3 AND ?4 ORDER BY start_ms, number",
         [SQL_LEDGER_FORGET] = "DELETE FROM ledger WHERE span = ?1 AND axis = ?2 AND start_ms < ?3",
 };

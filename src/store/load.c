@@ -298,11 +298,8 @@ static void load_take_page(struct load_pages *l, sqlite3_stmt *s, struct ledger_
                 l->refused++;
 }
 
-static int load_newest_pages(struct load_pages *l, const struct ledger_page_key *key)
+static int load_run_pages(struct load_pages *l, sqlite3_stmt *s, const struct ledger_page_key *key)
 {
-        sqlite3_stmt *s = db_statement(l->d, SQL_LEDGER_NEWEST, l->err);
-        if (!s)
-                return l->err->code;
         int step;
         sqlite3_bind_int(s, 1, (int)key->span);
         sqlite3_bind_int(s, 2, (int)key->axis);
@@ -310,6 +307,30 @@ static int load_newest_pages(struct load_pages *l, const struct ledger_page_key 
                 load_take_page(l, s, *key);
         int rc = step == SQLITE_DONE ? 0 : db_error(l->d, l->err, "read");
         sqlite3_reset(s);
+        return rc;
+}
+
+static int load_newest_pages(struct load_pages *l, const struct ledger_page_key *key)
+{
+        sqlite3_stmt *s = db_statement(l->d, SQL_LEDGER_NEWEST, l->err);
+        return s ? load_run_pages(l, s, key) : l->err->code;
+}
+
+int load_ledger_stretch(struct db *d, const struct ledger_report *of,
+                        void (*each)(void *arg, const struct ledger_page_key *key, struct text packed), void *arg,
+                        int *ret_refused, struct err *err)
+{
+        struct load_pages l = {d, each, arg, 0, err};
+        const struct ledger_page_key key = {.axis = of->ask.axis, .span = of->ask.span};
+        sqlite3_stmt *s = d->ledger ? db_statement(d, SQL_LEDGER_STRETCH, err) : NULL;
+        if (!d->ledger)
+                return 0;
+        if (!s)
+                return err->code;
+        sqlite3_bind_int64(s, 3, of->from_ms);
+        sqlite3_bind_int64(s, 4, of->until_ms);
+        int rc = load_run_pages(&l, s, &key);
+        *ret_refused = l.refused;
         return rc;
 }
 

@@ -215,10 +215,30 @@ static void answer_recall(struct store *s, struct store_batch *b)
         s->o.told(s->o.arg, &r);
 }
 
+static void take_page(void *arg, const struct ledger_page_key *key, struct text packed)
+{
+        ledger_report_page(arg, key, packed);
+}
+
+static void answer_report(struct store *s, struct store_batch *b)
+{
+        struct store_result r = {.report = b->report, .report_tag = b->report_tag};
+        int rc = s->c.db.sql ? 0 : store_reopen(s, &r.err), refused = 0;
+        if (rc == 0)
+                (void)load_ledger_stretch(&s->c.db, b->report, take_page, b->report, &refused, &r.err);
+        b->report->damaged += refused;
+        store_batch_free(b);
+        s->o.told(s->o.arg, &r);
+}
+
 static void *store_run(void *arg)
 {
         struct store *s = arg;
         for (struct store_batch *b; (b = mailbox_wait(&s->waiting));) {
+                if (b->report) {
+                        answer_report(s, b);
+                        continue;
+                }
                 *(b->recall ? &s->recalls : &s->batches) -= 1;
                 if (b->recall)
                         answer_recall(s, b);
@@ -253,7 +273,7 @@ uint64_t store_submit(struct store *s, struct store_batch *b)
 {
         uint64_t number = b->number = ++s->number;
         struct store_batch *last = s->batches >= BATCHES_MOST ? mailbox_take_back(&s->waiting) : NULL;
-        if (last && !last->recall) {
+        if (last && !last->recall && !last->report) {
                 batch_join(last, b);
                 store_post(s, last);
                 return number;
@@ -272,6 +292,14 @@ void store_recall(struct store *s, const struct store_key *key, const void *tag)
         struct store_batch *b = store_batch_new();
         batch_add_recall(b, key, tag);
         s->recalls++;
+        store_post(s, b);
+}
+
+void store_read_ledger(struct store *s, struct ledger_report *report, void *tag)
+{
+        struct store_batch *b = store_batch_new();
+        b->report = report;
+        b->report_tag = tag;
         store_post(s, b);
 }
 

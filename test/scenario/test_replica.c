@@ -96,6 +96,9 @@ static void test_what_the_learner_knows(void **state)
         await(WEB "/explain", 200, "ETag");
         await(SHOP "/deploy/not-there/explain", 404, "problems/not-found");
         await(WEB "/explain?percentile=900", 400, "percentile");
+        await("/api/v1/report?by=cluster", 200, "\"allocatable\"");
+        await("/api/v1/namespaces/shop/report?since=1h", 200, "\"name\":\"shop\"");
+        await("/api/v1/report?since=1y", 400, "no time from 1h to 400d");
         AUTO(mem_free) char *log = halflife_log(stage.replica);
         assert_null(strstr(log, "auditor"));
 }

@@ -49,10 +49,14 @@ static char note[24];
 static struct store *store;
 static char *path;
 
+static _Atomic(struct ledger_report *) reported;
+
 static void stored(void *arg, const struct store_result *r)
 {
         (void)arg;
         assert_int_equal(r->err.code, 0);
+        if (r->report)
+                reported = r->report;
 }
 
 static struct bookkeeping *books_new(struct rig *c)
@@ -358,12 +362,47 @@ static void test_long_gap(void **state)
         close_world(&c, b);
 }
 
+/* Days that are over are read from the database, beside what is open; what waits to be written is read as well. */
+static void test_report_of_days(void **state)
+{
+        enum { DAYS = 5, OPEN_MS = 700 };
+        struct rig c;
+        struct ledger_ask ask = {LEDGER_NAMESPACE, LEDGER_DAY, 3 * (int64_t)DAY_MS, ""};
+        (void)state;
+        open_world(&c);
+        struct bookkeeping *b = books_new(&c);
+        put_pod(&c, "Running", "1", "");
+        bookkeeping_cycle(b);
+        for (int day = 0; day < DAYS; day++) {
+                pass(60000);
+                books_write(b);
+                now.wall.ms += DAY_MS;
+                bookkeeping_cycle(b);
+        }
+        pass(OPEN_MS);
+        bookkeeping_cycle(b);
+        struct ledger_report *r = ledger_report_new(&ask, bookkeeping_now_ms(b));
+        ledger_report_read(r, bookkeeping_ledger(b));
+        store_read_ledger(store, r, &c);
+        books_close();
+        assert_ptr_equal(reported, r);
+        assert_int_equal(r->damaged, 0);
+        assert_int_equal(r->periods, 4);
+        assert_int_equal(r->period[0].sum.pod_ms, 60000);
+        assert_int_equal(r->period[3].sum.pod_ms, OPEN_MS);
+        assert_int_equal(ledger_report_total(r).pod_ms, 3 * 60000 + OPEN_MS);
+        ledger_report_free(r);
+        books_load(NULL);
+        close_world(&c, b);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_to_the_moment), cmocka_unit_test(test_hours_and_days),
-                cmocka_unit_test(test_restart),       cmocka_unit_test(test_not_while_another_leads),
-                cmocka_unit_test(test_clock_set),     cmocka_unit_test(test_long_gap),
+                cmocka_unit_test(test_to_the_moment),  cmocka_unit_test(test_hours_and_days),
+                cmocka_unit_test(test_restart),        cmocka_unit_test(test_not_while_another_leads),
+                cmocka_unit_test(test_clock_set),      cmocka_unit_test(test_long_gap),
+                cmocka_unit_test(test_report_of_days),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -83,6 +83,37 @@ static void test_who_is_let_in(void **state)
         stand_end(&s);
 }
 
+/* Reports are for who may list recommendations: of all namespaces, or of one. */
+static void test_who_sees_reports(void **state)
+{
+        static const struct {
+                const char *path, *token;
+                long want;
+                bool shop, bank; /* in the answer */
+        } row[] = {
+                {"/api/v1/report", "good", 200, true, true},
+                {"/api/v1/namespaces/shop/report", "good", 200, true, false},
+                {"/api/v1/namespaces/shop/report", "nodes", 200, true, false},
+                {"/api/v1/report", "nodes", 403, false, false},
+                {"/api/v1/namespaces/bank/report", "nodes", 403, false, false},
+                {"/api/v1/report", "stranger", 401, false, false},
+                {"/api/v1/report?since=x", "good", 400, false, false},
+                {"/api/v1/report?by=profile", "good", 503, false, false}, /* too many are made now */
+        };
+        struct stand s;
+        (void)state;
+        stand_begin(&s, &(struct rest_listener_options){0});
+        stand_publish(&s, 1, NULL);
+        for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+                AUTO(got_release)
+                struct got g = stand_ask(&s, row[i].path, (struct fetch){.token = row[i].token});
+                if (g.status != row[i].want || (strstr(g.body, "\"shop\"") != NULL) != row[i].shop ||
+                    (strstr(g.body, "\"bank\"") != NULL) != row[i].bank)
+                        fail_msg("%s by %s: %ld %s", row[i].path, row[i].token, g.status, g.body);
+        }
+        stand_end(&s);
+}
+
 /* Nodes are for who may list nodes; their workloads are named to who may list recommendations. */
 static void test_who_sees_nodes(void **state)
 {
@@ -696,6 +727,7 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_who_is_let_in),
+                cmocka_unit_test(test_who_sees_reports),
                 cmocka_unit_test(test_who_sees_nodes),
                 cmocka_unit_test(test_nothing_is_given_away),
                 cmocka_unit_test(test_one_question_for_a_namespace),

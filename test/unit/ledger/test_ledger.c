@@ -1,5 +1,5 @@
 /* The ledger: exact sums, the same total on each axis, and nothing twice, over random histories of pods. */
-#include "ledger/ledger.h"
+#include "ledger/ledger_report.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -229,6 +229,32 @@ static void play_step(struct played *h)
         }
 }
 
+/* What is open, with the pages so far, is all that was booked: on each axis, by the hour and by the day. */
+static void play_report(const struct played *h, int seed)
+{
+        struct ledger_sum want = h->booked;
+        ledger_sum_add(&want, &h->unwritten);
+        for (enum ledger_axis a = 0; a < LEDGER_AXES; a++)
+                for (enum ledger_span s = 0; s < LEDGER_SPANS; s++) {
+                        const struct ledger_ask ask = {.axis = a, .span = s, .since_ms = 2 * DAY_ONE};
+                        if (!ledger_keeps(a, s))
+                                continue;
+                        struct ledger_report *r = ledger_report_new(&ask, 2 * DAY_ONE);
+                        ledger_report_read(r, h->ledger);
+                        for (int i = 0; i < h->kept.pages; i++) {
+                                const struct kept_page *p = &h->kept.page[i];
+                                if (p->key.axis == a && p->key.span == s)
+                                        ledger_report_page(r, &p->key, (struct text){(const char *)p->packed, p->len});
+                        }
+                        struct ledger_sum total = ledger_report_total(r), rows = {0};
+                        for (size_t i = 0; i < r->rows; i++)
+                                ledger_sum_add(&rows, &r->row[i]->sum);
+                        assert_sum_equal(&total, &want, "a report and what was booked", seed);
+                        assert_sum_equal(&rows, &want, "a report's rows and what was booked", seed);
+                        ledger_report_free(r);
+                }
+}
+
 static void play_history(int seed)
 {
         struct played *h = MEM_NEW(struct played);
@@ -239,7 +265,9 @@ static void play_history(int seed)
                 play_pod(h, &h->pod[i]);
         for (int i = 0; i < STEPS; i++)
                 play_step(h);
+        play_report(h, seed);
         play_write(h);
+        play_report(h, seed);
         const struct ledger_sum namespaces_sum = kept_sum(&h->kept, LEDGER_NAMESPACE, LEDGER_DAY, NULL);
         assert_sum_equal(&namespaces_sum, &h->booked, "namespaces and what was booked", seed);
         for (enum ledger_axis a = 0; a < LEDGER_AXES; a++)

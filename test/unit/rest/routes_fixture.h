@@ -228,6 +228,41 @@ static inline void fixture_release(struct fixture *f)
         arena_release(&f->arena);
 }
 
+/* Of the twenty days, or hours, up to noon of day 20000: of shop 2 cores asked, 1 in force and 500 m used in each, of
+ * bank half of that, and four cores of nodes. In the last one 360 s were not booked. */
+static inline struct ledger_report *fixture_report(const struct ledger_ask *ask)
+{
+        static const char *const names[][2] = {[LEDGER_NAMESPACE] = {"shop", "bank"},
+                                               [LEDGER_PROFILE] = {"pool", ""},
+                                               [LEDGER_POOL] = {"spot", "spot"}};
+        enum { PERIODS = 20 };
+        int64_t now_ms = INT64_C(20000) * DAY_MS + INT64_C(12) * HOUR_MS;
+        struct ledger_report *r = ledger_report_new(ask, now_ms);
+        for (int i = 0; i < PERIODS; i++) {
+                int64_t ms = i ? ledger_span_ms(ask->span) : INT64_C(43200000),
+                        start_ms = ledger_span_start(ask->span, now_ms) - i * ledger_span_ms(ask->span);
+                struct ledger_sum shop = {.events = {1}, .unbooked_ms = i ? 0 : 360000}, bank = {0}, nodes = {0};
+                ledger_sum_flow(&shop,
+                                &(struct ledger_rates){2, {{2000, 4096 * MI}, {1000, 2048 * MI}, {500, 512 * MI}}}, ms);
+                ledger_sum_flow(&bank,
+                                &(struct ledger_rates){1, {{1000, 2048 * MI}, {500, 1024 * MI}, {250, 256 * MI}}}, ms);
+                ledger_sum_flow(&nodes, &(struct ledger_rates){0, {[LEDGER_ALLOCATABLE] = {4000, 16384 * MI}}}, ms);
+                ledger_report_add(r, start_ms, text_of(names[ask->axis][0]), &shop);
+                ledger_report_add(r, start_ms, text_of(names[ask->axis][1]), &bank);
+                ledger_report_add(r, start_ms, text_of(ask->axis == LEDGER_POOL ? "spot" : ""), &nodes);
+        }
+        r->workloads = 5;
+        r->managed = 3;
+        return r;
+}
+
+static inline void fixture_answer_report(struct fixture *f, const struct request *r)
+{
+        struct ledger_report *report = f->no_learner ? NULL : fixture_report(f->route.ledger);
+        route_report(&f->route, r, f->view, report, &f->arena, &f->got);
+        ledger_report_free(report);
+}
+
 /* Ask, and answer, but not for render. */
 static inline void fixture_request(struct fixture *f, const struct request *r)
 {
@@ -237,6 +272,8 @@ static inline void fixture_request(struct fixture *f, const struct request *r)
         f->matched = route_match(r, f->view, &f->arena, &f->route, &f->got) == 0;
         if (f->matched && f->route.name == ROUTE_NODES)
                 route_nodes(&f->route, r, f->view, f->no_learner ? NULL : f->nodes, f->names, &f->arena, &f->got);
+        else if (f->matched && f->route.name == ROUTE_REPORT)
+                fixture_answer_report(f, r);
         else if (f->matched && f->route.name != ROUTE_RENDER)
                 route_answer(&f->route, r, f->view, f->no_learner ? NULL : f->learned, f->copies, &f->arena, &f->got);
 }

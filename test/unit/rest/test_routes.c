@@ -69,6 +69,8 @@ static void test_doors(void **state)
                 {"GET", "/api/v1/namespaces/shop/summary", ROUTE_SUMMARY, "list", "shop", NULL, NULL, NULL, NULL},
                 {"GET", "/api/v1/profiles", ROUTE_PROFILES, "list", "", NULL, NULL, NULL, NULL},
                 {"GET", "/api/v1/namespaces/shop/profiles", ROUTE_PROFILES, "list", "shop", NULL, NULL, NULL, NULL},
+                {"GET", "/api/v1/report?since=48h&by=pool", ROUTE_REPORT, "list", "", NULL, NULL, NULL, NULL},
+                {"HEAD", "/api/v1/namespaces/shop/report", ROUTE_REPORT, "list", "shop", NULL, NULL, NULL, NULL},
                 {"GET", "/api/v1/nodes", ROUTE_NODES, "list", "", NULL, NULL, NULL, NULL},
                 {"GET", "/api/v1/nodes?namespace=shop&labelSelector=a", ROUTE_NODES, "list", "shop", NULL, NULL, NULL,
                  NULL},
@@ -118,6 +120,7 @@ static void test_wants(void **state)
                 {"GET", WL "/deploy/web/history", false, true, false},
                 {"GET", WL "/deploy/web/explain", false, true, false},
                 {"GET", "/api/v1/nodes", false, true, false},
+                {"GET", "/api/v1/report", false, true, false},
                 {"POST", "/api/v1/namespaces/shop/render", true, false, false},
         };
         struct fixture f;

@@ -37,6 +37,7 @@ static const char *const templates[ROUTES] = {
         [ROUTE_PAGE] = "/ui",
         [ROUTE_SUMMARY] = "/api/v1/summary",
         [ROUTE_PROFILES] = "/api/v1/profiles",
+        [ROUTE_REPORT] = "/api/v1/report",
 };
 
 /* The answer as JSON, as described. The caller's reference. */
@@ -755,7 +756,7 @@ static void test_description_is_whole(void **state)
                         fail_msg("%s: route %d of enum route_name has no path in %s",
                                  templates[r] ? templates[r] : "NULL", (int)r,
                                  templates[r] ? "src/rest/openapi.yaml" : "the table templates of this test");
-        assert_int_equal(json_object_size(paths), ROUTES + 4);
+        assert_int_equal(json_object_size(paths), ROUTES + 5);
         json_t *responses = json_object_get(json_object_get(described, "components"), "responses"), *response;
         bool has_example[PROBLEMS] = {false};
         const char *name, *which;

@@ -1,0 +1,68 @@
+/*
+ * Sums of a stretch of time, read from the ledger: the accounts of one axis, each over the whole stretch, and the total
+ * of each hour or day. First the periods that the ledger has open are read, then the pages of the database; a page of a
+ * period that was read already adds nothing.
+ *
+ * A report is made on one thread after the other, and is read-only once it is made.
+ */
+#ifndef HALFLIFE_LEDGER_LEDGER_REPORT_H
+#define HALFLIFE_LEDGER_LEDGER_REPORT_H
+
+#include "base/map.h"
+#include "ledger/ledger.h"
+
+enum {
+        LEDGER_REPORT_ROWS = 20000,  /* further accounts are added to LEDGER_OTHERS */
+        LEDGER_REPORT_PERIODS = 512, /* more than days are kept */
+        LEDGER_NS_MAX = 64,
+};
+
+/* What somebody asks for. */
+struct ledger_ask {
+        enum ledger_axis axis;
+        enum ledger_span span;
+        int64_t since_ms;       /* how far back; the stretch begins with the hour or day in which that is */
+        char ns[LEDGER_NS_MAX]; /* "": all namespaces; else axis is LEDGER_NAMESPACE, and only this account is read */
+};
+
+struct ledger_report_row {
+        struct ledger_sum sum;
+        char name[];
+};
+
+struct ledger_report_period {
+        int64_t start_ms;
+        struct ledger_sum sum;
+};
+
+struct ledger_report {
+        struct ledger_ask ask;
+        int64_t from_ms, until_ms; /* wall; from_ms is the start of an hour or day */
+        struct ledger_report_row **row;
+        size_t rows, rows_cap;
+        struct ledger_report_period period[LEDGER_REPORT_PERIODS]; /* by start */
+        size_t periods;
+        int damaged; /* pages that could not be read, wholly or in part */
+        int64_t workloads,
+                managed; /* how many there are, and how many of them a profile selects; set by who makes the report */
+
+        struct map by_name;
+        struct ledger_report_open { /* periods that were read from the ledger itself, with the numbers of their pages */
+                int64_t start_ms, first_number, numbers;
+        } open[8];
+        size_t opens;
+};
+
+/* The stretch before now_ms, empty so far. */
+struct ledger_report *ledger_report_new(const struct ledger_ask *ask, int64_t now_ms);
+void ledger_report_free(struct ledger_report *r); /* NULL: does nothing */
+/* Add an account of the period that begins at start_ms; outside the stretch it adds nothing. */
+void ledger_report_add(struct ledger_report *r, int64_t start_ms, struct text name, const struct ledger_sum *sum);
+/* Add a page of the database, of this axis and span. */
+void ledger_report_page(struct ledger_report *r, const struct ledger_page_key *key, struct text packed);
+/* Add the periods that the ledger has open, before any page. */
+void ledger_report_read(struct ledger_report *r, const struct ledger *l);
+/* The total of the stretch. */
+struct ledger_sum ledger_report_total(const struct ledger_report *r);
+
+#endif

@@ -1,0 +1,351 @@
+/*
+ * halflife report: what pods asked for, had in force and used over a stretch of time, as a running halflife booked it.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "api_client.h"
+#include "base/buf.h"
+#include "cli/session.h"
+#include "commands.h"
+#include "core/kind.h"
+#include "scan_print.h"
+#include "table.h"
+#include "terminal.h"
+
+struct reporting {
+        struct session_options where;
+        struct api_client_options from;
+        enum { REPORT_TABLE, REPORT_CSV, REPORT_MD, REPORT_JSON } output;
+        const char *since, *by, *ns; /* NULL: not given */
+        json_t *answer;
+};
+
+/* --- asking --- */
+
+static void reporting_add_parameter(struct buf *b, const char *name, const char *value)
+{
+        if (!value)
+                return;
+        AUTO(mem_free) char *escaped = path_escape(value);
+        buf_printf(b, "%c%s=%s", strchr(b->data, '?') ? '&' : '?', name, escaped);
+}
+
+static json_t *reporting_get(const struct reporting *n, struct api_client *r, struct err *err)
+{
+        struct buf path __attribute__((cleanup(buf_release_auto)));
+        buf_init(&path, 4 << 10);
+        if (n->ns)
+                buf_printf(&path, "/api/v1/namespaces/%s/report", n->ns);
+        else
+                buf_add_text(&path, "/api/v1/report");
+        reporting_add_parameter(&path, "since", n->since);
+        reporting_add_parameter(&path, "by", n->by);
+        return api_client_get(r, path.data, err);
+}
+
+static int reporting_ask_server(struct reporting *n, const char *token, struct err *err)
+{
+        struct session s = {0};
+        struct api_client r = {0};
+        int rc = session_open_optional(&s, &n->where, err);
+        const char *bearer = s.access ? access_bearer(s.access) : NULL;
+        if (rc == 0)
+                rc = api_client_open(&r, n->from.server, n->from.server_ca, token ? token : bearer, err);
+        if (rc == 0 && !(n->answer = reporting_get(n, &r, err)))
+                rc = err->code;
+        if (rc < 0)
+                err_wrap(err, "server '%s'", n->from.server);
+        api_client_release(&r);
+        session_release(&s);
+        return rc;
+}
+
+/* What to do where the API server's proxy, or halflife behind it, refused. */
+static int reporting_advise(const char *ns, struct err *err)
+{
+        struct err why = *err;
+        if (api_client_no_proxy(&why))
+                return err_set(err, why.code, "%s. The Role halflife-rest-proxy grants access: " API_CLIENT_GRANT,
+                               why.text, ns);
+        if (why.code == ERR_DENIED)
+                return err_set(err, why.code,
+                               "%s. Give the token of an account that may list recommendations, of all namespaces or "
+                               "with -n: HALFLIFE_TOKEN=$(kubectl create token ACCOUNT -n NAMESPACE)",
+                               why.text);
+        if (why.code == ERR_INVALID || why.code == ERR_NOTFOUND)
+                return why.code;
+        return err_set(err, why.code,
+                       "Service 'halflife' in namespace '%s' did not answer (%s). --halflife-namespace gives its "
+                       "namespace, --server URL asks halflife directly",
+                       ns, why.text);
+}
+
+static int reporting_ask_cluster(struct reporting *n, const char *token, struct err *err)
+{
+        struct session s;
+        struct api_client r;
+        const char *ns = n->from.ns ? n->from.ns : "halflife";
+        int rc = session_open_given(&s, &n->where, err);
+        if (rc < 0)
+                return rc;
+        api_client_through(&r, &s, ns, token);
+        n->answer = reporting_get(n, &r, err);
+        rc = n->answer ? 0 : reporting_advise(ns, err);
+        api_client_release(&r);
+        session_release(&s);
+        return rc;
+}
+
+/* --- numbers of the answer --- */
+
+static double reporting_flow(const json_t *of, enum resource r, const char *flow)
+{
+        return json_number_value(json_object_get(json_object_get(of, resource_name(r)), flow));
+}
+
+static double reporting_saved(const json_t *of, enum resource r)
+{
+        return reporting_flow(of, r, "asked") - reporting_flow(of, r, "inForce");
+}
+
+static double reporting_number(const json_t *of, const char *key)
+{
+        return json_number_value(json_object_get(of, key));
+}
+
+static char *reporting_share(double part, double whole)
+{
+        return whole > 0 ? mem_printf("%.0f%%", part / whole * 100) : mem_string("-");
+}
+
+/* A pod's mean request, in cores or GiB. */
+static char *reporting_mean(const json_t *of, enum resource r, const char *flow)
+{
+        double seconds = reporting_number(of, "podSeconds");
+        return seconds > 0 ? mem_printf("%.3g", reporting_flow(of, r, flow) / seconds) : mem_string("-");
+}
+
+static char *reporting_hours(double seconds)
+{
+        return mem_printf("%.1f", seconds / 3600);
+}
+
+static const char *reporting_text(const json_t *of, const char *key)
+{
+        const char *text = json_string_value(json_object_get(of, key));
+        return text ? text : "";
+}
+
+/* --- tables --- */
+
+enum { REPORT_COLUMNS = 13, SERIES_COLUMNS = 5 };
+
+static void reporting_fill_row(struct table *t, const json_t *of, const char *name)
+{
+        static const char *const events[] = {"changes", "guards", "kills"};
+        table_add(t, terminal_tame(mem_string(name)));
+        table_add(t, mem_printf("%.1f", reporting_number(of, "pods")));
+        for (enum resource r = CPU; r < RESOURCES; r++) {
+                table_add(t, reporting_mean(of, r, "asked"));
+                table_add(t, reporting_mean(of, r, "inForce"));
+                table_add(t, reporting_hours(reporting_saved(of, r)));
+                table_add(t, reporting_share(reporting_flow(of, r, "used"), reporting_flow(of, r, "inForce")));
+        }
+        for (int i = 0; i < 3; i++)
+                table_add(t, mem_printf("%lld", (long long)json_integer_value(json_object_get(of, events[i]))));
+}
+
+/* BEFORE and AFTER: a pod's mean request, in cores and GiB. SAVED: core-hours and GiB-hours. */
+static void reporting_fill_rows(struct table *t, const struct reporting *n)
+{
+        static const char *const titles[REPORT_COLUMNS] = {
+                "NAME",         "PODS",         "CPU-BEFORE",  "CPU-AFTER", "CPU-SAVED", "CPU-USED", "MEMORY-BEFORE",
+                "MEMORY-AFTER", "MEMORY-SAVED", "MEMORY-USED", "CHANGES",   "GUARDS",    "KILLS"};
+        const json_t *rows = json_object_get(n->answer, "rows");
+        table_init(t, REPORT_COLUMNS);
+        for (int i = 0; i < REPORT_COLUMNS; i++)
+                table_add(t, mem_string(titles[i]));
+        for (size_t i = 0; i < json_array_size(rows); i++) {
+                const json_t *row = json_array_get(rows, i);
+                const char *name = reporting_text(row, "name");
+                reporting_fill_row(t, row, *name ? name : "(none)");
+        }
+        reporting_fill_row(t, json_object_get(n->answer, "total"), "(total)");
+}
+
+static void reporting_fill_series(struct table *t, const struct reporting *n)
+{
+        static const char *const titles[SERIES_COLUMNS] = {"TIME", "CPU-PACKED", "CPU-USED", "MEMORY-PACKED",
+                                                           "MEMORY-USED"};
+        const json_t *series = json_object_get(n->answer, "series");
+        table_init(t, SERIES_COLUMNS);
+        for (int i = 0; i < SERIES_COLUMNS; i++)
+                table_add(t, mem_string(titles[i]));
+        for (size_t i = 0; i < json_array_size(series); i++) {
+                const json_t *of = json_array_get(series, i);
+                table_add(t, terminal_tame(mem_string(reporting_text(of, "time"))));
+                for (enum resource r = CPU; r < RESOURCES; r++) {
+                        double in_force = reporting_flow(of, r, "inForce");
+                        table_add(t, reporting_share(in_force, reporting_flow(of, r, "allocatable")));
+                        table_add(t, reporting_share(reporting_flow(of, r, "used"), in_force));
+                }
+        }
+}
+
+static void reporting_print_md(const struct table *t)
+{
+        for (int i = 0; i < t->cells; i++) {
+                AUTO(mem_free) char *cell = scan_md_cell(t->cell[i]);
+                bool last = (i + 1) % t->columns == 0;
+                printf("| %s%s", cell, last ? " |\n" : " ");
+                for (int c = 0; i + 1 == t->columns && c < t->columns; c++)
+                        printf("|---%s", c + 1 == t->columns ? "|\n" : "");
+        }
+}
+
+static void reporting_print_table(const struct reporting *n, struct table *t)
+{
+        if (n->output == REPORT_MD)
+                reporting_print_md(t);
+        else
+                table_print(stdout, t);
+        printf("\n");
+        table_release(t);
+}
+
+static void reporting_print_weeks(const json_t *allocatable)
+{
+        const json_t *first = json_object_get(allocatable, "firstWeek"),
+                     *last = json_object_get(allocatable, "lastWeek");
+        if (!first || !last)
+                return;
+        printf("Nodes had %.1f core-hours and %.1f GiB-hours a day in the first week, and %.1f and %.1f in the last; "
+               "what "
+               "made the difference is not known.\n",
+               reporting_number(first, "cpu") / 3600, reporting_number(first, "memory") / 3600,
+               reporting_number(last, "cpu") / 3600, reporting_number(last, "memory") / 3600);
+}
+
+static void reporting_print_sentences(const struct reporting *n)
+{
+        const json_t *workloads = json_object_get(n->answer, "workloads"), *total = json_object_get(n->answer, "total"),
+                     *possible = json_object_get(n->answer, "possible");
+        double away = reporting_number(n->answer, "notBooked");
+        AUTO(mem_free) char *since = terminal_tame(mem_string(reporting_text(n->answer, "since")));
+        AUTO(mem_free) char *until = terminal_tame(mem_string(reporting_text(n->answer, "until")));
+        printf("From %s to %s. A profile selects %lld of %lld workloads.\n", since, until,
+               (long long)json_integer_value(json_object_get(workloads, "managed")),
+               (long long)json_integer_value(json_object_get(workloads, "all")));
+        printf("Saved: %.1f core-hours and %.1f GiB-hours of what was asked for. Today's targets would save %.3g cores "
+               "and "
+               "%.3g GiB.\n",
+               reporting_saved(total, CPU) / 3600, reporting_saved(total, MEMORY) / 3600,
+               reporting_number(possible, "cpu"), reporting_number(possible, "memory"));
+        reporting_print_weeks(json_object_get(n->answer, "allocatable"));
+        if (away >= 60)
+                printf("%.0f minutes were not booked: halflife was away.\n", away / 60);
+        printf("\n");
+}
+
+static void reporting_print(const struct reporting *n)
+{
+        struct table t;
+        reporting_print_sentences(n);
+        reporting_fill_rows(&t, n);
+        reporting_print_table(n, &t);
+        reporting_fill_series(&t, n);
+        reporting_print_table(n, &t);
+}
+
+static void reporting_print_csv(const struct reporting *n)
+{
+        static const char *const flow[] = {"asked", "inForce", "used"};
+        const json_t *rows = json_object_get(n->answer, "rows");
+        printf("name,pod_seconds,cpu_asked_core_seconds,cpu_in_force_core_seconds,cpu_used_core_seconds,"
+               "memory_asked_gib_seconds,memory_in_force_gib_seconds,memory_used_gib_seconds,changes,guards,kills\r\n");
+        for (size_t i = 0; i < json_array_size(rows); i++) {
+                const json_t *of = json_array_get(rows, i);
+                AUTO(mem_free) char *name = terminal_tame(mem_string(reporting_text(of, "name")));
+                AUTO(mem_free) char *cell = scan_csv_cell(name);
+                printf("%s,%.3f", cell, reporting_number(of, "podSeconds"));
+                for (enum resource r = CPU; r < RESOURCES; r++)
+                        for (int f = 0; f < 3; f++)
+                                printf(",%.3f", reporting_flow(of, r, flow[f]));
+                printf(",%.0f,%.0f,%.0f\r\n", reporting_number(of, "changes"), reporting_number(of, "guards"),
+                       reporting_number(of, "kills"));
+        }
+}
+
+/* --- the command --- */
+
+static int reporting_check(void *state, const struct command_line *line, struct err *err)
+{
+        struct reporting *n = state;
+        if (line->words.count)
+                return err_set(err, ERR_INVALID, "takes no argument, so not '%s'; --by and --since choose",
+                               line->words.word[0]);
+        return n->from.server ? api_client_check(n->from.server, err) : 0;
+}
+
+static int reporting_run(void *state, struct err *err)
+{
+        struct reporting *n = state;
+        AUTO(mem_free) char *token = NULL;
+        int rc = api_client_token(n->from.token_file, &token, err);
+        if (rc == 0)
+                rc = n->from.server ? reporting_ask_server(n, token, err) : reporting_ask_cluster(n, token, err);
+        if (rc < 0)
+                return rc;
+        if (!json_is_array(json_object_get(n->answer, "series")))
+                return err_set(err, ERR_INVALID, "the server's answer has no series: is it an older halflife?");
+        if (n->output == REPORT_JSON) {
+                json_dumpf(n->answer, stdout, JSON_INDENT(2) | JSON_ENSURE_ASCII);
+                printf("\n");
+        } else if (n->output == REPORT_CSV) {
+                reporting_print_csv(n);
+        } else {
+                reporting_print(n);
+        }
+        return EXIT_DONE;
+}
+
+static void reporting_end(void *state)
+{
+        struct reporting *n = state;
+        json_decref(n->answer);
+}
+
+/* clang-format off */
+static const struct option_spec options[] = {
+        {.name = "since", .value = "TIME", OPTION_IN(struct reporting, since),
+         .help = "how far back, from 1h to 400d; up to 48h by hour, else by day (default 30d)"},
+        {.name = "by", .value = "WHAT", OPTION_IN(struct reporting, by),
+         .help = "rows by namespace, profile, pool or cluster (default namespace)"},
+        {.name = "namespace", .letter = 'n', .value = "NAME", .shape = OPTION_NAMESPACE,
+         OPTION_IN(struct reporting, ns),
+         .help = "only this namespace; for users who may list recommendations only there"},
+        {.name = "output", .letter = 'o', .value = "FORMAT", .choices = "table|csv|md|json",
+         OPTION_IN(struct reporting, output),
+         .help = "table, csv, md or json (default table)"},
+        REMOTE_ADDRESS_OPTIONS(struct reporting, from),
+        SESSION_OPTIONS(struct reporting, where),
+};
+/* clang-format on */
+
+const struct command command_report = {
+        .name = "report",
+        .help = "tell what pods asked for, had in force and used over time, and what was saved",
+        .words = TAKES_NOTHING,
+        .usage = {"[option]..."},
+        .intro = "Tells what pods asked for before and after changes, what was saved, and how much of it was used, as "
+                 "a\n"
+                 "running halflife booked it. Asks that halflife, as a user who may list recommendations. Of the\n"
+                 "columns, BEFORE and AFTER are a pod's mean request in cores and GiB, SAVED is core-hours and\n"
+                 "GiB-hours, USED is the share of what is in force, PACKED that of what nodes have for pods.\n",
+        COMMAND_OPTIONS(options),
+        .size = sizeof(struct reporting),
+        .check = reporting_check,
+        .run = reporting_run,
+        .release = reporting_end,
+};

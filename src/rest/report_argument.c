@@ -1,0 +1,64 @@
+/*
+ * What a request for a report asks of the ledger: how far back, and by what.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "handlers.h"
+
+enum { DAYS_MOST = 400, HOURS_MOST = 48 };
+
+static int report_since(struct text t, int64_t *ret_ms)
+{
+        char *end;
+        if (t.len < 2 || t.p[t.len - 1] != 'd')
+                return duration_parse(t.p, t.len, ret_ms);
+        long days = strtol(t.p, &end, 10);
+        if (t.p[0] < '0' || t.p[0] > '9' || end != t.p + t.len - 1 || days > DAYS_MOST)
+                return ERR_INVALID;
+        *ret_ms = (int64_t)days * DAY_MS;
+        return 0;
+}
+
+static int report_since_asked(const struct query *q, int64_t *ret_ms, struct answer *ret_answer)
+{
+        struct text t = q->value[PARAM_SINCE];
+        *ret_ms = INT64_C(30) * DAY_MS;
+        if (t.p && (report_since(t, ret_ms) < 0 || *ret_ms < HOUR_MS || *ret_ms > INT64_C(1) * DAYS_MOST * DAY_MS))
+                return answer_bad_parameter(ret_answer, "since", "since '%s' is no time from 1h to 400d, such as 30d",
+                                            t.p);
+        return 0;
+}
+
+static int report_axis_asked(struct text by, const struct route *route, enum ledger_axis *ret,
+                             struct answer *ret_answer)
+{
+        *ret = LEDGER_NAMESPACE;
+        if (!by.p || text_is(by, "namespace") || (route->ns[0] && text_is(by, REPORT_CLUSTER)))
+                return 0;
+        if (by.len > 6 && memcmp(by.p, "label:", 6) == 0)
+                return answer_bad_parameter(ret_answer, "by",
+                                            "a report by label is not made: the ledger keeps accounts of namespaces, "
+                                            "profiles and pools, and summary has sums by label of now");
+        if (!text_is(by, "profile") && !text_is(by, "pool") && !text_is(by, REPORT_CLUSTER))
+                return answer_bad_parameter(ret_answer, "by", "by '%s' is neither cluster, namespace, profile nor pool",
+                                            by.p);
+        if (route->ns[0])
+                return answer_bad_parameter(ret_answer, "by",
+                                            "accounts of profiles and pools are those of all namespaces: ask "
+                                            "/api/v1/report");
+        *ret = text_is(by, "profile") ? LEDGER_PROFILE : LEDGER_POOL; /* of which there are fewest, for the cluster */
+        return 0;
+}
+
+int report_asked(const struct query *q, struct arena *a, struct route *ret, struct answer *ret_answer)
+{
+        struct ledger_ask *ask = arena_new(a, sizeof *ask);
+        int rc = report_axis_asked(q->value[PARAM_BY], ret, &ask->axis, ret_answer);
+        if (rc == 0)
+                rc = report_since_asked(q, &ask->since_ms, ret_answer);
+        ask->span = ask->since_ms <= INT64_C(1) * HOURS_MOST * HOUR_MS ? LEDGER_HOUR : LEDGER_DAY;
+        strcpy(ask->ns, ret->ns);
+        ret->ledger = ask;
+        return rc;
+}

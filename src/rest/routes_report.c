@@ -1,0 +1,240 @@
+/*
+ * GET …/report: what pods asked for, had in force and used over a stretch of time, by namespace, profile or pool.
+ */
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "handlers.h"
+#include "target_sums.h"
+
+enum { ROWS_MOST = 1000, WEEK_DAYS = 7 };
+
+/* --- sums --- */
+
+struct report_scope {
+        bool allocatable;  /* it is told: it is that of the whole cluster */
+        bool in_rows;      /* it is told of each row as well, which is a pool */
+        double booked_sec; /* how long is in the sums */
+};
+
+static const char *const flow_name[] = {[LEDGER_ASKED] = "asked",
+                                        [LEDGER_IN_FORCE] = "inForce",
+                                        [LEDGER_USED] = "used",
+                                        [LEDGER_ALLOCATABLE] = "allocatable"};
+
+static void report_write_flows(struct writer *w, const struct ledger_sum *s, bool allocatable)
+{
+        for (enum resource r = CPU; r < RESOURCES; r++) {
+                writer_open(w, resource_name(r), '{');
+                for (enum ledger_flow f = 0; f < LEDGER_FLOWS; f++)
+                        if (f != LEDGER_ALLOCATABLE || allocatable)
+                                writer_double(w, flow_name[f], ledger_sum_seconds(s, f, r));
+                writer_close(w, '}');
+        }
+}
+
+static void report_write_sum(struct writer *w, const struct ledger_sum *s, const struct report_scope *scope)
+{
+        double pod_seconds = (double)s->pod_ms / 1e3;
+        writer_double(w, "pods", scope->booked_sec > 0 ? round(pod_seconds / scope->booked_sec * 1e3) / 1e3 : 0);
+        writer_double(w, "podSeconds", pod_seconds);
+        report_write_flows(w, s, scope->in_rows);
+        writer_int(w, "changes", (int64_t)s->events[LEDGER_CHANGE]);
+        writer_int(w, "guards", (int64_t)s->events[LEDGER_GUARD]);
+        writer_int(w, "kills", (int64_t)s->events[LEDGER_KILL]);
+}
+
+/* --- rows --- */
+
+/* What is booked of nodes and of time alone is no row, but for the nodes of a pool. */
+static bool report_is_row(const struct ledger_report_row *row, bool pool)
+{
+        bool some = row->sum.pod_ms > 0;
+        for (int e = 0; e < LEDGER_EVENTS; e++)
+                some |= row->sum.events[e] > 0;
+        return some || (pool && row->sum.of[LEDGER_ALLOCATABLE][CPU] > 0);
+}
+
+static unsigned __int128 report_saved(const struct ledger_report_row *row, enum resource r)
+{
+        return row->sum.of[LEDGER_ASKED][r] - row->sum.of[LEDGER_IN_FORCE][r];
+}
+
+/* Those that saved the most CPU first, then the most memory; the account of all that had no room is the last. */
+static int report_compare_rows(const void *left, const void *right)
+{
+        const struct ledger_report_row *a = *(struct ledger_report_row *const *)left,
+                                       *b = *(struct ledger_report_row *const *)right;
+        bool a_last = strcmp(a->name, LEDGER_OTHERS) == 0, b_last = strcmp(b->name, LEDGER_OTHERS) == 0;
+        if (a_last != b_last)
+                return a_last - b_last;
+        for (enum resource r = CPU; r < RESOURCES; r++)
+                if (report_saved(a, r) != report_saved(b, r))
+                        return report_saved(a, r) < report_saved(b, r) ? 1 : -1;
+        return strcmp(a->name, b->name);
+}
+
+static void report_write_row(struct writer *w, const char *name, const struct ledger_sum *s,
+                             const struct report_scope *scope)
+{
+        writer_open(w, NULL, '{');
+        writer_text(w, "name", text_of(name));
+        report_write_sum(w, s, scope);
+        writer_close(w, '}');
+}
+
+static void report_write_rows(struct writer *w, struct ledger_report *r, const struct report_scope *scope)
+{
+        struct ledger_sum others = {0};
+        size_t written = 0, left = 0;
+        qsort(r->row, r->rows, sizeof(struct ledger_report_row *), report_compare_rows);
+        for (size_t i = 0; i < r->rows; i++) {
+                const struct ledger_report_row *row = r->row[i];
+                if (!report_is_row(row, scope->in_rows))
+                        continue;
+                if (written < ROWS_MOST && strcmp(row->name, LEDGER_OTHERS) != 0) {
+                        report_write_row(w, row->name, &row->sum, scope);
+                        written++;
+                } else {
+                        ledger_sum_add(&others, &row->sum);
+                        left++;
+                }
+        }
+        if (left)
+                report_write_row(w, LEDGER_OTHERS, &others, scope);
+}
+
+/* --- what could be saved --- */
+
+static void report_write_possible(struct writer *w, const struct ask *k)
+{
+        static const double unit[RESOURCES] = {[CPU] = 1e3, [MEMORY] = 1 << 30};
+        struct target_sums sums = {0};
+        for (size_t i = 0; i < k->v->targets; i++) {
+                const struct snapshot_target *t = k->v->target[i];
+                if (target_sums_takes(t) && (!k->route->ns[0] || strcmp(t->ns, k->route->ns) == 0))
+                        target_sums_add(&sums, t);
+        }
+        writer_open(w, "possible", '{');
+        for (enum resource r = CPU; r < RESOURCES; r++)
+                writer_double(w, resource_name(r), (double)(sums.original[r] - sums.target[r]) / unit[r]);
+        writer_close(w, '}');
+}
+
+/* --- over time --- */
+
+static void report_write_series(struct writer *w, const struct ledger_report *r, const struct report_scope *scope)
+{
+        writer_open(w, "series", '[');
+        for (size_t i = 0; i < r->periods; i++) {
+                const struct ledger_report_period *p = &r->period[i];
+                int64_t ms = ledger_span_ms(r->ask.span), so_far_ms = r->until_ms - p->start_ms;
+                writer_open(w, NULL, '{');
+                writer_time(w, "time", p->start_ms);
+                writer_int(w, "seconds", so_far_ms < SECOND_MS ? 1 : (so_far_ms < ms ? so_far_ms : ms) / SECOND_MS);
+                report_write_flows(w, &p->sum, scope->allocatable);
+                writer_close(w, '}');
+        }
+        writer_close(w, ']');
+}
+
+/* The mean of a day that was booked whole, over seven days. Nothing if halflife was away for all of them. */
+static void report_write_week(struct writer *w, const char *key, const struct ledger_report_period *first)
+{
+        struct ledger_sum sum = {0};
+        double booked_days = 0;
+        for (int i = 0; i < WEEK_DAYS; i++) {
+                double away = (double)first[i].sum.unbooked_ms / (double)DAY_MS;
+                booked_days += away < 1 ? 1 - away : 0;
+                ledger_sum_add(&sum, &first[i].sum);
+        }
+        if (booked_days <= 0)
+                return;
+        writer_open(w, key, '{');
+        for (enum resource r = CPU; r < RESOURCES; r++)
+                writer_double(w, resource_name(r), ledger_sum_seconds(&sum, LEDGER_ALLOCATABLE, r) / booked_days);
+        writer_close(w, '}');
+}
+
+/* The day on which the ledger began and the day of today are no whole days. */
+static void report_write_weeks(struct writer *w, const struct ledger_report *r)
+{
+        size_t from = r->periods && r->period[0].start_ms > r->from_ms, to = r->periods;
+        if (to > 0 && r->period[to - 1].start_ms + DAY_MS > r->until_ms)
+                to--;
+        if (r->ask.span != LEDGER_DAY || to < from + 2 * (size_t)WEEK_DAYS)
+                return;
+        report_write_week(w, "firstWeek", &r->period[from]);
+        report_write_week(w, "lastWeek", &r->period[to - WEEK_DAYS]);
+}
+
+static void report_write_allocatable(struct writer *w, const struct ledger_report *r, const struct ledger_sum *total)
+{
+        writer_open(w, "allocatable", '{');
+        for (enum resource res = CPU; res < RESOURCES; res++)
+                writer_double(w, resource_name(res), ledger_sum_seconds(total, LEDGER_ALLOCATABLE, res));
+        report_write_weeks(w, r);
+        writer_close(w, '}');
+}
+
+/* --- the answer --- */
+
+static struct report_scope report_scope_of(const struct ask *k, const struct ledger_report *r,
+                                           const struct ledger_sum *total)
+{
+        int64_t ms = r->periods ? r->until_ms - r->period[0].start_ms - (int64_t)total->unbooked_ms : 0;
+        return (struct report_scope){.allocatable = !k->route->ns[0],
+                                     .in_rows = text_is(k->query->value[PARAM_BY], "pool"),
+                                     .booked_sec = (double)ms / 1e3};
+}
+
+static void report_write(struct ask *k, struct ledger_report *r)
+{
+        struct ledger_sum total = ledger_report_total(r);
+        struct report_scope scope = report_scope_of(k, r, &total);
+        struct text by = k->query->value[PARAM_BY];
+        struct writer w = answer_begin(k->ret);
+        writer_open(&w, NULL, '{');
+        writer_time(&w, "since", r->from_ms);
+        writer_time(&w, "until", r->until_ms);
+        writer_text(&w, "by", by.p ? by : TEXT("namespace"));
+        writer_open(&w, "workloads", '{');
+        writer_int(&w, "managed", r->managed);
+        writer_int(&w, "all", r->workloads);
+        writer_close(&w, '}');
+        writer_open(&w, "rows", '[');
+        if (by.p && text_is(by, REPORT_CLUSTER))
+                report_write_row(&w, REPORT_CLUSTER, &total, &scope);
+        else
+                report_write_rows(&w, r, &scope);
+        writer_close(&w, ']');
+        writer_open(&w, "total", '{');
+        report_write_sum(&w, &total, &scope);
+        writer_close(&w, '}');
+        report_write_possible(&w, k);
+        if (scope.allocatable)
+                report_write_allocatable(&w, r, &total);
+        report_write_series(&w, r, &scope);
+        writer_double(&w, "notBooked", (double)total.unbooked_ms / 1e3);
+        if (r->damaged)
+                writer_int(&w, "damagedPages", r->damaged);
+        writer_close(&w, '}');
+}
+
+void route_report(const struct route *route, const struct request *r, const struct snapshot *v,
+                  struct ledger_report *report, struct arena *a, struct answer *ret)
+{
+        struct ask k = {.route = route, .query = route->query, .v = v, .a = a, .ret = ret};
+        assert(route->name == ROUTE_REPORT);
+        if (!report) {
+                answer_problem(ret, PROBLEM_UNAVAILABLE,
+                               "the ledger cannot be read now: only the halflife that learns has it, and it makes a "
+                               "few reports at once: try again");
+                return;
+        }
+        report_write(&k, report);
+        answer_tag(ret, r->if_none_match, a);
+        answer_age(v, r->at, a, ret);
+}
