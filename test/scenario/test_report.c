@@ -149,10 +149,10 @@ static void test_who_is_told_what(void **state)
 {
         (void)state;
         json_t *all AUTO(json_decref) = ask("/api/v1/report", "auditor", 200),
-                    *refused AUTO(json_decref) = ask("/api/v1/report", "team", 403),
-                    *shop AUTO(json_decref) = ask("/api/v1/namespaces/shop/report", "team", 200),
-                    *bank AUTO(json_decref) = ask("/api/v1/namespaces/billing/report", "team", 403),
-                    *label AUTO(json_decref) = ask("/api/v1/report?by=label:team", "auditor", 400);
+                    *shop AUTO(json_decref) = ask("/api/v1/namespaces/shop/report", "team", 200);
+        json_decref(ask("/api/v1/report", "team", 403));
+        json_decref(ask("/api/v1/namespaces/billing/report", "team", 403));
+        json_decref(ask("/api/v1/report?by=label:team", "auditor", 400));
         assert_int_equal(json_array_size(json_object_get(shop, "rows")), 1);
         assert_null(json_object_get(shop, "allocatable"));
         assert_non_null(json_object_get(all, "allocatable"));
