@@ -84,7 +84,7 @@ static int tear_down(void **state)
 static void run_command(void *ran, const char *path, char *line)
 {
         bool asks = strncmp(line, "halflife explain ", 17) == 0 || strncmp(line, "halflife export ", 16) == 0 ||
-                    strncmp(line, "halflife nodes", 14) == 0;
+                    strncmp(line, "halflife nodes", 14) == 0 || strncmp(line, "halflife report", 15) == 0;
         if (strncmp(line, "halflife ", 9) != 0 || strstr(line, "--context"))
                 return;
         AUTO(mem_free)
