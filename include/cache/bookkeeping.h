@@ -39,7 +39,6 @@ void bookkeeping_load_note(struct bookkeeping *b, struct text value);
 /* Add to a checkpoint all that is booked so far, in a cycle or after the last one. */
 void bookkeeping_write(struct bookkeeping *b, struct store_batch *to);
 void bookkeeping_write_again(struct bookkeeping *b); /* with the next checkpoint, since the database lost some */
-int64_t bookkeeping_written_ms(const struct bookkeeping *b); /* wall time of the last of them; 0: none */
 
 int64_t bookkeeping_now_ms(const struct bookkeeping *b); /* the wall time that is booked at */
 const struct ledger *bookkeeping_ledger(const struct bookkeeping *b);

@@ -9,10 +9,9 @@
 struct bookkeeping {
         struct bookkeeping_options o;
         struct ledger *ledger;
-        int64_t until_ms;   /* all running pods are booked up to then, monotonic; -1: not since this process leads */
-        int64_t loaded_ms;  /* wall time of the last checkpoint of the process before; 0: none, or accounted for */
-        bool led;           /* this process led at some time */
-        int64_t written_ms; /* wall time of the last checkpoint */
+        int64_t until_ms;  /* all running pods are booked up to then, monotonic; -1: not since this process leads */
+        int64_t loaded_ms; /* wall time of the last checkpoint of the process before; 0: none, or accounted for */
+        bool led;          /* this process led at some time */
 };
 
 /* --- what is booked, and where --- */
@@ -229,17 +228,11 @@ void bookkeeping_write(struct bookkeeping *b, struct store_batch *to)
         ledger_write(b->ledger, now_ms, write_page, to);
         store_batch_note(to, BOOKKEEPING_NOTE, (struct text){value, (size_t)len});
         store_batch_forget_ledger(to, (struct wall){now_ms});
-        b->written_ms = now_ms;
 }
 
 void bookkeeping_write_again(struct bookkeeping *b)
 {
         ledger_write_again(b->ledger);
-}
-
-int64_t bookkeeping_written_ms(const struct bookkeeping *b)
-{
-        return b->written_ms;
 }
 
 int64_t bookkeeping_now_ms(const struct bookkeeping *b)
