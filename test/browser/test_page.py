@@ -222,7 +222,7 @@ def test_hostile_names(browser, stage):
     quoted = re.sub("[^A-Za-z0-9]", lambda m: "".join("%%%02X" % b for b in m.group().encode()), HOSTILE)
     for name, place, heading in (*PAGES[:2], ("workload", "#/workload/%s/%s/%s" % (quoted, quoted, quoted), "<img"), *PAGES[4:]):
         page.go(stage.api + "/ui" + place, heading)
-        time.sleep(0.1)
+        page.evaluate("new Promise(drawn => requestAnimationFrame(() => requestAnimationFrame(drawn)))")
         check(page.evaluate("window.taken === undefined"), "%s: a name ran as a script" % name)
         check(page.evaluate("document.querySelectorAll('main img, main script, main iframe').length") == 0, "%s: a name is markup" % name)
         text = page.evaluate("document.querySelector('main').textContent")
