@@ -89,7 +89,8 @@ static void report_write_rows(struct writer *w, struct ledger_report *r, const s
 {
         struct ledger_sum others = {0};
         size_t written = 0, left = 0;
-        qsort(r->row, r->rows, sizeof(struct ledger_report_row *), report_compare_rows);
+        if (r->rows > 1) /* without rows there is no array */
+                qsort(r->row, r->rows, sizeof(struct ledger_report_row *), report_compare_rows);
         for (size_t i = 0; i < r->rows; i++) {
                 const struct ledger_report_row *row = r->row[i];
                 if (!report_is_row(row, scope->in_rows))
