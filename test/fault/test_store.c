@@ -21,17 +21,13 @@
 #include <unistd.h>
 
 #include "../support/fault_vfs.h"
+#include "../support/sanitized.h"
 #include "../support/store_image.h"
 #include "../support/tmp.h"
 #include "base/file_read.h"
 #include "base/mem.h"
 
-/* Sanitizers look for lost memory, which every third place and case shows as well as all of them. */
-#ifdef SANITIZED
-enum { EVERY = 3 };
-#else
-enum { EVERY = 1 };
-#endif
+enum { EVERY = UNLESS_SANITIZED(1, 7) }; /* of the places where a fault can be */
 
 static struct image before, after;
 

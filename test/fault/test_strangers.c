@@ -15,19 +15,16 @@
 
 #include "../support/fetch.h"
 #include "../support/replica_stage.h"
+#include "../support/sanitized.h"
 #include "../support/strangers.h"
 #include "base/clock.h"
 #include "base/mem.h"
 
 enum { TRIES = 3 };
 
-/* Reviews a second (0: as fast as they are answered), and the pods of a row. Sanitizers look for races and lost memory;
- * at full speed, what they slow would be late for pods. */
-#ifdef SANITIZED
-enum { STRANGE_RATE = 200, REAL_PODS = 8 };
-#else
-enum { STRANGE_RATE = 0, REAL_PODS = 10 };
-#endif
+/* Reviews a second (0: as fast as they are answered), and the pods of a row. At full speed, what sanitizers slow would
+ * be late for pods. */
+enum { STRANGE_RATE = UNLESS_SANITIZED(0, 200), REAL_PODS = UNLESS_SANITIZED(10, 8) };
 
 #define SETS "/apis/apps/v1/namespaces/shop/replicasets/"
 

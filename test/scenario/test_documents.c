@@ -57,8 +57,9 @@ static int set_up(void **state)
         AUTO(mem_free)
         char *fill =
                 mem_printf("mkdir -p %s/deploy && cp test/data/documents/web.yaml %s/deploy && cp -r manifests %s && "
-                           "gzip -c test/data/trace/plain >%s/trace.csv.gz && echo a,1,1 >%s/capacity.csv",
-                           stage.folder, stage.folder, stage.folder, stage.folder, stage.folder);
+                           "cp test/data/trace/plain %s/day.csv && gzip -c test/data/trace/plain >%s/trace.csv.gz && "
+                           "echo a,1,1 >%s/capacity.csv",
+                           stage.folder, stage.folder, stage.folder, stage.folder, stage.folder, stage.folder);
         setenv("PATH", path, 1);
         setenv("HALFLIFE_TOKEN", "auditor", 1);
         setenv("HALFLIFE_KUBECONFIG", kubeconfig, 1);

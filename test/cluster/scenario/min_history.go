@@ -135,29 +135,39 @@ func firstKinds(t *stage.T) {
 	t.Notef("static %v, learned %v", static, learned)
 }
 
-// Static before, dynamic after, static again where the profile wants more history than there is.
+// Static before, dynamic after. Where the profile wants more history than there is, static again; or with apply.early what
+// was learned, with a margin.
 func tooYoung(t *stage.T) {
 	t.Namespace()
-	young := func(minHistory string) {
-		onDeploys(t, func(spec M) { spec["apply"].(M)["minHistory"] = minHistory })
+	young := func(minHistory string, early M) {
+		onDeploys(t, func(spec M) {
+			apply := spec["apply"].(M)
+			if apply["minHistory"] = minHistory; early != nil {
+				apply["early"] = early
+			}
+		})
 	}
-	learned := model.CPU.Text(model.CPUDefault.Target(model.CPU.Model(stage.UsedCPU), 2000))
-	young("0s")
+	const margin = 2 // in 8760h it has not begun to fall
+	withMargin := model.CPUDefault
+	withMargin.Thousandths *= margin
+	cpu := func(p model.Policy) string { return model.CPU.Text(p.Target(model.CPU.Model(stage.UsedCPU), 2000)) }
+	learned, early := cpu(model.CPUDefault), cpu(withMargin)
+	young("0s", nil)
 	all := map[string]M{}
 	for _, label := range []string{"pod", "workload"} {
 		all[label] = at(t.NewDeployment("at-"+label, 1, stage.App()), label)
 		t.Apply(all[label])
 	}
-	for i, step := range []struct{ what, state, cpu string }{
-		{"before anything is known", "", "1"}, {"learned", "Ready", learned},
-		{"too young again", "Learning", "1"}, {"old enough", "Ready", learned},
+	for i, step := range []struct {
+		what, state, cpu, minHistory string
+		early                        M
+	}{
+		{"before anything is known", "", "1", "0s", nil}, {"learned", "Ready", learned, "0s", nil},
+		{"too young again", "Learning", "1", "1h", nil},
+		{"too young, and early", "Learning", early, "8760h", M{"enabled": true, "after": "0s", "multiplier": fmt.Sprint(margin)}},
+		{"old enough", "Ready", learned, "0s", nil},
 	} {
-		switch step.state {
-		case "Learning":
-			young("1h")
-		case "Ready":
-			young("0s")
-		}
+		young(step.minHistory, step.early)
 		for label, object := range all {
 			if step.state != "" {
 				t.RecIn("deployment-at-"+label, step.state, stage.Soon)

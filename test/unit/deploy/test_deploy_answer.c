@@ -112,6 +112,8 @@ enum {
         UNKNOWN,
         NEW_CONTAINER,
         LEARNING,
+        LEARNING_EARLY,
+        EARLY_NOT_ASKED,
         STALE,
         NO_PROFILE,
         AS_KNOWN,
@@ -185,6 +187,8 @@ static void test_each_fact_counts(void **state)
                 {UNKNOWN, 1000, REASON_STATIC},
                 {NEW_CONTAINER, 1000, REASON_STATIC},
                 {LEARNING, 1000, REASON_STATIC},
+                {LEARNING_EARLY, 660, REASON_EARLY},
+                {EARLY_NOT_ASKED, 1000, REASON_STATIC},
                 {STALE, 440, REASON_STALE},
                 {NO_PROFILE, 2000, REASON_NONE},
                 {AS_KNOWN, 440, REASON_LOWERED},
@@ -258,6 +262,13 @@ static void test_each_fact_counts(void **state)
                 case LEARNING:
                         s.known.state = STATE_LEARNING;
                         s.known.of[CPU].learned = false;
+                        break;
+                case LEARNING_EARLY:  /* what the controller made of it stands in the status */
+                case EARLY_NOT_ASKED: /* any more: the profile changed since */
+                        s.known.state = STATE_LEARNING;
+                        s.known.of[CPU].learned = false;
+                        s.known.of[CPU].early = true, s.known.of[CPU].target = 660;
+                        s.spec.apply.early.enabled = row[i].what == LEARNING_EARLY;
                         break;
                 case STALE:
                         s.known.state = STATE_STALE;
