@@ -44,7 +44,8 @@ struct cached_zones {
 
 struct cache {
         struct intern *names;
-        struct arena scratch; /* for decoding one object; the function that allocates from it resets it */
+        struct map label_sets; /* the sets of labels of all objects (cache/labels.h) */
+        struct arena scratch;  /* for decoding one object; the function that allocates from it resets it */
         const char *field_manager;
         const char *own_ns; /* halflife's own namespace: profiles reach it only by name */
         /* Namespaces in which halflife changes nothing, beside its own: names with commas between; NULL: none. */

@@ -28,10 +28,10 @@ struct label_roles_rest {
 };
 
 /* Read which labels a workload's pods have, and which its selector asks for. labels: the workload's own, then its
- * template's. */
-void label_roles_read(const struct workload_view *v, const struct labels *labels, struct arena *a,
+ * template's. sets: as for labels_set. */
+void label_roles_read(const struct workload_view *v, const struct labels *labels, struct map *sets, struct arena *a,
                       struct label_roles *ret, struct label_roles_rest *ret_rest);
-void label_roles_release(struct label_roles_rest *r);
+void label_roles_release(struct map *sets, struct label_roles_rest *r);
 /* The labels of its pods, in the arena; of texts that the workload owns. */
 struct labels label_roles_of_pods(const struct labels *labels, const struct label_roles *s,
                                   const struct label_roles_rest *r, struct arena *a);

@@ -58,23 +58,6 @@ static const char *node_account(const struct node *n)
         return n && n->facts && n->facts->pool ? n->facts->pool : "";
 }
 
-static void pod_rates(struct bookkeeping *b, struct pod_originals *originals, const struct pod *p,
-                      struct ledger_rates *ret)
-{
-        struct pod_asks asks;
-        enum { LEAST_MS = 2 * MINUTE_MS, INTERVALS = 3 };
-        int64_t fresh_ms = INTERVALS * b->o.live->interval_ms;
-        fresh_ms = fresh_ms > LEAST_MS ? fresh_ms : LEAST_MS;
-        bool measured = pod_is_measured(p, b->o.now(b->o.arg).wall, fresh_ms);
-        *ret = (struct ledger_rates){.pods = 1};
-        pod_originals_ask(originals, p, &asks);
-        for (enum resource r = CPU; r < RESOURCES; r++) {
-                ret->of[LEDGER_ASKED][r] = asks.original[r];
-                ret->of[LEDGER_IN_FORCE][r] = asks.requested[r];
-                ret->of[LEDGER_USED][r] = measured ? pod_used(p, r) : 0;
-        }
-}
-
 /* Add what flowed in the ms before now, hour by hour. */
 static void bookkeeping_flow(struct bookkeeping *b, const struct ledger_names *names, const struct ledger_rates *rates,
                              int64_t ms)
@@ -90,16 +73,89 @@ static void bookkeeping_flow(struct bookkeeping *b, const struct ledger_names *n
         }
 }
 
-static void book_pod(struct bookkeeping *b, struct pod_originals *originals, const struct pod *p, int64_t now_ms)
+/* --- pods: those of a workload stand together, so they are summed up first and then booked once --- */
+
+struct pod_walk {
+        struct bookkeeping *b;
+        struct pod_originals originals;
+        struct now now;
+        int64_t fresh_ms; /* how old a measurement may be */
+        struct pod_sums { /* of pods with the same names, over the same time; not in the ledger yet */
+                struct ledger_names names;
+                int64_t ms; /* 0: nothing is summed up */
+                struct ledger_sum sum;
+        } open;
+};
+
+static struct pod_walk pod_walk_begin(struct bookkeeping *b)
 {
-        int64_t ms = now_ms - (p->booked_ms > b->until_ms ? p->booked_ms : b->until_ms);
+        enum { LEAST_MS = 2 * MINUTE_MS, INTERVALS = 3 };
+        int64_t fresh_ms = INTERVALS * b->o.live->interval_ms;
+        return (struct pod_walk){
+                .b = b, .now = b->o.now(b->o.arg), .fresh_ms = fresh_ms > LEAST_MS ? fresh_ms : LEAST_MS};
+}
+
+static void pod_walk_book(struct pod_walk *w)
+{
+        if (w->open.ms > 0)
+                ledger_book(w->b->ledger, &w->open.names, &w->open.sum, w->now.wall.ms - w->open.ms);
+        w->open.ms = 0;
+}
+
+static void pod_walk_end(struct pod_walk *w)
+{
+        pod_walk_book(w);
+        pod_originals_release(&w->originals);
+}
+
+static void pod_rates(struct pod_walk *w, const struct pod *p, struct ledger_rates *ret)
+{
+        struct pod_asks asks;
+        bool measured = pod_is_measured(p, w->now.wall, w->fresh_ms);
+        *ret = (struct ledger_rates){.pods = 1};
+        pod_originals_ask(&w->originals, p, &asks);
+        for (enum resource r = CPU; r < RESOURCES; r++) {
+                ret->of[LEDGER_ASKED][r] = asks.original[r];
+                ret->of[LEDGER_IN_FORCE][r] = asks.requested[r];
+                ret->of[LEDGER_USED][r] = measured ? pod_used(p, r) : 0;
+        }
+}
+
+/* Whether the ms before now lie within one hour; not so before 1970, when nothing is booked. */
+static bool pod_walk_in_hour(const struct pod_walk *w, int64_t ms)
+{
+        return w->now.wall.ms > 0 && ms <= (w->now.wall.ms - 1) % HOUR_MS + 1;
+}
+
+static void pod_walk_add(struct pod_walk *w, const struct ledger_names *names, const struct ledger_rates *rates,
+                         int64_t ms)
+{
+        bool same = ms == w->open.ms;
+        for (int a = 0; same && a < LEDGER_AXES; a++)
+                same = names->of[a] == w->open.names.of[a]; /* by address: equal texts elsewhere are booked apart */
+        if (!same) {
+                pod_walk_book(w);
+                w->open = (struct pod_sums){.names = *names, .ms = ms};
+        }
+        ledger_sum_flow(&w->open.sum, rates, ms);
+}
+
+static void book_pod(struct pod_walk *w, const struct pod *p)
+{
+        struct bookkeeping *b = w->b;
+        int64_t ms = w->now.mono.ns / 1000000 - (p->booked_ms > b->until_ms ? p->booked_ms : b->until_ms);
         struct ledger_rates rates;
         char alone[LEDGER_NAME_MAX];
         if (!is_booked(p) || ms <= 0 || ms > BOOKED_AT_ONCE_MS)
                 return;
         const struct ledger_names names = {
                 {p->ns, profile_account(p->target), node_account(p->node), pod_workload(p, alone)}};
-        pod_rates(b, originals, p, &rates);
+        pod_rates(w, p, &rates);
+        if (names.of[LEDGER_WORKLOAD] != alone && pod_walk_in_hour(w, ms)) {
+                pod_walk_add(w, &names, &rates, ms);
+                return;
+        }
+        pod_walk_book(w);
         bookkeeping_flow(b, &names, &rates, ms);
 }
 
@@ -136,19 +192,18 @@ static void book_restart(struct bookkeeping *b)
 
 static void book_all(struct bookkeeping *b, int64_t now_ms)
 {
-        struct pod_originals originals = {0};
         int64_t ms = now_ms - b->until_ms;
         if (ms > BOOKED_AT_ONCE_MS) {
                 book_unbooked(b, ms);
                 b->until_ms = now_ms;
                 return;
         }
-        /* in their order, in which the pods of a workload stand together */
+        struct pod_walk w = pod_walk_begin(b);
         for (size_t i = 0; i < b->o.cache->ordered; i++)
-                book_pod(b, &originals, b->o.cache->order[i], now_ms);
+                book_pod(&w, b->o.cache->order[i]);
         for (size_t i = 0; i < b->o.cache->freshes; i++)
-                book_pod(b, &originals, b->o.cache->fresh[i], now_ms);
-        pod_originals_release(&originals);
+                book_pod(&w, b->o.cache->fresh[i]);
+        pod_walk_end(&w);
         book_nodes(b, ms);
         b->until_ms = now_ms;
 }
@@ -175,12 +230,11 @@ void bookkeeping_cycle(struct bookkeeping *b)
 
 static void bookkeeping_pod(struct bookkeeping *b, struct pod *p)
 {
-        struct pod_originals originals = {0};
-        int64_t now_ms = bookkeeping_mono_ms(b);
+        struct pod_walk w = pod_walk_begin(b);
         if (b->until_ms >= 0 && b->o.leads(b->o.arg))
-                book_pod(b, &originals, p, now_ms);
-        p->booked_ms = now_ms;
-        pod_originals_release(&originals);
+                book_pod(&w, p);
+        pod_walk_end(&w);
+        p->booked_ms = w.now.mono.ns / 1000000;
 }
 
 void bookkeeping_count(struct cache *w, const struct target *t, enum ledger_event e)

@@ -48,6 +48,7 @@ void cache_release(struct cache *w)
         kind_share_release(&w->named);
         watched_kinds_release(w);
         arena_release(&w->scratch);
+        map_release(&w->label_sets);
         intern_free(w->names);
 }
 

@@ -107,22 +107,22 @@ static void label_roles_read_selector(const struct workload_view *v, const struc
                 set_selector(s, labels, to, rest);
 }
 
-void label_roles_read(const struct workload_view *v, const struct labels *labels, struct arena *a,
+void label_roles_read(const struct workload_view *v, const struct labels *labels, struct map *sets, struct arena *a,
                       struct label_roles *ret, struct label_roles_rest *ret_rest)
 {
         if (!carried_as_bits(v, labels, &ret->carried)) {
                 struct label_pair *pair = arena_new(a, sizeof *pair * (size_t)v->template_labels);
                 for (int i = 0; i < v->template_labels; i++)
                         pair[i] = (struct label_pair){v->template_label[i].key, v->template_label[i].value};
-                labels_set(&ret_rest->labels, pair, (size_t)v->template_labels);
+                labels_set(sets, &ret_rest->labels, pair, (size_t)v->template_labels);
         }
         ret_rest->labels_cut = v->template_labels_cut;
         label_roles_read_selector(v, labels, a, ret, ret_rest);
 }
 
-void label_roles_release(struct label_roles_rest *r)
+void label_roles_release(struct map *sets, struct label_roles_rest *r)
 {
-        labels_release(&r->labels);
+        labels_release(sets, &r->labels);
         mem_free(r->selector);
         r->selector = NULL;
 }
@@ -131,11 +131,12 @@ void label_roles_release(struct label_roles_rest *r)
 
 static struct labels labels_of_bits(const struct labels *labels, uint32_t bits, struct arena *a)
 {
-        struct labels to = {.pair = arena_new(a, ((size_t)__builtin_popcount(bits) + 1) * sizeof *to.pair)};
+        struct label_pair *pair = arena_new(a, ((size_t)__builtin_popcount(bits) + 1) * sizeof *pair);
+        size_t count = 0;
         for (size_t i = 0; i < labels->count && i < BITS; i++)
                 if (bits & UINT32_C(1) << i)
-                        to.pair[to.count++] = labels->pair[i];
-        return to;
+                        pair[count++] = labels->pair[i];
+        return (struct labels){pair, count};
 }
 
 struct labels label_roles_of_pods(const struct labels *labels, const struct label_roles *s,

@@ -50,7 +50,7 @@ int ns_upsert(struct cache *w, struct text json, uint32_t epoch, struct err *err
                 struct label_pair *pair = arena_new(&w->scratch, sizeof *pair * (size_t)(view.labels + 1));
                 for (int i = 0; i < view.labels; i++)
                         pair[i] = (struct label_pair){view.label[i].key, view.label[i].value};
-                labels_set(&ns->labels, pair, (size_t)view.labels);
+                labels_set(&w->label_sets, &ns->labels, pair, (size_t)view.labels);
                 ns->labels_cut = view.labels_cut;
                 ns->apply_never = ns->exempt || ns->labels_cut || view.annotation.apply.len > 0;
                 ns->going = view.deleted.ms != 0;
@@ -65,7 +65,7 @@ int ns_upsert(struct cache *w, struct text json, uint32_t epoch, struct err *err
 /* Clear a deleted namespace. Its entry stays while pods, targets and others are in it, because they share its name. */
 static void ns_forget(struct cache *w, struct ns *ns)
 {
-        labels_release(&ns->labels);
+        labels_release(&w->label_sets, &ns->labels);
         ns->known = ns->apply_never = ns->labels_cut = ns->going = false;
         w->changed = true;
         w->ns_gone = true;
@@ -215,7 +215,7 @@ static void ns_free(struct cache *w, struct ns *ns)
         while (ns->ranges)
                 range_free(range_take(ns, text_of(ns->ranges->name)));
         quotas_release(w, ns);
-        labels_release(&ns->labels);
+        labels_release(&w->label_sets, &ns->labels);
         profile_list_release(&ns->profiles);
         kind_share_release(&ns->named);
         kind_share_release(&ns->recommended);

@@ -45,7 +45,7 @@ static void node_target_settle(struct cache *w, const struct node *n)
         if (!t || !n->known || !n->facts)
                 return;
         struct workload *wl = dimension_synthetic(w, t);
-        (void)labels_keep(&wl->labels, label, labels);
+        (void)labels_keep(&w->label_sets, &wl->labels, label, labels);
         wl->roles.own = (uint32_t)labels;
         if (by && !n->facts->whole)
                 n->facts->whole = MEM_NEW(struct node_target);

@@ -38,7 +38,7 @@ static struct pod_more *more_of(struct pod *p)
 
 static void dimension_more_clear(struct cache *w, struct pod_more *more)
 {
-        labels_release(&more->labels);
+        labels_release(&w->label_sets, &more->labels);
         record_set_release(w, &more->original);
         record_set_release(w, &more->applied);
         more->alone = false;
@@ -121,8 +121,8 @@ void pod_more_read(struct cache *w, struct pod *p, const struct pod_view *v)
                 for (int i = 0; i < meta->labels; i++)
                         pair[i] = (struct label_pair){meta->label[i].key, meta->label[i].value};
                 enum never never = never_of(meta, v->containers_cut, false);
-                w->changed |= labels_keep(&more->labels, pair, (size_t)meta->labels) || more->alone != alone ||
-                              more->apply_never != never;
+                w->changed |= labels_keep(&w->label_sets, &more->labels, pair, (size_t)meta->labels) ||
+                              more->alone != alone || more->apply_never != never;
                 if (alone)
                         records_read(w, more, &meta->annotation);
                 if (alone && !more->readers.rows) /* a pod's variables and volumes never change */
@@ -154,11 +154,11 @@ struct workload *dimension_synthetic(struct cache *w, struct target *t)
         return wl;
 }
 
-static void synthetic_free(struct workload *wl)
+static void synthetic_free(struct cache *w, struct workload *wl)
 {
         if (!wl)
                 return;
-        labels_release(&wl->labels);
+        labels_release(&w->label_sets, &wl->labels);
         mem_free(wl->container);
         mem_free(wl->more);
         mem_free(wl);
@@ -169,7 +169,7 @@ static void synthetic_of_pod(struct cache *w, struct target *t, const struct pod
         struct workload *wl = dimension_synthetic(w, t);
         const struct pod_more *more = p->more && p->more->alone ? p->more : NULL;
         struct labels own = more ? more->labels : workload_own_labels(p->owner);
-        (void)labels_keep(&wl->labels, own.pair, own.count);
+        (void)labels_keep(&w->label_sets, &wl->labels, own.pair, own.count);
         wl->roles.own = (uint32_t)own.count;
         memcpy(wl->uid, p->uid, UID_BYTES);
         wl->created_ms = p->created_ms;
@@ -230,7 +230,7 @@ static void settle_namespace(struct cache *w, struct ns *ns)
         if (!t || !ns->known)
                 return;
         struct workload *wl = dimension_synthetic(w, t);
-        (void)labels_keep(&wl->labels, ns->labels.pair, ns->labels.count);
+        (void)labels_keep(&w->label_sets, &wl->labels, ns->labels.pair, ns->labels.count);
         wl->roles.own = (uint32_t)ns->labels.count;
 }
 
@@ -374,7 +374,7 @@ void dimension_forget(struct cache *w, struct target *t)
                 mem_free(node->facts->whole);
                 node->facts->whole = NULL;
         }
-        synthetic_free(t->synthetic);
+        synthetic_free(w, t->synthetic);
         w->others[t->dimension]--;
 }
 

@@ -71,7 +71,7 @@ static void pod_free(struct cache *w, struct pod *p)
                 mem_free(p->container[i].ends);
         }
         if (p->told)
-                labels_release(&p->told->labels);
+                labels_release(&w->label_sets, &p->told->labels);
         mem_free(p->told);
         node_give(w, p);
         if (p->owner)
@@ -239,7 +239,7 @@ static void pod_describe(struct cache *w, struct pod *p, const struct object_vie
         struct label_pair *pair = arena_new(&w->scratch, (size_t)meta->labels * sizeof *pair);
         for (int i = 0; i < meta->labels; i++)
                 pair[i] = (struct label_pair){meta->label[i].key, meta->label[i].value};
-        labels_set(&pod_tell(p)->labels, pair, (size_t)meta->labels);
+        labels_set(&w->label_sets, &pod_tell(p)->labels, pair, (size_t)meta->labels);
 }
 
 /* Restarts without those by node shutdowns. lastState shows such a restart until the next one, but it counts once. */

@@ -76,7 +76,7 @@ static void status_copy(struct cache *w, const struct recommendation_status *fro
 static void published_clear(struct cache *w, struct published *p)
 {
         status_release(w, &p->status);
-        labels_release(&p->labels);
+        labels_release(&w->label_sets, &p->labels);
         mem_free(p->hold);
         intern_drop(w->names, p->profile_name);
         intern_drop(w->names, p->target_api_version);
@@ -145,7 +145,7 @@ static void labels_read(struct cache *w, struct published *p, json_t *labels)
         struct label_pair *pair = arena_new(&w->scratch, (json_object_size(labels) + 1) * sizeof *pair);
         json_object_foreach(labels, key, value) pair[count++] =
                 (struct label_pair){text_of(key), text_of(json_string_value(value))};
-        labels_set(&p->labels, pair, count);
+        labels_set(&w->label_sets, &p->labels, pair, count);
 }
 
 static void published_set_commands(struct cache *w, struct published *p, const json_t *notes)

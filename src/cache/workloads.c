@@ -53,7 +53,7 @@ static void workload_more_clear(struct cache *w, struct workload *wl)
         struct rollout_ref by = wl->more->rollout_ref;
         const struct autoscaler *counted_by[RESOURCES];
         memcpy(counted_by, wl->more->counted_by, sizeof counted_by);
-        label_roles_release(&wl->more->roles);
+        label_roles_release(&w->label_sets, &wl->more->roles);
         request_readers_release(w, &wl->more->readers);
         runtime_heaps_release(w, &wl->more->heaps);
         mem_free(wl->more->refused);
@@ -71,7 +71,7 @@ static void workload_more_clear(struct cache *w, struct workload *wl)
 /* Clear the fields that a new version of the object sets. */
 static void workload_clear(struct cache *w, struct workload *wl)
 {
-        labels_release(&wl->labels);
+        labels_release(&w->label_sets, &wl->labels);
         wl->roles = (struct label_roles){0};
         for (int i = 0; i < wl->containers; i++)
                 intern_drop(w->names, wl->container[i].name);
@@ -172,13 +172,13 @@ static void labels_join(struct cache *w, struct workload *wl, const struct workl
                 if (!known)
                         pair[count++] = (struct label_pair){v->template_label[i].key, v->template_label[i].value};
         }
-        labels_set(&wl->labels, pair, count);
+        labels_set(&w->label_sets, &wl->labels, pair, count);
 }
 
 static void roles_set(struct cache *w, struct workload *wl, const struct workload_view *v)
 {
         struct label_roles_rest rest = {0};
-        label_roles_read(v, &wl->labels, &w->scratch, &wl->roles, &rest);
+        label_roles_read(v, &wl->labels, &w->label_sets, &w->scratch, &wl->roles, &rest);
         if (rest.labels.count || rest.selector || rest.labels_cut || rest.selector_unread)
                 workload_more_made(wl)->roles = rest;
         if (v->suspended)
