@@ -256,8 +256,23 @@
 {{- end -}}
 {{- end -}}
 
+{{/* Refuses an upgrade without CRDs where the release has them and does not keep them: Helm would delete them. root */}}
+{{- define "halflife.checkCRDs" -}}
+{{- if and .Release.IsUpgrade (not .Values.crds.install) -}}
+{{- with (lookup "apiextensions.k8s.io/v1" "CustomResourceDefinition" "" "recommendations.halflife.dev").metadata -}}
+{{- $annotations := default dict .annotations -}}
+{{- if and (eq $.Release.Name (get $annotations "meta.helm.sh/release-name"))
+      (eq $.Release.Namespace (get $annotations "meta.helm.sh/release-namespace"))
+      (ne "keep" (get $annotations "helm.sh/resource-policy")) -}}
+{{- fail "crds.install=false, but this release has the CRDs and does not keep them: Helm would delete them, and with them every Profile and Recommendation. Upgrade with crds.keep=true first." -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
 {{/* All objects that values ask for. state */}}
 {{- define "halflife.addAll" -}}
+{{- include "halflife.checkCRDs" .root -}}
 {{- $values := .root.Values -}}
 {{- $component := "files/manifests/components/%s" -}}
 {{- if $values.crds.install -}}

@@ -31,7 +31,8 @@ func copyChart(t *stage.T, says string) string {
 
 // Helm installs the chart, and an upgrade of it changes the CRDs while a workload is lowered. Uninstalled, the release
 // leaves the CRDs and what is in them, and the next release takes them over, and a Secret that a replica
-// of the version before made, with what is in it. Told not to keep them, it leaves nothing.
+// of the version before made, with what is in it. Told not to keep them, it refuses to go on without CRDs, which would
+// delete them, until it keeps them; and in the end it leaves nothing.
 func helm(t *stage.T) {
 	t.Namespace()
 	removeManifests(t)
@@ -60,9 +61,25 @@ func helm(t *stage.T) {
 	t.Helm(append(install, "--set", "crds.keep=false", "--take-ownership")...)
 	t.CheckSays(t.Ctl("-n", stage.OwnNamespace, "get", "secret", "halflife-certificate", "-o", "jsonpath={.data}"),
 		`{"tls.crt":"a2VwdA=="}`)
+	withoutCRDs(t, rec.UID())
 	t.Helm(uninstall...)
 	t.Ctl("delete", "namespace", stage.OwnNamespace, "--timeout=300s")
 	checkNothingLeft(t)
+}
+
+// withoutCRDs upgrades a release that does not keep its CRDs to one without them, as a downgrade does: the Recommendation
+// stays. Then the release has them as before.
+func withoutCRDs(t *stage.T, uid string) {
+	upgrade := []string{"upgrade", "halflife", stage.Chart(t.Root), "-n", stage.OwnNamespace, "--reset-then-reuse-values", "--set"}
+	if out, err := t.TryHelm(append(upgrade, "crds.install=false")...); err == nil || !strings.Contains(err.Error(), "Upgrade with crds.keep=true first") {
+		t.Fatalf("without CRDs that nobody keeps: %v: %s", err, out)
+	}
+	for _, values := range []string{"crds.keep=true", "crds.install=false", "crds.install=true,crds.keep=false"} {
+		t.Helm(append(upgrade, values)...)
+		if rec, err := t.Rec("deployment-web"); err != nil || rec.UID() != uid {
+			t.Fatalf("the Recommendation is another after %s: %v", values, err)
+		}
+	}
 }
 
 // On a node whose containers run, halflife becomes ready as the chart installs it, and `helm test` finds all it needs.

@@ -15,11 +15,16 @@ func Chart(root string) string      { return filepath.Join(root, "charts", "half
 
 // Helm runs the real helm and returns its output. A failure ends the scenario.
 func (t *T) Helm(args ...string) string {
+	out, err := t.TryHelm(args...)
+	t.Check(err)
+	return out
+}
+
+// TryHelm is Helm, but that a failure is the caller's: the error holds what helm said.
+func (t *T) TryHelm(args ...string) (string, error) {
 	set, err := programs.Build(HelmModule(t.Root), programs.Helm, os.Stderr)
 	t.Check(err)
 	helm := t.Kubectl
 	helm.Path = set.Path("helm")
-	out, err := helm.Run("", args...)
-	t.Check(err)
-	return out
+	return helm.Run("", args...)
 }
