@@ -115,6 +115,7 @@ func documents(t *stage.T) {
 	h := t.StartOwn("--serve-listen=127.0.0.1:0", "--webhook-certificate=self", "--apply=allow")
 	y := newTypist(t, h)
 
+	t.WaitMeasured("web") // whoever looks at his cluster first has had it for longer than 15 s
 	y.types("README.md")
 	t.RecWhen("deployment-web", "it tells what it would request", stage.Soon, func(r kube.Object) error {
 		if r.Text("status", "soFar", "cpu") == "" {

@@ -91,14 +91,7 @@ func playRelease(t *stage.T, p releasePlane) {
 	r := newReleased(t)
 	removeManifests(t)
 	t.Apply(p.workload)
-	t.Eventually("it is measured", stage.Soon, func() error {
-		list, err := t.Get("/apis/metrics.k8s.io/v1beta1/namespaces/" + t.NS + "/pods")
-		measured, pods := len(list.List("items")), len(t.Pods("web"))
-		if err == nil && (measured == 0 || measured != pods) {
-			err = fmt.Errorf("%d of %d pods", measured, pods)
-		}
-		return err
-	})
+	t.WaitMeasured("web")
 	before := specOf(t, "deployments", "web")
 
 	begun := stage.Begin()

@@ -76,6 +76,23 @@ func (s *scanner) rows(r stage.ProgramResult) map[string]kube.Object {
 	return rows
 }
 
+// waitMeasured waits until scan tells usage of so many pods of each workload. Before there is any it fails, and says so.
+func (s *scanner) waitMeasured(want map[string]int64) {
+	s.Eventually("all pods are measured", stage.Soon, func() error {
+		r := s.run("-n", s.NS, "-o", "json")
+		if r.Code == 1 && r.Out == "" && strings.Contains(r.Err, "no pod of a workload has usage yet") {
+			return fmt.Errorf("%s", r.Err)
+		}
+		rows := s.rows(r)
+		for workload, pods := range want {
+			if got := rows[workload].Int("samples"); got != pods {
+				return fmt.Errorf("%d of %d pods of %s", got, pods, workload)
+			}
+		}
+		return nil
+	})
+}
+
 // A table of a cluster without anything of halflife: the numbers are those that run recommends under the same usage, WHY
 // says what would hold a change, and a person sees what its rights allow. Nothing is written.
 func scan(t *stage.T) {
@@ -102,15 +119,7 @@ func scan(t *stage.T) {
 		}
 		return nil
 	}
-	t.Eventually("all pods are measured", stage.Soon, func() error {
-		rows := all.rows(all.run("-A", "-o", "json"))
-		for workload, pods := range map[string]int64{"deployment/web": 2, "deployment/scaled": 2, "deployment/left": 1, "statefulset/db": 2} {
-			if got := rows[workload].Int("samples"); got != pods {
-				return fmt.Errorf("%d of %d pods of %s", got, pods, workload)
-			}
-		}
-		return nil
-	})
+	all.waitMeasured(map[string]int64{"deployment/web": 2, "deployment/scaled": 2, "deployment/left": 1, "statefulset/db": 2})
 	t.Check(web(all.run("-A", "-o", "json")))
 	t.Check(web(own.run("-n", t.NS, "-o", "json")))
 
@@ -160,12 +169,7 @@ func scanPrometheus(t *stage.T) {
 	t.Apply(t.NewDeployment("web", 1, stage.AppUsing(310, 300*stage.Mi)))
 	s := newScanner(t, "scanner")
 	s.bind(true)
-	t.Eventually("the pod is measured", stage.Soon, func() error {
-		if row := s.rows(s.run("-n", t.NS, "-o", "json"))["deployment/web"]; row.Int("samples") != 1 {
-			return fmt.Errorf("%d samples", row.Int("samples"))
-		}
-		return nil
-	})
+	s.waitMeasured(map[string]int64{"deployment/web": 1})
 	prometheus := newSecured(t, toldOften)
 	prometheus.start()
 	h := t.StartOwn(append(prometheus.settings(), "--interval=1h")...)

@@ -56,6 +56,18 @@ func (t *T) CheckSamePods(app string, before map[string]string) {
 	}
 }
 
+// WaitMeasured waits until metrics-server tells what each pod of an app uses.
+func (t *T) WaitMeasured(app string) {
+	t.Eventually("the pods of "+app+" are measured", Soon, func() error {
+		list, err := t.Get("/apis/metrics.k8s.io/v1beta1/namespaces/" + t.NS + "/pods?labelSelector=app%3D" + app)
+		measured, pods := len(list.List("items")), len(t.Pods(app))
+		if err == nil && (measured == 0 || measured != pods) {
+			err = fmt.Errorf("%d of %d pods", measured, pods)
+		}
+		return err
+	})
+}
+
 // WaitResized waits until an app's pods run and ask for that CPU and memory.
 func (t *T) WaitResized(app string, pods int, cpu, memory string) {
 	t.Eventually(app+" runs with its target", Soon, func() error {
