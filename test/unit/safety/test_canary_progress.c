@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "../../support/rig.h"
+#include "../../support/tmp.h"
 #include "cache/pod_canary.h"
 
 enum { SERVICES = 4, YET = -1000 };
@@ -546,6 +547,29 @@ static void test_when_the_other_pods_follow(void **state)
         }
 }
 
+/* What is seen of a canary, and that the others follow, is stored at once. */
+static void test_it_is_stored(void **state)
+{
+        (void)state;
+        struct floor f;
+        AUTO(mem_free) char *path = tmp_path("canary.db");
+        open_floor(&f, 50, PODS);
+        rig_open_database(&f.c, path);
+        f.t.apply_state.passed_ms = minutes_ago(&f.c, 60);
+        pod_canary_begin(&f.c.cache, &f.t, mem_string("[]"));
+        f.t.apply_state_dirty = true;
+        canary_follow(f.c.safety, &f.t);
+        assert_null(f.t.apply_state.pod_canary);
+        assert_false(f.t.apply_state_dirty);
+        f.t.apply_state_dirty = true;
+        f.t.apply_state.passed_ms = 1;
+        canary_watch(f.c.safety, &f.t, &(struct plan){.target = &f.t});
+        assert_int_equal(f.t.apply_state.passed_ms, 0);
+        assert_false(f.t.apply_state_dirty);
+        target_drop_guard_state(&f.t);
+        close_floor(&f);
+}
+
 #define CPU_800 "[{\"cpu\":\"800m\",\"name\":\"app\"}]"
 static const struct {
         const char *what;
@@ -609,6 +633,7 @@ int main(void)
                 cmocka_unit_test(test_since_when_it_stands),
                 cmocka_unit_test(test_who_is_to_be_lowered),
                 cmocka_unit_test(test_when_the_other_pods_follow),
+                cmocka_unit_test(test_it_is_stored),
                 cmocka_unit_test(test_what_the_others_keep),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
