@@ -637,6 +637,15 @@ static void test_what_it_says(void **state)
                  "the cluster's budget (setting budget-cores-per-hour: 3) is used up; it has room by "
                  "2027-01-15T09:00:00Z"},
                 {3, 0, 0, 0, {0, 0}, 0, 0, "the cluster's budget (setting budget-cores-per-hour: 3) is used up"},
+                {1000,
+                 0,
+                 0,
+                 0,
+                 {0, 1000000},
+                 0,
+                 0,
+                 "the cluster's budget (setting budget-cores-per-hour: 1000) is used up; it has room by "
+                 "2027-01-15T09:00:00Z"},
                 {0,
                  2,
                  0,
@@ -711,7 +720,19 @@ static void test_when_it_has_room(void **state)
                 int64_t cost, old, new;
                 const char *by[2], *ns[2]; /* the profile that spent the old and the new, and the namespace */
                 const char *want;
+                int64_t later_ms; /* so much later than 7:45 was the old */
         } row[] = {
+                {"at nine", false, false, 800, 3000, 0, {"", ""}, {"shop", "shop"}, "09:00", 15 * MINUTE_MS},
+                {"a millisecond later",
+                 false,
+                 false,
+                 800,
+                 3000,
+                 0,
+                 {"", ""},
+                 {"shop", "shop"},
+                 "10:00",
+                 15 * MINUTE_MS + 1},
                 {"the new leaves no room",
                  false,
                  false,
@@ -720,8 +741,9 @@ static void test_when_it_has_room(void **state)
                  2300,
                  {"/shared", "/shared"},
                  {"shop", "shop"},
-                 "10:00"},
-                {"the new may stay", false, false, 800, 1000, 2200, {"/shared", "/other"}, {"shop", "pay"}, "09:00"},
+                 "10:00",
+                 0},
+                {"the new may stay", false, false, 800, 1000, 2200, {"/shared", "/other"}, {"shop", "pay"}, "09:00", 0},
                 {"another profile's do not count in the profile's",
                  false,
                  true,
@@ -730,7 +752,8 @@ static void test_when_it_has_room(void **state)
                  2900,
                  {"/shared", "/other"},
                  {"shop", "shop"},
-                 "09:00"},
+                 "09:00",
+                 0},
                 {"another namespace's do not count in the share",
                  true,
                  false,
@@ -739,7 +762,8 @@ static void test_when_it_has_room(void **state)
                  100,
                  {"/shared", "/shared"},
                  {"shop", "pay"},
-                 "09:00"},
+                 "09:00",
+                 0},
                 {"a change above the share waits for the share",
                  true,
                  false,
@@ -748,7 +772,8 @@ static void test_when_it_has_room(void **state)
                  1500,
                  {"/shared", "/shared"},
                  {"shop", "pay"},
-                 "09:00"},
+                 "09:00",
+                 0},
                 {"above the share, what was refunded does not count",
                  true,
                  false,
@@ -757,7 +782,8 @@ static void test_when_it_has_room(void **state)
                  0,
                  {"/shared", "/shared"},
                  {"shop", "shop"},
-                 "09:00"},
+                 "09:00",
+                 0},
                 {"above the share, a millicore does",
                  true,
                  false,
@@ -766,7 +792,8 @@ static void test_when_it_has_room(void **state)
                  1,
                  {"/shared", "/shared"},
                  {"shop", "shop"},
-                 "10:00"},
+                 "10:00",
+                 0},
         };
         const int64_t now_ms = INT64_C(1800000000000) + 30 * (int64_t)MINUTE_MS; /* 2027-01-15T08:30:00Z */
         struct safety *s = f->c.safety;
@@ -775,7 +802,8 @@ static void test_when_it_has_room(void **state)
                 put_counted(f, BUDGET_CORES, 0, 0);
                 for (int n = 0; n < 2; n++) {
                         int64_t amount = n ? row[i].new : row[i].old;
-                        spent[n] = (struct spending){.at_ms = n ? now_ms : now_ms - 45 * (int64_t)MINUTE_MS,
+                        spent[n] = (struct spending){.at_ms = n ? now_ms
+                                                                : now_ms - 45 * (int64_t)MINUTE_MS + row[i].later_ms,
                                                      .millicores = amount,
                                                      .profile = mem_string(row[i].by[n]),
                                                      .ns = mem_string(row[i].ns[n])};

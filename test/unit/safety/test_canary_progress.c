@@ -335,6 +335,27 @@ static void test_a_namespace_waits_for_its_own(void **state)
         close_shop(&s);
 }
 
+/* Others wait until there is a canary, and until each has passed. */
+static void test_when_others_wait(void **state)
+{
+        (void)state;
+        static const struct {
+                struct service with[SERVICES];
+                bool closed;
+        } row[] = {{{{0}}, true},
+                   {{NEW("front"), NEW("pay")}, true},
+                   {{DONE("front", 90, 80), NEW("pay")}, false},
+                   {{DONE("front", 90, 80), DONE("web", 90, 50), NEW("pay")}, true}};
+        for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+                struct shop s;
+                open_shop(&s, APPLY_ROLLOUT, 50, row[i].with);
+                canary_settle(s.c.safety);
+                if (s.profile.canary_closed != row[i].closed)
+                        fail_msg("row %zu: closed %d", i, s.profile.canary_closed);
+                close_shop(&s);
+        }
+}
+
 /* What was chosen is gone at the first settle after the share became all of them, or its profile no more. */
 static void test_turned_off(void **state)
 {
@@ -629,6 +650,7 @@ int main(void)
                 cmocka_unit_test(test_who_comes_first_and_who_waits),
                 cmocka_unit_test(test_a_namespace_that_opted_out_tries_nothing),
                 cmocka_unit_test(test_a_namespace_waits_for_its_own),
+                cmocka_unit_test(test_when_others_wait),
                 cmocka_unit_test(test_turned_off),
                 cmocka_unit_test(test_since_when_it_stands),
                 cmocka_unit_test(test_who_is_to_be_lowered),

@@ -158,6 +158,7 @@ static void test_which_guard_goes(void **state)
                 assert_int_equal(before, SHARE + row[i].other);
                 fuse_guards_add(&f, SHARE, "shop/Job/a", "/all", FUSE_CLUSTER);
                 assert_int_equal(f.guards, before);
+                assert_string_equal(f.guard[0].name, row[i].other ? "mall/Job/a" : "shop/Job/a");
                 for (int64_t n = 0, at = row[i].other; n <= SHARE; n++)
                         if (n == row[i].want)
                                 continue;
