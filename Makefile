@@ -98,6 +98,10 @@ ifneq ($(filter $(MODE),asan tsan),)
 $(OUT)/test/%.o: OUR_CFLAGS += -O0 -DSANITIZED
 $(OUT)/test/unit/core/%.o: OUR_CFLAGS += -O1
 endif
+# What is asked is which lines of src are run, so tests are as in the debug build, and often in the cache already.
+ifeq ($(MODE),cov)
+$(OUT)/test/%.o: OUR_CFLAGS := $(BASE_CFLAGS) $(FLAGS_debug)
+endif
 ifeq ($(MODE),asan)
 $(OUT)/src/%.o: OUR_CFLAGS += -O0
 $(OUT)/src/core/%.o $(OUT)/src/base/%.o $(OUT)/src/manifest/%.o: OUR_CFLAGS += -O1
@@ -268,14 +272,15 @@ fuzz-run: $(FUZZERS)
 			$(OUT)/corpus/$$name test/data/$$name || exit 1; done
 
 .PHONY: mutate coverage-run fuzz-run
-mutate: ## change a comparison, a constant or a call at a time, and expect a failing test (core; FILES=src/… for others)
-	@$(MAKE) --no-print-directory tests-of FILE=$(firstword $(CORE_SRC)) >/dev/null
+mutate: ## change a comparison, a constant or a call at a time, and expect a failing test (core; FILES=src/… for others; SINCE, SAMPLE, WITHIN, BY: test/mutate)
+	@$(if $(BY),,$(MAKE) --no-print-directory tests-of FILE=$(firstword $(CORE_SRC)) >/dev/null)
 	@$(MAKE) --no-print-directory mutate-libraries MODE=debug
 	@$(MAKE) --no-print-directory mutate-run MODE=asan
 mutate-libraries: $(TEST_LIBS) $(FAKE) $(PROGRAM)
 # The libraries are the debug build's; only the mutants and the tests themselves have sanitizers.
-mutate-run: $(addsuffix .o,$(TESTS) $(FUZZERS)) $(OUT)/test/fuzz/replay.o
-	@OUT=build/debug OBJECTS=$(OUT) OF=build/cov/of CC="$(CC)" FLAGS="$(filter-out $(WARN) -g,$(OUR_CFLAGS)) -w -Isrc" \
+mutate-run: $(addsuffix .o,$(if $(BY),$(BY:%=$(OUT)/test/%),$(TESTS) $(FUZZERS) $(OUT)/test/fuzz/replay)) $(PACE)/pace $(PACE)/pace.so
+	@OUT=build/debug OBJECTS=$(OUT) OF=build/cov/of PACE=$(PACE) CC="$(CC)" \
+		FLAGS="$(filter-out $(WARN) -g,$(OUR_CFLAGS)) -g0 -O0 $(LINKER) -w -Isrc" \
 		LINK="$(OUR_LDFLAGS) $(LIB_LINK) -lcmocka" CCACHE_DISABLE=1 test/mutate $(FILES)
 .PHONY: mutate-libraries mutate-run
 

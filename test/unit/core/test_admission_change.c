@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 #include <cmocka.h>
 
@@ -42,6 +43,14 @@ static void test_rules(void **state)
                 {"two limits, one bound", CPU, {{23, 308, 2000}, {40, 154, 1000}}, 2, 0, 0, 6500},
                 {"bound, then rounded", CPU, {{23, 350, 2000}, {40, 200, 1000}}, 2, 0, 0, 5800},
                 {"the bound would have raised another", CPU, {{23, 308, 2000}, {23, 23, 1000}}, 2, 0, 0, 0},
+                {"the other is just within the bound", CPU, {{23, 308, 2000}, {200, 200, 1300}}, 2, 0, 0, 6500},
+                {"a hundred times", CPU, {{1, 10, 1000}}, 1, 10, 10, 100000},
+                {"above that is no proportion", CPU, {{1, 10, 1010}}, 1, 10, 10, 0},
+                {"a whole step is another's", CPU, {{5, 10, NONE}}, 1, 10, 10, 0},
+                {"raised to one", CPU, {{0, 1, 100}}, 1, 0, 1, 100000},
+                {"a little above eight tenths", CPU, {{23, 2857, 2000}}, 1, 0, 2857, 800},
+                {"the first would have been raised", CPU, {{23, 23, 1000}, {23, 308, 2000}}, 2, 0, 0, 0},
+                {"raised, and had not broken it", CPU, {{23, 308, 2000}, {200, 250, 1300}}, 2, 0, 0, 0},
                 {"equal to the limit", CPU, {{23, 1000, 1000}}, 1, 1000, 1000, 1000},
                 {"above the limit", CPU, {{23, 77, 70}}, 1, 0, 77, 1000},
                 {"to no proportion", CPU, {{0, 0, 1000}, {1, 3, 1000}}, 2, 0, 0, 0},
@@ -54,16 +63,37 @@ static void test_rules(void **state)
                 {"memory, finely rounded", MEMORY, {{70, 72, NONE}, {130, 132, NONE}}, 2, 4, 0, 0},
         };
         for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
-                struct admission_request q[MOST];
+                struct admission_request *q = calloc(row[i].n + !row[i].n, sizeof *q); /* what is beyond is noticed */
                 for (size_t k = 0; k < row[i].n; k++)
                         q[k] = (struct admission_request){amount_of(row[i].resource, row[i].q[k].sent),
                                                           amount_of(row[i].resource, row[i].q[k].got),
                                                           amount_of(row[i].resource, row[i].q[k].limit)};
                 int64_t unit = row[i].resource == MEMORY ? MI : 1;
                 struct admission_rules got = admission_explain(row[i].resource, q, row[i].n);
+                free(q);
                 if (got.step != row[i].step * unit || got.minimum != row[i].minimum * unit || got.ratio != row[i].ratio)
                         fail_msg("%s: step %lld, minimum %lld, ratio %lld", row[i].name, (long long)got.step,
                                  (long long)got.minimum, (long long)got.ratio);
+        }
+}
+
+/* Each step that platforms round to is told from the finer ones. */
+static void test_each_step(void **state)
+{
+        (void)state;
+        static const struct {
+                enum resource resource;
+                int64_t step; /* millicores, mebibytes */
+        } row[] = {{CPU, 5},     {CPU, 10},    {CPU, 20},     {CPU, 25},     {CPU, 50},     {CPU, 100},    {CPU, 125},
+                   {CPU, 200},   {CPU, 250},   {CPU, 500},    {CPU, 1000},   {MEMORY, 4},   {MEMORY, 8},   {MEMORY, 16},
+                   {MEMORY, 32}, {MEMORY, 64}, {MEMORY, 128}, {MEMORY, 256}, {MEMORY, 512}, {MEMORY, 1024}};
+        for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+                int64_t unit = row[i].resource == MEMORY ? MI : 1, step = row[i].step * unit;
+                const struct admission_request q[] = {{.sent = {true, unit}, .got = {true, step}},
+                                                      {.sent = {true, step + unit}, .got = {true, 2 * step}}};
+                struct admission_rules got = admission_explain(row[i].resource, q, 2);
+                if (got.step != step)
+                        fail_msg("%lld: %lld", (long long)step, (long long)got.step);
         }
 }
 
@@ -95,6 +125,7 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_rules),
+                cmocka_unit_test(test_each_step),
                 cmocka_unit_test(test_each_rule_explains_itself),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);

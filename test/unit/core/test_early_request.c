@@ -27,6 +27,7 @@ static void test_margin(void **state)
                 {"half of the way", usual, 13 * HOUR_MS + HOUR_MS / 2, DAY_MS, 1250},
                 {"23 hours", usual, 23 * HOUR_MS, DAY_MS, 1024},
                 {"a millisecond before", usual, DAY_MS - 1, DAY_MS, 1001},
+                {"the least margin, a millisecond before", {true, 0, 1001}, DAY_MS - 1, DAY_MS, 1001},
                 {"minHistory", usual, DAY_MS, DAY_MS, 1000},
                 {"later: few samples", usual, 9 * DAY_MS, DAY_MS, 1000},
                 {"not before minHistory", usual, HOUR_MS, 2 * HOUR_MS, 0},
@@ -62,13 +63,10 @@ static void test_request(void **state)
                 int64_t round_to, want;
         } row[] = {
                 {412, 1100, 1500, 1, 680}, /* 679.8 */
-                {412, 1100, 1000, 1, 454},
-                {400, 1100, 1250, 1, 550},
-                {400, 1100, 1250, 100, 600},
-                {400, 1000, 1000, 100, 400},
-                {1, 1000, 1001, 1, 2},
-                {0, 1100, 1500, 50, 0},
-                {INT64_MAX, 100000, 10000, 1, INT64_MAX},
+                {412, 1100, 1000, 1, 454},   {400, 1100, 1250, 1, 550},
+                {400, 1100, 1250, 100, 600}, {400, 1000, 1000, 100, 400},
+                {1, 1000, 1001, 1, 2},       {999001, 1001, 1, 1, 1001}, /* 1000.000001 */
+                {0, 1100, 1500, 50, 0},      {INT64_MAX, 100000, 10000, 1, INT64_MAX},
         };
         (void)state;
         for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {

@@ -231,6 +231,8 @@ static void test_mode_comes_after_state_before_pause(void **state)
         expect("recommend", &f, REASON_RECOMMEND_ONLY, 600);
         f.state = STATE_LEARNING;
         expect("recommend, learning", &f, REASON_LEARNING, 600);
+        f.rule = REASON_EARLY;
+        expect("recommend, learning, with an early target", &f, REASON_EARLY, 600);
         f = open_facts(&p);
         f.orphaned = true;
         expect("orphaned by its mode", &f, REASON_ORPHANED, 600);

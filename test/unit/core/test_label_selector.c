@@ -49,6 +49,33 @@ static void test_every_requirement_counts(void **state)
         assert_true(selector_match(NULL, NULL, 0));
 }
 
+/* Labels that are not known may still be there: only what a known one breaks is out. */
+static void test_what_may_match(void **state)
+{
+        (void)state;
+        static const struct {
+                const char *a, *b; /* NULL: not known */
+                bool want;
+        } row[] = {{NULL, NULL, true}, {"x", NULL, true}, {"y", NULL, false}, {NULL, "x", true},
+                   {NULL, "y", false}, {"x", "x", true},  {"x", "y", false},  {"y", "x", false}};
+        struct requirement of[] = {{WORD("a"), OP_IN, (char *[]){WORD("x")}, 1},
+                                   {WORD("b"), OP_IN, (char *[]){WORD("x")}, 1}};
+        struct selector s = {.of = of, .count = 2};
+        for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+                struct label_pair label[2];
+                size_t n = 0;
+                if (row[i].a)
+                        label[n++] = (struct label_pair){TEXT("a"), text_of(row[i].a)};
+                if (row[i].b)
+                        label[n++] = (struct label_pair){TEXT("b"), text_of(row[i].b)};
+                if (selector_may_match(&s, label, n) != row[i].want)
+                        fail_msg("row %zu", i);
+        }
+        s.count = 0;
+        assert_true(selector_may_match(&s, NULL, 0));
+        assert_true(selector_may_match(NULL, NULL, 0));
+}
+
 static void test_first_of_two_counts(void **state)
 {
         (void)state;
@@ -82,9 +109,8 @@ static void test_names(void **state)
 int main(void)
 {
         static const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_relations),
-                cmocka_unit_test(test_every_requirement_counts),
-                cmocka_unit_test(test_first_of_two_counts),
+                cmocka_unit_test(test_relations),      cmocka_unit_test(test_every_requirement_counts),
+                cmocka_unit_test(test_what_may_match), cmocka_unit_test(test_first_of_two_counts),
                 cmocka_unit_test(test_names),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);

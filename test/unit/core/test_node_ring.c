@@ -81,6 +81,61 @@ static void samples_ahead_of_every_clock_give_way(void **state)
         assert_int_equal(g.count, 2);
 }
 
+/* One alone gives way as well, and the newest does though the one before it was right. */
+static void one_sample_ahead_gives_way(void **state)
+{
+        (void)state;
+        for (int before = 0; before <= 1; before++) {
+                struct node_ring g = {0};
+                if (before)
+                        assert_int_equal(add(&g, 0, 1000, GI, 0), NODE_ACCEPTED);
+                assert_int_equal(add(&g, 86400, 1000, GI, 86400), NODE_ACCEPTED);
+                assert_int_equal(add(&g, 60, 1000, GI, 60), NODE_ACCEPTED);
+                assert_int_equal(g.count, 1);
+        }
+}
+
+/* Times from the second second of 1970 on, as far as 32 bits go; a millicore and a byte are a capacity. */
+static void the_least_and_the_most(void **state)
+{
+        static const int64_t least[RESOURCES] = {1, 1}, none[RESOURCES] = {0, 0};
+        static const struct {
+                int64_t at_s;
+                enum node_verdict want;
+        } at[] = {{0, NODE_INVALID}, {1, NODE_ACCEPTED}, {UINT32_MAX, NODE_ACCEPTED}, {INT64_C(1) << 32, NODE_FUTURE}};
+        (void)state;
+        for (size_t i = 0; i < sizeof at / sizeof *at; i++) {
+                struct node_ring g = {0};
+                struct node_load l;
+                struct node_spread s;
+                const struct wall time = {at[i].at_s * SECOND_MS};
+                assert_int_equal(node_ring_add(&g, &(struct node_usage){time, {1, 1}}, least, time), at[i].want);
+                if (at[i].want != NODE_ACCEPTED)
+                        continue;
+                node_ring_load(&g, least, time, &l);
+                assert_int_equal(l.latest[CPU], 1000);
+                assert_int_equal(l.mean[MEMORY], 1000);
+                node_ring_spread(&g, least, time, &s);
+                assert_int_equal(s.latest[CPU], NODE_WHOLE);
+                node_ring_spread(&g, none, time, &s); /* the capacity is no longer known */
+                assert_int_equal(s.latest[CPU] | s.mean[CPU] | s.deviation[MEMORY], 0);
+                node_ring_load(&g, none, time, &l);
+                assert_int_equal(l.samples, 1);
+                assert_int_equal(l.latest[CPU] | l.mean[CPU] | l.most[MEMORY], 0);
+        }
+}
+
+/* The newest of two moves on as well. */
+static void the_second_sample_moves_on(void **state)
+{
+        struct node_ring g = {0};
+        (void)state;
+        for (int64_t at = 0; at < 50; at += 10) {
+                assert_int_equal(add(&g, at, 1000, GI, at), NODE_ACCEPTED);
+                assert_int_equal(g.count, at == 0 ? 1 : 2);
+        }
+}
+
 static void without_a_capacity_there_is_no_share(void **state)
 {
         static const int64_t bad[][RESOURCES] = {{0, GI}, {4000, 0}, {-1, GI}, {INT64_C(1) << 31, GI}, {0, 0}};
@@ -98,7 +153,7 @@ static void samples_are_a_minute_apart(void **state)
 {
         static const struct {
                 int64_t every_s, apart_s;
-        } step[] = {{5, 50}, {10, 50}, {15, 60}, {20, 60}, {30, 60}, {45, 90}, {50, 50}, {60, 60}, {120, 120}};
+        } step[] = {{5, 50}, {7, 56}, {10, 50}, {15, 60}, {20, 60}, {30, 60}, {45, 90}, {50, 50}, {60, 60}, {120, 120}};
         (void)state;
         for (size_t i = 0; i < sizeof step / sizeof *step; i++) {
                 struct node_ring g = {0};
@@ -130,6 +185,7 @@ static void a_ring_amounts_to_shares(void **state)
         assert_int_equal(node_load_pressure(&l), 500);
         assert_int_equal(node_ring_above(&g, CPU, size[CPU], 80, after(19 * 60)), 1);
         assert_int_equal(node_ring_above(&g, CPU, size[CPU], 90, after(19 * 60)), 0);
+        assert_int_equal(node_ring_above(&g, CPU, size[CPU] - 1, 90, after(19 * 60)), 1);
         assert_int_equal(node_ring_above(&g, MEMORY, size[MEMORY], 49, after(19 * 60)), NODE_SAMPLES);
         assert_int_equal(node_ring_above(&g, MEMORY, size[MEMORY], 50, after(19 * 60)), 0);
 }
@@ -154,6 +210,7 @@ static const struct {
          NODE_WHOLE,
          50000000,
          50000000},
+        {"half of one is rounded up", 100000000, 2, {0, 1}, 1, 1, 1},
         {"less than half a millionth", INT32_MAX, 1, {1}, 0, 0, 0},
         {"more than half of one", INT32_MAX, 1, {11}, 1, 1, 0},
 };
@@ -241,6 +298,7 @@ static void what_is_old_does_not_count(void **state)
         assert_int_equal(node_ring_counted(&g, after(14 * 60 + 300)), NODE_SAMPLES);
         assert_int_equal(node_ring_counted(&g, after(14 * 60 + 301)), 0);
         assert_int_equal(node_ring_above(&g, CPU, size[CPU], 80, after(14 * 60 + 301)), 0);
+        assert_int_equal(node_ring_counted(&g, after(14 * 60 - 300)), NODE_SAMPLES);
         assert_int_equal(node_ring_counted(&g, after(14 * 60 - 301)), 0); /* the clock was set back */
         (void)add(&g, 14 * 60 + 840, 400, GI, 14 * 60 + 840);
         assert_int_equal(node_ring_counted(&g, after(14 * 60 + 840)), 2);
@@ -268,6 +326,9 @@ int main(void)
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(samples_are_taken_as_the_table_says),
                 cmocka_unit_test(samples_ahead_of_every_clock_give_way),
+                cmocka_unit_test(one_sample_ahead_gives_way),
+                cmocka_unit_test(the_least_and_the_most),
+                cmocka_unit_test(the_second_sample_moves_on),
                 cmocka_unit_test(without_a_capacity_there_is_no_share),
                 cmocka_unit_test(samples_are_a_minute_apart),
                 cmocka_unit_test(a_ring_amounts_to_shares),

@@ -62,6 +62,7 @@ static void test_ownership_label(void **state)
                 {"app", "", false},
                 {"", "team,,x", false},
                 {"app", ",", false},
+                {"app", ",app", true},
                 {"app", "*", true},
         };
         for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)

@@ -141,6 +141,7 @@ static void test_early(void **state)
                 {"three hours", &on, 200, 3 * HOUR, 0, false, 623},
                 {"one less than half of its samples", &on, 89, 3 * HOUR, 0, false, 0},
                 {"half of its samples", &on, 90, 3 * HOUR, 0, false, 623},
+                {"more than half of its samples", &on, 95, 3 * HOUR, 0, false, 623},
                 {"few samples for its age", &on, 99, DAY, 0, false, 620}, /* as of 198 minutes */
                 {"13.5 hours", &on, 200, 27 * HOUR / 2, 0, false, 519},
                 {"a ms short of a day", &on, 1000, DAY - 1, 0, false, 416},
@@ -169,6 +170,29 @@ static void test_early(void **state)
                 assert_int_equal(got.of[CPU].model, 415);
                 if (got.of[CPU].early != row[i].want || got.of[MEMORY].early != 0)
                         fail_msg("%s: %lld", row[i].name, (long long)got.of[CPU].early);
+        }
+}
+
+/* What may be more than the model says has no early request. */
+static void test_early_in_the_last_bucket(void **state)
+{
+        static const struct early_policy on = {true, 3 * (int64_t)HOUR_MS, 1500};
+        (void)state;
+        for (int last = 0; last <= 1; last++) {
+                struct resource_policy p[RESOURCES] = {policy[CPU], policy[MEMORY]};
+                struct roomy r;
+                struct recommendation got;
+                p[CPU].multiplier = p[MEMORY].multiplier = 1000;
+                p[CPU].round_to = p[MEMORY].round_to = 1;
+                roomy_init(&r);
+                add(&r, 1000 * DAY, histogram_start(CPU, HISTOGRAM_BUCKETS - 2 + last), -1);
+                r.u.samples = 200;
+                r.u.newest_ms = r.u.first_ms + 3 * HOUR;
+                const struct recommend_facts f = {
+                        .now = {r.u.newest_ms}, .interval_ms = MIN, .min_history_ms = DAY, .early = &on};
+                recommend(&r.u, p, &f, &got);
+                assert_int_equal(got.of[CPU].more, last);
+                assert_int_equal(got.of[CPU].early > 0, !last);
         }
 }
 
@@ -530,6 +554,7 @@ int main(void)
                 cmocka_unit_test(test_state_least),
                 cmocka_unit_test(test_states),
                 cmocka_unit_test(test_early),
+                cmocka_unit_test(test_early_in_the_last_bucket),
                 cmocka_unit_test(test_nothing_learned),
                 cmocka_unit_test(test_confidence),
                 cmocka_unit_test(test_model_of_every_bucket),

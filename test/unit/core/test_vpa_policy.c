@@ -12,7 +12,8 @@
 enum { BOTH = 1 << CPU | 1 << MEMORY, ONLY_CPU = 1 << CPU, ONLY_MEMORY = 1 << MEMORY, NOTHING = 0 };
 enum { MOST = 4 };
 
-#define LONG_NAME "a23456789b23456789c23456789d23456789e23456789f23456789g234567890"
+#define LONGEST   "a23456789b23456789c23456789d23456789e23456789f23456789g23456789"
+#define LONG_NAME LONGEST "0"
 
 struct rule {
         const char *container;
@@ -57,6 +58,7 @@ static const struct {
         {{{"*", NOTHING}, {"*", ONLY_CPU}}, ONLY_CPU, ONLY_CPU, 0, true, false},
         /* no container has such a name */
         {{{"", NOTHING}, {LONG_NAME, NOTHING}}, BOTH, BOTH, 0, true, true},
+        {{{LONGEST, NOTHING}}, BOTH, BOTH, 1, true, false},
 };
 
 static void policies_set_as_the_table_says(void **state)
@@ -99,6 +101,8 @@ static void a_copy_stands_alone(void **state)
                 {{"app", ONLY_CPU}, {"*", NOTHING}, {"side", ONLY_CPU}},
                 {{"app", ONLY_CPU}, {"*", NOTHING}, {"log", ONLY_MEMORY}},
                 {{"app", ONLY_CPU}, {"*", ONLY_CPU}, {"side", ONLY_MEMORY}},
+                {{"app", BOTH}, {"*", NOTHING}, {"side", ONLY_MEMORY}},
+                {{"web", ONLY_CPU}, {"*", NOTHING}, {"side", ONLY_MEMORY}},
                 {{0}},
         };
         for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
@@ -107,7 +111,7 @@ static void a_copy_stands_alone(void **state)
         assert_false(vpa_policy_equal(copy, NULL));
         assert_false(vpa_policy_equal(NULL, copy));
         assert_true(vpa_policy_equal(NULL, NULL));
-        assert_true(vpa_policy_equal(NULL, policy_of(others[4], room)));
+        assert_true(vpa_policy_equal(NULL, policy_of(others[6], room)));
 }
 
 int main(void)

@@ -45,6 +45,7 @@ static void test_words(void **state)
                  {400, 77},
                  -1,
                  "cpu of 'side' changed to 77m by admission (23m was sent), which has a minimum of 77m"},
+                {{23, 500}, {50, -1}, -1, "cpu of 'app' changed to 50m by admission (23m was sent)"},
                 {{400, 400}, {200, 400}, -1, "cpu of 'app' changed to 200m by admission (400m was sent)"},
                 {{400, 400}, {-1, 400}, -1, "cpu of 'app' removed by admission"},
                 {{-1, 400}, {200, 400}, -1, "cpu of 'app' changed to 200m by admission"},

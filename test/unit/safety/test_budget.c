@@ -2,6 +2,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -143,6 +144,18 @@ static void test_cores_within_the_hour(void **state)
         }
 }
 
+/* What no profile is chosen for is held by the cluster's budget all the same. */
+static void test_without_a_profile(void **state)
+{
+        struct fixture *f = *state;
+        f->target.profile = NULL;
+        f->c.live.budget_cores_per_hour = 1;
+        put_counted(f, BUDGET_CORES, 0, 200);
+        assert_true(budget_allows(f->c.safety, &f->plan));
+        put_counted(f, BUDGET_CORES, 0, 201);
+        assert_false(budget_allows(f->c.safety, &f->plan));
+}
+
 static void test_workloads_at_once(void **state)
 {
         struct fixture *f = *state;
@@ -238,6 +251,42 @@ static void test_it_is_stored(void **state)
                 assert_int_equal(f->c.safety->spent[0].at_ms, f->plan.now.ms);
                 assert_string_equal(f->c.safety->spent[0].profile, "/shared");
         }
+}
+
+/* A list of at most 256 is stored with each change, a longer one with the next pass. It ends as by a kill. */
+static void test_a_long_list_is_stored_with_the_pass(void **state)
+{
+        enum { SHORT = 256 };
+        struct fixture *f = *state;
+        struct safety *s = f->c.safety;
+        static const char *const ns[] = {"one", "two"};
+        for (int settled = 0; settled <= 1; settled++) {
+                AUTO(mem_free) char *path = tmp_path(ns[settled]);
+                AUTO(json_decref) json_t *list = json_array();
+                for (int n = 0; n < SHORT - 1; n++)
+                        json_array_append_new(list, json_pack("[I, i, s, s]", (json_int_t)f->plan.now.ms, n, "", ""));
+                char *text = json_dumps(list, 0);
+                rig_open_database(&f->c, path);
+                budget_load(s, text_of(text));
+                free(text);
+                for (int n = 0; n < 2; n++) {
+                        f->target.ns = ns[n];
+                        (void)budget_spend(s, &f->plan);
+                        assert_int_equal(s->spent_unstored, n == 1);
+                }
+                if (settled)
+                        budget_settle(s);
+                for (int again = 0; again < 2; again++) {
+                        rig_kill_database(&f->c);
+                        budget_release(s);
+                        s->spent = NULL;
+                        s->spendings = 0;
+                        if (!again)
+                                rig_open_database(&f->c, path);
+                        assert_int_equal(s->spendings, again ? 0 : SHORT + settled);
+                }
+        }
+        f->target.ns = "shop";
 }
 
 static void test_the_ledger_stays_short(void **state)
@@ -588,6 +637,15 @@ static void test_what_it_says(void **state)
                  "the cluster's budget (setting budget-cores-per-hour: 3) is used up; it has room by "
                  "2027-01-15T09:00:00Z"},
                 {3, 0, 0, 0, {0, 0}, 0, 0, "the cluster's budget (setting budget-cores-per-hour: 3) is used up"},
+                {1000,
+                 0,
+                 0,
+                 0,
+                 {0, 1000000},
+                 0,
+                 0,
+                 "the cluster's budget (setting budget-cores-per-hour: 1000) is used up; it has room by "
+                 "2027-01-15T09:00:00Z"},
                 {0,
                  2,
                  0,
@@ -652,6 +710,129 @@ static void test_what_it_says(void **state)
         }
 }
 
+/* By which hour there is room: at half past eight, what was spent at 7:45 is old by nine, what is spent now by ten. */
+static void test_when_it_has_room(void **state)
+{
+        struct fixture *f = *state;
+        static const struct {
+                const char *what;
+                bool shared, profile; /* by another namespace as well; it is the profile's budget, not the cluster's */
+                int64_t cost, old, new;
+                const char *by[2], *ns[2]; /* the profile that spent the old and the new, and the namespace */
+                const char *want;
+                int64_t later_ms; /* so much later than 7:45 was the old */
+        } row[] = {
+                {"at nine", false, false, 800, 3000, 0, {"", ""}, {"shop", "shop"}, "09:00", 15 * MINUTE_MS},
+                {"a millisecond later",
+                 false,
+                 false,
+                 800,
+                 3000,
+                 0,
+                 {"", ""},
+                 {"shop", "shop"},
+                 "10:00",
+                 15 * MINUTE_MS + 1},
+                {"the new leaves no room",
+                 false,
+                 false,
+                 800,
+                 700,
+                 2300,
+                 {"/shared", "/shared"},
+                 {"shop", "shop"},
+                 "10:00",
+                 0},
+                {"the new may stay", false, false, 800, 1000, 2200, {"/shared", "/other"}, {"shop", "pay"}, "09:00", 0},
+                {"another profile's do not count in the profile's",
+                 false,
+                 true,
+                 800,
+                 2900,
+                 2900,
+                 {"/shared", "/other"},
+                 {"shop", "shop"},
+                 "09:00",
+                 0},
+                {"another namespace's do not count in the share",
+                 true,
+                 false,
+                 800,
+                 1400,
+                 100,
+                 {"/shared", "/shared"},
+                 {"shop", "pay"},
+                 "09:00",
+                 0},
+                {"a change above the share waits for the share",
+                 true,
+                 false,
+                 1800,
+                 100,
+                 1500,
+                 {"/shared", "/shared"},
+                 {"shop", "pay"},
+                 "09:00",
+                 0},
+                {"above the share, what was refunded does not count",
+                 true,
+                 false,
+                 1800,
+                 500,
+                 0,
+                 {"/shared", "/shared"},
+                 {"shop", "shop"},
+                 "09:00",
+                 0},
+                {"above the share, a millicore does",
+                 true,
+                 false,
+                 1800,
+                 500,
+                 1,
+                 {"/shared", "/shared"},
+                 {"shop", "shop"},
+                 "10:00",
+                 0},
+        };
+        const int64_t now_ms = INT64_C(1800000000000) + 30 * (int64_t)MINUTE_MS; /* 2027-01-15T08:30:00Z */
+        struct safety *s = f->c.safety;
+        for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+                struct spending spent[2];
+                put_counted(f, BUDGET_CORES, 0, 0);
+                for (int n = 0; n < 2; n++) {
+                        int64_t amount = n ? row[i].new : row[i].old;
+                        spent[n] = (struct spending){.at_ms = n ? now_ms
+                                                                : now_ms - 45 * (int64_t)MINUTE_MS + row[i].later_ms,
+                                                     .millicores = amount,
+                                                     .profile = mem_string(row[i].by[n]),
+                                                     .ns = mem_string(row[i].ns[n])};
+                        budget_account_add(&s->budget, row[i].ns[n], BUDGET_CORES, amount);
+                        if (strcmp(row[i].by[n], "/shared") == 0)
+                                budget_account_add(&f->profile.budget, row[i].ns[n], BUDGET_CORES, amount);
+                }
+                budget_account_see(&s->budget, "shop");
+                budget_account_see(&s->budget, row[i].shared ? "pay" : "shop");
+                s->spent = spent;
+                s->spendings = 2;
+                f->c.live.budget_cores_per_hour = row[i].profile ? 0 : 3;
+                f->spec.budget_cores_per_hour = row[i].profile ? 3000 : 0;
+                f->container->advice.gate[CPU] = (struct gate_verdict){.value = 1000 - row[i].cost / 2};
+                f->plan.apply = true;
+                f->plan.over_budget[0] = '\0';
+                budget_gate(s, &f->plan);
+                s->spent = NULL;
+                s->spendings = 0;
+                const char *by = strstr(f->plan.over_budget, "; it has room by 2027-01-15T");
+                if (!by || strncmp(strchr(by, 'T') + 1, row[i].want, strlen(row[i].want)) != 0)
+                        fail_msg("%s: '%s'", row[i].what, f->plan.over_budget);
+                for (int n = 0; n < 2; n++) {
+                        mem_free(spent[n].profile);
+                        mem_free(spent[n].ns);
+                }
+        }
+}
+
 int main(void)
 {
 #define TEST(t) cmocka_unit_test_setup_teardown(t, set_up, tear_down)
@@ -659,11 +840,13 @@ int main(void)
                 TEST(test_a_refused_change_costs_nothing),
                 TEST(test_what_a_change_costs),
                 TEST(test_cores_within_the_hour),
+                TEST(test_without_a_profile),
                 TEST(test_workloads_at_once),
                 TEST(test_spending_counts_at_once),
                 TEST(test_a_refund_finds_its_entry),
                 TEST(test_an_hour_is_forgotten),
                 TEST(test_it_is_stored),
+                TEST(test_a_long_list_is_stored_with_the_pass),
                 TEST(test_the_ledger_stays_short),
                 TEST(test_sums_end),
                 TEST(test_a_cron_job_rolls_nothing),
@@ -678,6 +861,7 @@ int main(void)
                 TEST(test_the_namespace_is_stored),
                 TEST(test_it_holds_decreases),
                 TEST(test_what_it_says),
+                TEST(test_when_it_has_room),
                 TEST(test_what_is_left_asks_the_quota),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "../../support/rig.h"
+#include "../../support/tmp.h"
 #include "cache/pod_canary.h"
 
 enum { SERVICES = 4, YET = -1000 };
@@ -334,6 +335,27 @@ static void test_a_namespace_waits_for_its_own(void **state)
         close_shop(&s);
 }
 
+/* Others wait until there is a canary, and until each has passed. */
+static void test_when_others_wait(void **state)
+{
+        (void)state;
+        static const struct {
+                struct service with[SERVICES];
+                bool closed;
+        } row[] = {{{{0}}, true},
+                   {{NEW("front"), NEW("pay")}, true},
+                   {{DONE("front", 90, 80), NEW("pay")}, false},
+                   {{DONE("front", 90, 80), DONE("web", 90, 50), NEW("pay")}, true}};
+        for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+                struct shop s;
+                open_shop(&s, APPLY_ROLLOUT, 50, row[i].with);
+                canary_settle(s.c.safety);
+                if (s.profile.canary_closed != row[i].closed)
+                        fail_msg("row %zu: closed %d", i, s.profile.canary_closed);
+                close_shop(&s);
+        }
+}
+
 /* What was chosen is gone at the first settle after the share became all of them, or its profile no more. */
 static void test_turned_off(void **state)
 {
@@ -546,6 +568,29 @@ static void test_when_the_other_pods_follow(void **state)
         }
 }
 
+/* What is seen of a canary, and that the others follow, is stored at once. */
+static void test_it_is_stored(void **state)
+{
+        (void)state;
+        struct floor f;
+        AUTO(mem_free) char *path = tmp_path("canary.db");
+        open_floor(&f, 50, PODS);
+        rig_open_database(&f.c, path);
+        f.t.apply_state.passed_ms = minutes_ago(&f.c, 60);
+        pod_canary_begin(&f.c.cache, &f.t, mem_string("[]"));
+        f.t.apply_state_dirty = true;
+        canary_follow(f.c.safety, &f.t);
+        assert_null(f.t.apply_state.pod_canary);
+        assert_false(f.t.apply_state_dirty);
+        f.t.apply_state_dirty = true;
+        f.t.apply_state.passed_ms = 1;
+        canary_watch(f.c.safety, &f.t, &(struct plan){.target = &f.t});
+        assert_int_equal(f.t.apply_state.passed_ms, 0);
+        assert_false(f.t.apply_state_dirty);
+        target_drop_guard_state(&f.t);
+        close_floor(&f);
+}
+
 #define CPU_800 "[{\"cpu\":\"800m\",\"name\":\"app\"}]"
 static const struct {
         const char *what;
@@ -605,10 +650,12 @@ int main(void)
                 cmocka_unit_test(test_who_comes_first_and_who_waits),
                 cmocka_unit_test(test_a_namespace_that_opted_out_tries_nothing),
                 cmocka_unit_test(test_a_namespace_waits_for_its_own),
+                cmocka_unit_test(test_when_others_wait),
                 cmocka_unit_test(test_turned_off),
                 cmocka_unit_test(test_since_when_it_stands),
                 cmocka_unit_test(test_who_is_to_be_lowered),
                 cmocka_unit_test(test_when_the_other_pods_follow),
+                cmocka_unit_test(test_it_is_stored),
                 cmocka_unit_test(test_what_the_others_keep),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -83,6 +83,142 @@ static void test_notes_are_read(void **state)
         }
 }
 
+/* What lies behind the end of a text is no part of it. */
+static void test_notes_end(void **state)
+{
+        (void)state;
+        static const char whole[] = "reset 2025-11-21T04:40:00Z";
+        int64_t at_ms = -1;
+        assert_int_equal(fuse_read((struct text){whole, strlen("reset")}, &at_ms), FUSE_BLOWN);
+        assert_int_equal(fuse_read((struct text){whole, strlen(whole) - 1}, &at_ms), FUSE_RESET);
+        assert_int_equal(at_ms, 0);
+}
+
+/* Four members a guard; what a former version wrote has two, and what no version writes counts for the cluster. */
+static void test_guards_are_read(void **state)
+{
+        (void)state;
+        static const struct {
+                const char *name, *profile;
+                enum fuse_scope reach;
+        } want[] = {
+                {"shop/Job/a", "shop/team", FUSE_SHARE},
+                {"shop/Job/b", "/all", FUSE_PROFILE},
+                {"shop/Job/c", "/all", FUSE_CLUSTER},
+                {"shop/Job/d", "", FUSE_CLUSTER},
+                {"shop/Job/e", "/all", FUSE_CLUSTER},
+                {"shop/Job/f", "/all", FUSE_CLUSTER},
+                {"", "", FUSE_CLUSTER},
+        };
+        static const char text[] = "[[1, \"shop/Job/a\", \"shop/team\", 1], [2, \"shop/Job/b\", \"/all\", 2], "
+                                   "[3, \"shop/Job/c\", \"/all\", 3], [4, \"shop/Job/d\"], "
+                                   "[5, \"shop/Job/e\", \"/all\", 0], [6, \"shop/Job/f\", \"/all\", 4], [7]]";
+        struct fuse f = {0};
+        AUTO(json_decref) json_t *list = json_loads(text, 0, NULL);
+        fuse_guards_read(&f, list);
+        for (int i = 0; i < f.guards; i++) {
+                const struct fuse_guard *g = &f.guard[i];
+                if (g->at_ms != i + 1 || strcmp(g->name, want[i].name) != 0 ||
+                    strcmp(g->profile, want[i].profile) != 0 || g->reach != want[i].reach)
+                        fail_msg("%d: %lld, '%s', '%s', %d", i, (long long)g->at_ms, g->name, g->profile,
+                                 (int)g->reach);
+        }
+        assert_int_equal(f.guards, sizeof want / sizeof want[0]);
+        struct fuse again = {0};
+        AUTO(json_decref) json_t *stored = fuse_guards_json(&f);
+        fuse_guards_read(&again, stored);
+        AUTO(json_decref) json_t *twice = fuse_guards_json(&again);
+        assert_true(json_equal(stored, twice));
+        fuse_guards_release(&f);
+        fuse_guards_release(&again);
+}
+
+/* Of a namespace that has its thousand, the oldest goes that the cluster's fuse does not count, else its oldest. */
+static void test_which_guard_goes(void **state)
+{
+        (void)state;
+        enum { SHARE = FUSE_GUARDS_MOST };
+        static const struct {
+                const char *what;
+                bool other; /* a guard of another namespace is older than all */
+                int narrow; /* the number of the one that only the profile's fuse counts; -1: none */
+                int64_t want;
+        } row[] = {
+                {"its oldest", true, -1, 0},
+                {"the profile's, not the oldest", true, 7, 7},
+                {"the profile's, which is the oldest", false, 0, 0},
+        };
+        for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+                struct fuse f = {0};
+                if (row[i].other)
+                        fuse_guards_add(&f, -1, "mall/Job/a", "/all", FUSE_CLUSTER);
+                for (int n = 0; n < SHARE; n++)
+                        fuse_guards_add(&f, n, "shop/Job/a", "/all", n == row[i].narrow ? FUSE_PROFILE : FUSE_CLUSTER);
+                int before = f.guards;
+                assert_int_equal(before, SHARE + row[i].other);
+                fuse_guards_add(&f, SHARE, "shop/Job/a", "/all", FUSE_CLUSTER);
+                assert_int_equal(f.guards, before);
+                assert_string_equal(f.guard[0].name, row[i].other ? "mall/Job/a" : "shop/Job/a");
+                for (int64_t n = 0, at = row[i].other; n <= SHARE; n++)
+                        if (n == row[i].want)
+                                continue;
+                        else if (f.guard[at++].at_ms != n)
+                                fail_msg("%s: %lld went", row[i].what, (long long)n);
+                fuse_guards_release(&f);
+        }
+}
+
+/* A reset of a profile's fuse ends what it counts, and only that; what the cluster counts stays there. */
+static void test_guards_of_a_profile_end(void **state)
+{
+        (void)state;
+        static const struct {
+                const char *ns;
+                int left;
+                const char *names;
+        } row[] = {{NULL, 3, "shop/Job/b shop/Job/c mall/Job/e "},
+                   {"mall", 4, "shop/Job/a shop/Job/b shop/Job/c mall/Job/e "},
+                   {"shop", 4, "shop/Job/b shop/Job/c mall/Job/d mall/Job/e "}};
+        for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+                struct fuse f = {0};
+                char names[128] = "";
+                fuse_guards_add(&f, 1, "shop/Job/a", "/all", FUSE_PROFILE);
+                fuse_guards_add(&f, 2, "shop/Job/b", "/all", FUSE_CLUSTER);
+                fuse_guards_add(&f, 3, "shop/Job/c", "/else", FUSE_PROFILE);
+                fuse_guards_add(&f, 4, "mall/Job/d", "/all", FUSE_SHARE);
+                fuse_guards_add(&f, 5, "mall/Job/e", "/else", FUSE_SHARE);
+                fuse_guards_end(&f, "/all", row[i].ns);
+                for (int n = 0; n < f.guards; n++)
+                        strcat(strcat(names, f.guard[n].name), " ");
+                assert_string_equal(names, row[i].names);
+                assert_int_equal(f.guards, row[i].left);
+                bool ended = !row[i].ns || strcmp(row[i].ns, "shop") == 0;
+                assert_string_equal(f.guard[ended ? 0 : 1].profile, ended ? "" : "/all");
+                fuse_guards_release(&f);
+        }
+}
+
+/* The words have at most 600 bytes, and end before the first name that does not fit. */
+static void test_names_that_are_long(void **state)
+{
+        (void)state;
+        enum { MOST = 600 };
+        char name[MOST];
+        int prefix = (int)strlen("3 guards within an hour: ");
+        for (int more = 0; more < 2; more++) {
+                struct fuse f = {0};
+                fuse_guards_add(&f, 1, "c", "", FUSE_CLUSTER);
+                int len = MOST - prefix - (int)strlen("a, ") + more;
+                memset(name, 'b', (size_t)len);
+                name[len] = '\0';
+                fuse_guards_add(&f, 2, name, "", FUSE_CLUSTER);
+                fuse_guards_add(&f, 3, "a", "", FUSE_CLUSTER);
+                AUTO(mem_free) char *words = fuse_guards_words(&f, &f.guard[0], FUSE_CLUSTER, true);
+                assert_int_equal(strlen(words), more ? prefix + 1 : MOST);
+                fuse_guards_release(&f);
+        }
+}
+
 static void test_the_one_above_blows_it(void **state)
 {
         struct fixture *f = *state;
@@ -435,6 +571,120 @@ static void test_what_blew_ahead_is_reset(void **state)
         assert_null(f->c.safety->fuse.blown);
 }
 
+/* Another process after a kill: it knows what was stored. */
+static void die(struct fixture *f, const char *path)
+{
+        rig_kill_database(&f->c);
+        fuse_release(&f->c.safety->fuse);
+        profile_fuses_release(&f->profile);
+        rig_open_database(&f->c, path);
+        f->c.nudged = false;
+}
+
+/* What the Lease says is stored at once, and asks for a pass. */
+static void test_what_the_lease_says_is_kept(void **state)
+{
+        struct fixture *f = *state;
+        struct fuse *fuse = &f->c.safety->fuse;
+        AUTO(mem_free) char *path = tmp_path("kept.db");
+        rig_open_database(&f->c, path);
+        count_one(f);
+        count_one(f);
+        assert_false(f->c.nudged);
+        assert_null(fuse_noted(f->c.safety, "uid", "reset 2025-11-21T04:40:00Z"));
+        assert_true(f->c.nudged);
+        assert_int_equal(fuse->guards, 0);
+        die(f, path);
+        assert_int_equal(fuse->guards, 0);
+        assert_int_equal(fuse->reset_ms, 1763700000000);
+        assert_int_equal(fuse->blown_ms, 0);
+        assert_null(fuse_noted(f->c.safety, "uid", "2025-11-21T04:40:01Z: 6 guards within an hour: a/b/c"));
+        assert_true(f->c.nudged);
+        die(f, path);
+        assert_string_equal(fuse->blown, "2025-11-21T04:40:01Z: 6 guards within an hour: a/b/c");
+        assert_int_equal(fuse->blown_ms, 1763700001000);
+        assert_null(fuse_noted(f->c.safety, "uid", "reset 2025-11-21T04:40:02Z"));
+        assert_true(f->c.nudged);
+        assert_int_equal(fuse->blown_ms, 0);
+        die(f, path);
+        assert_null(fuse->blown);
+        assert_int_equal(fuse->reset_ms, 1763700002000);
+}
+
+/* Whoever blows a fuse asks for a pass, which then holds what it would have changed. */
+static void test_to_blow_asks_for_a_pass(void **state)
+{
+        struct fixture *f = *state;
+        for (int i = 0; i < 4; i++) {
+                assert_false(f->c.nudged);
+                count_one(f);
+        }
+        assert_true(f->c.nudged);
+        fuse_release(&f->c.safety->fuse);
+        f->c.nudged = false;
+        (void)give_profile(f, f->key, "shop");
+        for (int i = 0; i < 4; i++) {
+                assert_false(f->c.nudged);
+                count_in(f, "shop", "web");
+        }
+        assert_true(f->c.nudged);
+}
+
+/* Before a pass only what changed is stored: a fuse that the status tells of, and one that is over. */
+static void test_what_settles_is_stored(void **state)
+{
+        struct fixture *f = *state;
+        struct profile *p = give_profile(f, f->key, NULL);
+        AUTO(mem_free) char *path = tmp_path("settled.db");
+        rig_open_database(&f->c, path);
+        count_in(f, "shop", "web");
+        count_in(f, "shop", "web");
+        count_in(f, "shop", "web");
+        AUTO(json_decref)
+        json_t *status = json_pack("{s:[{s:s, s:i, s:s, s:s}]}", "fuses", "since", "2025-11-21T04:40:00Z", "generation",
+                                   1, "message", "4 guards", "namespace", "shop");
+        profile_fuses_read(p, status);
+        fuse_settle(f->c.safety);
+        assert_non_null(profile_fuse_of(p, "shop"));
+        uint64_t sent = f->c.checkpointer->batch_sent;
+        fuse_settle(f->c.safety);
+        assert_int_equal(f->c.checkpointer->batch_sent, sent);
+        die(f, path);
+        f->c.live.fuse_guards = 1;
+        fuse_settle(f->c.safety);
+        assert_non_null(profile_fuse_of(p, "shop"));
+        p->generation++;
+        fuse_settle(f->c.safety);
+        assert_int_equal(p->fuses.count, 0);
+        for (int i = 0; i < f->c.safety->fuse.guards; i++) /* the count begins anew, but not the cluster's */
+                assert_int_equal(f->c.safety->fuse.guard[i].reach, FUSE_CLUSTER);
+        assert_int_equal(f->c.safety->fuse.guards, 2);
+        die(f, path);
+        p->generation--;
+        fuse_settle(f->c.safety);
+        assert_int_equal(p->fuses.count, 0);
+}
+
+/* Turned off, no fuse holds, whoever tells of it; and no pass writes that it is off. */
+static void test_turned_off(void **state)
+{
+        struct fixture *f = *state;
+        struct profile *p = give_profile(f, f->key, NULL);
+        AUTO(mem_free) char *path = tmp_path("off.db");
+        rig_open_database(&f->c, path);
+        f->c.live.fuse_guards = 0;
+        AUTO(json_decref)
+        json_t *status = json_pack("{s:[{s:s, s:i, s:s, s:s}]}", "fuses", "since", "2125-11-21T04:40:00Z", "generation",
+                                   1, "message", "4 guards", "namespace", "shop");
+        profile_fuses_read(p, status);
+        uint64_t sent = f->c.checkpointer->batch_sent;
+        fuse_settle(f->c.safety);
+        assert_int_equal(p->fuses.count, 0);
+        assert_int_equal(f->c.checkpointer->batch_sent, sent);
+        assert_int_equal(f->c.safety->fuse.reset_ms, 0);
+        assert_false(f->c.nudged);
+}
+
 static void test_it_is_stored(void **state)
 {
         struct fixture *f = *state;
@@ -468,6 +718,11 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_notes_are_read),
+                cmocka_unit_test(test_notes_end),
+                cmocka_unit_test(test_guards_are_read),
+                cmocka_unit_test(test_which_guard_goes),
+                cmocka_unit_test(test_guards_of_a_profile_end),
+                cmocka_unit_test(test_names_that_are_long),
                 cmocka_unit_test_setup_teardown(test_the_one_above_blows_it, set_up, tear_down),
                 cmocka_unit_test_setup_teardown(test_the_newest_are_named, set_up, tear_down),
                 cmocka_unit_test_setup_teardown(test_a_namespace_counts_twice, set_up, tear_down),
@@ -488,6 +743,10 @@ int main(void)
                 cmocka_unit_test_setup_teardown(test_a_reset_is_for_once, set_up, tear_down),
                 cmocka_unit_test_setup_teardown(test_what_blew_ahead_is_reset, set_up, tear_down),
                 cmocka_unit_test_setup_teardown(test_it_is_stored, set_up, tear_down),
+                cmocka_unit_test_setup_teardown(test_what_the_lease_says_is_kept, set_up, tear_down),
+                cmocka_unit_test_setup_teardown(test_to_blow_asks_for_a_pass, set_up, tear_down),
+                cmocka_unit_test_setup_teardown(test_what_settles_is_stored, set_up, tear_down),
+                cmocka_unit_test_setup_teardown(test_turned_off, set_up, tear_down),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

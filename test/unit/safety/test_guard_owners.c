@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "../../support/guarded.h"
+#include "../../support/tmp.h"
 
 enum { PODS = 2 };
 
@@ -218,6 +219,71 @@ static void test_kills_at_the_limit(void **state)
         guarded_clear(&s);
 }
 
+/* Of two kills of one moment the one heard of last counts; and a kill asks for a pass, which judges it. */
+static void test_two_kills_of_a_moment(void **state)
+{
+        (void)state;
+        struct guarded s;
+        begin(&s, APPLY_ROLLOUT, AT_POD);
+        guard_changed(&s.t, guard_state_survey(&s.t), (struct wall){changed_ms});
+        assert_false(s.c.nudged);
+        harm(&s, EVICTED, 10);
+        assert_true(s.c.nudged);
+        harm(&s, KILLED, 10);
+        assert_int_equal(s.t.apply_state.guard->kill.cause, KILL_ROOM);
+        guarded_clear(&s);
+}
+
+/* A change that is not watched ends the watch of the one before. */
+static void test_a_change_ends_the_watch(void **state)
+{
+        (void)state;
+        struct guarded s;
+        begin(&s, APPLY_ROLLOUT, AT_POD);
+        guard_changed(&s.t, guard_state_survey(&s.t), (struct wall){changed_ms});
+        assert_true(s.t.apply_state.guard->change_ms > 0);
+        target_guard_state(&s.t)->cause = GUARD_EVICTED; /* which is held, so that it stays */
+        target_guard_state(&s.t)->until_ms = minute(9);
+        guard_changed(&s.t, guard_state_survey(&s.t), (struct wall){changed_ms});
+        assert_true(!s.t.apply_state.guard || s.t.apply_state.guard->change_ms == 0);
+        guarded_clear(&s);
+}
+
+/* A restart that is reported after the change, and ended before it, is heard before it is judged. */
+static void test_it_hears_before_it_judges(void **state)
+{
+        (void)state;
+        for (int before = 0; before <= 1; before++) {
+                struct guarded s;
+                begin(&s, APPLY_IN_PLACE, AT_POD);
+                guard_changed(&s.t, guard_state_survey(&s.t), (struct wall){changed_ms});
+                s.pod[0].restarts = 2;
+                s.pod[0].ended_s = (uint32_t)(changed_ms / SECOND_MS + (before ? -1 : 1));
+                assert_int_equal(look(&s, 1), !before);
+                guarded_clear(&s);
+        }
+}
+
+/* What is forgotten is stored as such: what was taken back, once a change stands, and all where guards are off. */
+static void test_forgetting_is_stored(void **state)
+{
+        (void)state;
+        for (int off = 0; off <= 1; off++) {
+                struct guarded s;
+                AUTO(mem_free) char *path = tmp_path(off ? "off.db" : "forgotten.db");
+                begin(&s, APPLY_ROLLOUT, AT_POD);
+                rig_open_database(&s.c, path);
+                target_guard_state(&s.t)->cause = GUARD_EVICTED;
+                target_guard_state(&s.t)->until_ms = minute(0);
+                s.spec.apply.guard.enabled = !off;
+                s.t.apply_state_dirty = true;
+                assert_false(look(&s, 61));
+                assert_null(s.t.apply_state.guard);
+                assert_false(s.t.apply_state_dirty);
+                guarded_clear(&s);
+        }
+}
+
 static void test_how_long_after(void **state)
 {
         (void)state;
@@ -269,10 +335,12 @@ static void test_untold_since_the_change(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_what_the_fuse_counts),   cmocka_unit_test(test_forgotten_by_pods),
-                cmocka_unit_test(test_the_newest_kill_counts), cmocka_unit_test(test_which_changes_are_watched),
-                cmocka_unit_test(test_kills_at_the_limit),     cmocka_unit_test(test_untold_since_the_change),
-                cmocka_unit_test(test_how_long_after),
+                cmocka_unit_test(test_what_the_fuse_counts),    cmocka_unit_test(test_forgotten_by_pods),
+                cmocka_unit_test(test_the_newest_kill_counts),  cmocka_unit_test(test_which_changes_are_watched),
+                cmocka_unit_test(test_kills_at_the_limit),      cmocka_unit_test(test_untold_since_the_change),
+                cmocka_unit_test(test_how_long_after),          cmocka_unit_test(test_two_kills_of_a_moment),
+                cmocka_unit_test(test_a_change_ends_the_watch), cmocka_unit_test(test_it_hears_before_it_judges),
+                cmocka_unit_test(test_forgetting_is_stored),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }
