@@ -30,11 +30,13 @@
 #include "objects/decode_profile.h"
 
 struct bookkeeping;
+struct change_log;
 
 /* Who books what pods ask for (cache/bookkeeping.h), and is told before one of them changes; NULL: nobody. */
 struct cache_books {
         struct bookkeeping *of;
         void (*before_change)(struct bookkeeping *of, struct pod *p);
+        struct change_log *changes; /* change_log.h; NULL: none was logged */
 };
 
 struct cached_zones {

@@ -43,6 +43,7 @@
 #include "ledger/ledger_report.h"
 #include "snapshot/learned_copy.h"
 #include "snapshot/node_table.h"
+#include "snapshot/percentile_table.h"
 #include "snapshot/snapshot.h"
 
 /* The key of an access question to the API server: a digest of token, resource, verb, namespace and name. */
@@ -101,6 +102,8 @@ struct server_calls {
         void (*recall)(void *arg, const struct server_usage_request *w);
         /* Make or share a table of the nodes; server_listed_nodes takes a reference. NULL if recall is NULL. */
         void (*list_nodes)(void *arg, uint64_t ticket);
+        /* The same of other percentiles; server_tried_percentiles takes a reference. NULL if recall is NULL. */
+        void (*try_percentiles)(void *arg, uint64_t ticket);
         /* Make a report of the ledger; server_reported takes it. NULL if recall is NULL. */
         void (*read_ledger)(void *arg, uint64_t ticket, const struct ledger_ask *ask);
         /* In place of recall on a replica: forward the request; server_relayed takes the answer. NULL: not a replica.
@@ -160,6 +163,7 @@ void server_reviewed(struct server *s, const struct auth_key *k, enum server_ver
 void server_recalled(struct server *s, uint64_t ticket, struct learned_copy *copies, size_t count);
 void server_relayed(struct server *s, uint64_t ticket, const struct server_relayed *r); /* copied */
 void server_listed_nodes(struct server *s, uint64_t ticket, struct node_table *t);      /* takes over one reference */
+void server_tried_percentiles(struct server *s, uint64_t ticket, struct percentile_table *t); /* likewise */
 /* The server takes ownership of the report; NULL: it cannot be made now. */
 void server_reported(struct server *s, uint64_t ticket, struct ledger_report *r);
 /* The server takes ownership of owner, one block with all that it points to (mem_free); NULL: not found. */

@@ -43,9 +43,11 @@ enum { LEDGER_TOTALS = 1000 };
 void ledger_totals(const struct ledger *l, void (*each)(void *arg, const char *ns, const struct ledger_sum *sum),
                    void *arg);
 
-/* Read the periods that are open, and their accounts so far. opened is called before the accounts of a period, with the
- * numbers that its pages may have. */
-void ledger_each_open(const struct ledger *l, enum ledger_axis a, enum ledger_span s,
+/* Pages of a period that was not opened late have lower numbers, from 0 on. */
+enum { LEDGER_NUMBERS = 1 << 20 };
+/* Read the periods that are open, and their accounts so far; only: this account, {NULL, 0}: all. opened is called
+ * before the accounts of a period, with the numbers that its pages may have. */
+void ledger_each_open(const struct ledger *l, enum ledger_axis a, enum ledger_span s, struct text only,
                       void (*opened)(void *arg, int64_t start_ms, int64_t first_number, int64_t numbers),
                       void (*each)(void *arg, struct text name, const struct ledger_sum *sum), void *arg);
 

@@ -30,5 +30,7 @@ struct ledger_page {
 bool ledger_page_open(struct ledger_page *p, const void *packed, size_t len);
 /* 1: an account was read, *ret_name points into the page. 0: the page ended. ERR_DAMAGED. */
 int ledger_page_next(struct ledger_page *p, struct text *ret_name, struct ledger_sum *ret);
+/* Whether a page, which may be damaged, seems to have this account: a quick look before it is checked and read. */
+bool ledger_page_seems_to_have(struct text packed, struct text name);
 
 #endif

@@ -23,6 +23,7 @@ struct ledger_ask {
         enum ledger_span span;
         int64_t since_ms;       /* how far back; the stretch begins with the hour or day in which that is */
         char ns[LEDGER_NS_MAX]; /* "": all namespaces; else axis is LEDGER_NAMESPACE, and only this account is read */
+        char workload[LEDGER_NAME_MAX + 1]; /* "": all; else axis is LEDGER_WORKLOAD, and only this account is read */
 };
 
 struct ledger_report_row {
@@ -58,8 +59,10 @@ struct ledger_report *ledger_report_new(const struct ledger_ask *ask, int64_t no
 void ledger_report_free(struct ledger_report *r); /* NULL: does nothing */
 /* Add an account of the period that begins at start_ms; outside the stretch it adds nothing. */
 void ledger_report_add(struct ledger_report *r, int64_t start_ms, struct text name, const struct ledger_sum *sum);
-/* Add a page of the database, of this axis and span. */
+/* Add a page of the database, of this axis and span. Of one workload, only a page that has its account is wanted. */
 void ledger_report_page(struct ledger_report *r, const struct ledger_page_key *key, struct text packed);
+/* Whether the report is of one account of the ledger's pages, of which most are not wanted; then its name. */
+struct text ledger_report_only(const struct ledger_report *r);
 /* Add the periods that the ledger has open, before any page. */
 void ledger_report_read(struct ledger_report *r, const struct ledger *l);
 /* The total of the stretch. */

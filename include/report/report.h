@@ -25,9 +25,10 @@ uint64_t report_cycle(const struct report *report); /* number of the cycle under
 /* --- Events (events.c, hot_nodes.c) --- */
 
 void report_event(struct report *report, const struct target *t, bool warning, const char *reason, const char *note);
-void report_deployed(struct report *report, const struct target *t); /* a deployed template has requests by halflife */
-/* new pods have requests by halflife; nothing if there are none */
-void report_admitted(struct report *report, struct target *t);
+/* A deployed template has requests by halflife; they are logged as changes too. */
+void report_deployed(struct report *report, struct cache *w, const struct target *t);
+/* The same of new pods; nothing if there are none. */
+void report_admitted(struct report *report, struct cache *w, struct target *t);
 /* After a poll: an Event on each node that has become hot. percent: the setting. Returns how many nodes are hot. */
 int64_t report_hot_nodes(struct report *report, const struct cache *w, int percent);
 uint64_t report_events_dropped(const struct report *report);

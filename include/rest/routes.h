@@ -25,6 +25,7 @@
 #include "ledger/ledger_report.h"
 #include "snapshot/learned_copy.h"
 #include "snapshot/node_table.h"
+#include "snapshot/percentile_table.h"
 #include "snapshot/snapshot.h"
 
 enum problem {
@@ -55,6 +56,9 @@ enum route_name {
         ROUTE_PROFILES,
         ROUTE_NODES,
         ROUTE_REPORT,
+        ROUTE_DAYS,
+        ROUTE_CHANGES,
+        ROUTE_WHAT_IF,
         ROUTE_HISTOGRAM,
         ROUTE_HISTORY,
         ROUTE_EXPLAIN,
@@ -89,7 +93,7 @@ struct route {
         bool only_known; /* a workload only: without the requests to deploy with, which the view cannot tell */
         bool dry_run;    /* render only: ?dryRun was given */
         const struct query *query;       /* the parameters, in the arena */
-        const struct ledger_ask *ledger; /* ROUTE_REPORT only: what to read, in the arena */
+        const struct ledger_ask *ledger; /* ROUTE_REPORT and ROUTE_DAYS: what to read, in the arena; NULL: nothing */
 };
 
 struct answer_header {
@@ -123,8 +127,8 @@ int route_match(const struct request *r, const struct snapshot *v, struct arena 
 /*
  * Answer from the view and, for endpoints with wants_learned, from the copies. learned NULL means that the halflife
  * that learns cannot be asked (503); copies 0 means that nothing was learned. The route must be neither ROUTE_RENDER
- * nor ROUTE_NODES nor ROUTE_REPORT (asserted): functions of their own answer them. While the API server or its metrics
- * cannot be asked, the headers Warning and Age state how old the answer's data is.
+ * nor one of ROUTE_NODES, ROUTE_WHAT_IF, ROUTE_REPORT and ROUTE_DAYS (asserted): functions of their own answer them.
+ * While the API server or its metrics cannot be asked, the headers Warning and Age state how old the answer's data is.
  */
 void route_answer(const struct route *route, const struct request *r, const struct snapshot *v,
                   const struct learned_copy *learned, size_t copies, struct arena *a, struct answer *ret);
@@ -137,12 +141,21 @@ void route_answer(const struct route *route, const struct request *r, const stru
 void route_nodes(const struct route *route, const struct request *r, const struct snapshot *v,
                  const struct node_table *nodes, bool names, struct arena *a, struct answer *ret);
 
+/* Answer GET what-if from the table of percentiles, whose sums are made if nobody has. percentiles NULL: as for nodes.
+ */
+void route_what_if(const struct route *route, const struct request *r, const struct snapshot *v,
+                   struct percentile_table *percentiles, struct arena *a, struct answer *ret);
+
 /*
  * Answer GET report from a report of the ledger that was made as route->ledger says. NULL: none can be made now (503).
  * The rows are put into the order of the answer.
  */
 void route_report(const struct route *route, const struct request *r, const struct snapshot *v,
                   struct ledger_report *report, struct arena *a, struct answer *ret);
+
+/* Answer GET days in the same way. */
+void route_days(const struct route *route, const struct request *r, const struct snapshot *v,
+                const struct ledger_report *report, struct arena *a, struct answer *ret);
 
 /*
  * Answer POST …/render by deploy/render.h: the manifests in the media type of the request or, with ?dryRun, the report

@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "core/profile_spec.h"
 #include "objects/recommendation_status.h"
+#include "snapshot/change_table.h"
 
 struct snapshot_condition {
         const char *type, *reason;
@@ -118,6 +119,7 @@ struct snapshot {
         size_t pods;
         const struct snapshot_other_autoscaler *other_autoscaler; /* unsorted */
         size_t other_autoscalers;
+        struct change_table *changes; /* what the halflife that learns has logged; NULL: nothing */
         struct snapshot_kept *kept;
         const char **names;                          /* names copied last, by hash; NULL after snapshot_finish */
         const struct snapshot_condition *conditions; /* conditions copied last */

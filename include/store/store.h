@@ -103,6 +103,11 @@ int store_load(struct store *s, const struct store_reader *r, struct err *err);
 int store_load_ledger(struct store *s, void (*each)(void *arg, const struct ledger_page_key *key, struct text packed),
                       void *arg, int *ret_refused, struct err *err);
 
+/* After store_load: read the rows of changes, in the order of their ids. *ret_refused: how many are damaged, and left
+ * out. Returns 0, or < 0 if some could not be read. */
+int store_load_changes(struct store *s, void (*each)(void *arg, int64_t id, struct wall at, struct text record),
+                       void *arg, int *ret_refused, struct err *err);
+
 /* A batch holds copies of rows. A row with a name longer than 253 bytes is left out, as Kubernetes has no such names.
  */
 struct store_batch;
@@ -121,6 +126,10 @@ void store_batch_note(struct store_batch *b, const char *name, struct text value
 void store_batch_ledger(struct store_batch *b, const struct ledger_page_key *key, struct text packed);
 /* Delete the pages of the ledger that are no longer kept. */
 void store_batch_forget_ledger(struct store_batch *b, struct wall now);
+/* Write a change that was made at a time, by its id; record is the caller's own text about it. */
+void store_batch_change(struct store_batch *b, int64_t id, struct wall at, struct text record);
+/* Delete the changes up to an id, and those made before a time. */
+void store_batch_forget_changes(struct store_batch *b, int64_t id, struct wall before);
 /* Delete a target with its record, histories and kills, once its retention is over. */
 void store_batch_forget(struct store_batch *b, const struct store_key *key);
 /* Delete kills older than before. */

@@ -9,6 +9,7 @@
 #include "applier_private.h"
 #include "base/yaml.h"
 #include "cache/apply_state.h"
+#include "cache/change_log.h"
 #include "cache/pod_canary.h"
 #include "kube/known_resource.h"
 #include "kube/resource_list.h"
@@ -74,7 +75,22 @@ static struct amount setting_of(const struct plan_container *c, enum resource r)
         return set;
 }
 
-static json_t *resize_settings(const struct plan *p, char *note, size_t size)
+static void resize_note(struct applier *applier, const struct plan *p, const struct plan_container *c, enum resource r,
+                        char *note, size_t size)
+{
+        int64_t from = c->facts.current[r].value, to = c->advice.gate[r].value;
+        const struct change change = {.kind = CHANGE_APPLIED,
+                                      .container = c->name,
+                                      .resource = r,
+                                      .from = from,
+                                      .to = to,
+                                      .by = CHANGE_BY_HALFLIFE,
+                                      .reason = c->advice.reason[r] ? reason_name(c->advice.reason[r]) : ""};
+        resize_patch_note(note, size, c->name, r, from, to);
+        change_log_add(applier->cache, p->target, p->now, &change);
+}
+
+static json_t *resize_settings(struct applier *applier, const struct plan *p, char *note, size_t size)
 {
         json_t *list = json_array();
         for (int i = 0; i < p->containers; i++) {
@@ -84,8 +100,7 @@ static json_t *resize_settings(const struct plan *p, char *note, size_t size)
                         struct amount set = setting_of(c, r);
                         amount_put(row, resource_name(r), r, set);
                         if (!c->advice.gate[r].hold && c->facts.current[r].set)
-                                resize_patch_note(note, size, c->name, r, c->facts.current[r].value,
-                                                  c->advice.gate[r].value);
+                                resize_note(applier, p, c, r, note, size);
                 }
                 if (json_object_size(row) > 1)
                         json_array_append_new(list, row);
@@ -99,7 +114,7 @@ void resize_set(struct applier *applier, const struct plan *p)
 {
         struct target *t = p->target;
         char note[RESIZE_NOTE_MAX] = "";
-        AUTO(json_decref) json_t *list = resize_settings(p, note, sizeof note);
+        AUTO(json_decref) json_t *list = resize_settings(applier, p, note, sizeof note);
         char *rest = canary_rest(applier->safety, p);
         (void)budget_spend(applier->safety, p);
         apply_state_changed(t, p->now, t->workload->digest);
@@ -281,6 +296,24 @@ static void resize_send(struct resize *z, const char *subresource, json_t *patch
         json_decref(patch);
 }
 
+static void resize_log_raise(const struct resize *z)
+{
+        AUTO(mem_free) char *words = mem_printf("pod %s uses more than it requests", strchr(z->key, '/') + 1);
+        for (int i = 0; i < z->goal.wants; i++)
+                for (enum resource r = CPU; r < RESOURCES; r++) {
+                        const struct resize_wanted *w = &z->goal.wanted[i];
+                        const struct change c = {.kind = CHANGE_RAISED,
+                                                 .container = w->container,
+                                                 .resource = r,
+                                                 .from = status_amount_of(w->before[r]),
+                                                 .to = status_amount_of(w->sent[r]),
+                                                 .by = CHANGE_BY_HALFLIFE,
+                                                 .words = words};
+                        if (w->sent[r].set)
+                                change_log_add(z->applier->cache, z->target, loop_now(z->applier->loop).wall, &c);
+                }
+}
+
 /* Report the resize once the server has the requests, as the annotations may need another request. */
 static void tell_resized(struct resize *z)
 {
@@ -295,6 +328,7 @@ static void tell_resized(struct resize *z)
                  KV_INT("cycle", report_cycle(applier->report)));
         if (!z->raises)
                 return;
+        resize_log_raise(z);
         AUTO(mem_free)
         char *note = mem_printf("pod %s uses more than it requests: %s", strchr(z->key, '/') + 1, z->goal.note);
         report_event(applier->report, t, false, "Raised", note);

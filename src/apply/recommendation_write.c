@@ -8,6 +8,7 @@
 
 #include "applier_private.h"
 #include "base/yaml.h"
+#include "cache/change_log.h"
 #include "kube/known_resource.h"
 
 /* A write under way. The pointer to the target stays valid, because a busy target is not freed. */
@@ -239,8 +240,12 @@ static bool publish_told(const struct target *t, const struct plan_condition *c)
 static void publish_tell_admission(struct applier *applier, const struct target *t, const struct plan *p)
 {
         const struct plan_condition *c = plan_condition(p, "Contested");
-        if (c && !p->contested && !publish_told(t, c))
-                report_event(applier->report, t, true, "Contested", c->message);
+        if (!c || p->contested || publish_told(t, c))
+                return;
+        change_log_add(applier->cache, t, p->now,
+                       &(struct change){
+                               .kind = CHANGE_CONTESTED, .by = "admission", .reason = c->reason, .words = c->message});
+        report_event(applier->report, t, true, "Contested", c->message);
 }
 
 /* Report once that a change is held: if the reason about to be written differs from the published condition's. */

@@ -199,8 +199,10 @@ static json_t *patch_requests(struct resize_goal *goal, const struct pod_view *v
         for (int i = 0; i < v->containers; i++) {
                 struct patch_container *to = &pc[want.containers];
                 struct resize_wanted *wanted = resize_patch_wanted(goal, v->container[i].name);
-                if (wanted)
+                if (wanted) {
                         memcpy(wanted->sent, c[i].to, sizeof wanted->sent);
+                        memcpy(wanted->before, c[i].request, sizeof wanted->before);
+                }
                 *to = (struct patch_container){.name = arena_text(a, v->container[i].name)};
                 for (enum resource r = CPU; r < RESOURCES; r++) {
                         to->write[r] = c[i].to[r].set;

@@ -14,7 +14,8 @@ enum { RESIZE_NOTE_MAX = 512 };
 struct resize_wanted {
         const char *container; /* interned */
         struct amount to[RESOURCES];
-        struct amount sent[RESOURCES]; /* by the last patch of requests; unset: not written */
+        struct amount sent[RESOURCES];   /* by the last patch of requests; unset: not written */
+        struct amount before[RESOURCES]; /* what the pod requested then */
 };
 
 struct resize_goal {

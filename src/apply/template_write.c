@@ -8,6 +8,7 @@
 #include "applier_private.h"
 #include "base/yaml.h"
 #include "cache/apply_state.h"
+#include "cache/change_log.h"
 #include "plan/admission_message.h"
 
 struct applying {
@@ -20,7 +21,8 @@ struct applying {
         struct sent {
                 char *container; /* a copy, because the workload may lose the container meanwhile */
                 bool write[RESOURCES];
-                struct amount to[RESOURCES];
+                struct amount to[RESOURCES], from[RESOURCES];
+                enum reason why[RESOURCES];
         } * sent;
         int sents;
         char note[512];
@@ -141,6 +143,8 @@ static void apply_collect(struct applying *a, const struct plan *p)
                         if (!s.write[r])
                                 continue;
                         s.to[r] = to_write(c, r);
+                        s.from[r] = c->facts.current[r];
+                        s.why[r] = c->advice.reason[r];
                         apply_note_change(a, c, r, s.to[r]);
                 }
                 applied_row(a, c);
@@ -234,6 +238,24 @@ static char *find_changed(const struct applying *a, const struct workload_view *
         return text;
 }
 
+static void apply_log(const struct applying *a)
+{
+        struct wall now = loop_now(a->applier->loop).wall;
+        for (int i = 0; i < a->sents; i++)
+                for (enum resource r = CPU; r < RESOURCES; r++) {
+                        const struct sent *s = &a->sent[i];
+                        const struct change c = {.kind = CHANGE_APPLIED,
+                                                 .container = s->container,
+                                                 .resource = r,
+                                                 .from = status_amount_of(s->from[r]),
+                                                 .to = status_amount_of(s->to[r]),
+                                                 .by = CHANGE_BY_HALFLIFE,
+                                                 .reason = s->why[r] ? reason_name(s->why[r]) : ""};
+                        if (s->write[r])
+                                change_log_add(a->applier->cache, a->target, now, &c);
+                }
+}
+
 static void apply_remember(struct applying *a, struct text answer, const char *admitted)
 {
         struct target *t = a->target;
@@ -243,6 +265,7 @@ static void apply_remember(struct applying *a, struct text answer, const char *a
         guard_changed(t, STEAL(&a->before), loop_now(a->applier->loop).wall);
         a->applier->count.applied++;
         bookkeeping_count(a->applier->cache, t, LEDGER_CHANGE);
+        apply_log(a);
 }
 
 static void apply_refused(struct applying *a, const struct client_answer *answer)

@@ -311,7 +311,8 @@ struct bookkeeping *bookkeeping_new(const struct bookkeeping_options *o)
         b->o = *o;
         b->ledger = ledger_new(stamp);
         b->until_ms = -1;
-        o->cache->books = (struct cache_books){b, bookkeeping_pod};
+        o->cache->books.of = b;
+        o->cache->books.before_change = bookkeeping_pod;
         return b;
 }
 
@@ -319,7 +320,8 @@ void bookkeeping_free(struct bookkeeping *b)
 {
         if (!b)
                 return;
-        b->o.cache->books = (struct cache_books){0};
+        b->o.cache->books.of = NULL;
+        b->o.cache->books.before_change = NULL;
         ledger_free(b->ledger);
         mem_free(b);
 }

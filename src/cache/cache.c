@@ -1,5 +1,6 @@
 #include "cache/cache.h"
 
+#include "cache/change_log.h"
 #include "cache/node_target.h"
 #include "cache/pod_namespace_targets.h"
 
@@ -35,6 +36,7 @@ void cache_relink(struct cache *w, struct now now)
 
 void cache_release(struct cache *w)
 {
+        change_log_release(w);
         targets_release(w);
         pods_release(w);
         workloads_release(w);

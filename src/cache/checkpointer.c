@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "cache/apply_state.h"
+#include "cache/change_log.h"
 #include "cache/usage_starts_json.h"
 #include "checkpointer_private.h"
 
@@ -276,6 +277,20 @@ static void load_pages(struct checkpointer *cp)
                          KV("error", err.text));
 }
 
+static void load_change(void *arg, int64_t id, struct wall at, struct text record)
+{
+        change_log_load(((struct checkpointer *)arg)->cache, id, at, record);
+}
+
+static void load_changes_logged(struct checkpointer *cp)
+{
+        struct err err = {0};
+        int refused;
+        if (store_load_changes(cp->store, load_change, cp, &refused, &err) < 0 || refused > 0)
+                log_warn("the log of changes has a damaged part: those changes are no longer listed",
+                         KV_INT("changes", refused), KV("error", err.text));
+}
+
 void checkpointer_open(struct checkpointer *cp, struct err *err)
 {
         if (!cp->database) {
@@ -308,6 +323,7 @@ void checkpointer_open(struct checkpointer *cp, struct err *err)
         }
         if (cp->callbacks.ledger)
                 load_pages(cp);
+        load_changes_logged(cp);
         if (note[0])
                 log_warn("database", KV("note", note));
         log_info("database opened", KV("file", cp->database), KV_INT("targets", cp->cache->targets.count));

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cache/change_log.h"
 #include "control/proxy_log.h"
 #include "custom_metrics/api_registration.h"
 #include "cycle.h"
@@ -315,6 +316,7 @@ static void checkpoint_packed(void *arg, struct store_batch *b)
 {
         struct controller *c = arg;
         bookkeeping_write(c->p.books, b);
+        change_log_write(&c->p.cache, b, (struct wall){clock_skew_earlier(c->p.skew)});
 }
 
 static struct now controller_now(void *arg)
@@ -335,6 +337,7 @@ static void database_replaced(void *arg)
         safety_store(c->p.safety);
         node_usage_store(c->p.learner);
         bookkeeping_write_again(c->p.books);
+        change_log_write_again(&c->p.cache);
 }
 
 static void target_forgotten(void *arg, struct target *t)

@@ -146,7 +146,7 @@ static void decide_target(struct cycle *c, struct target *t)
         if (t->profile)
                 adopt_policy(t);
         external_apply_adopt(c->parts->applier, t);
-        report_admitted(c->parts->report, t);
+        report_admitted(c->parts->report, &c->parts->cache, t);
         canary_follow(c->parts->safety, t);
         applier_decide(c->parts->applier, t, &plan);
         if (!t->profile && !plan.orphaned) {

@@ -18,6 +18,7 @@ void job_reset(struct job *j)
         snapshot_drop(j->view);
         mem_free(j->learned);
         node_table_drop(j->nodes);
+        percentile_table_drop(j->percentiles);
         ledger_report_free(j->report);
         mem_free(j->owner);
         if (arena.used > ARENA_KEPT)
@@ -65,8 +66,12 @@ void job_do(struct job *j, struct gzip *g)
                 route_render(&j->route, &j->request, j->view, &j->arena, &j->answer);
         else if (j->route.name == ROUTE_NODES)
                 route_nodes(&j->route, &j->request, j->view, j->nodes, j->names, &j->arena, &j->answer);
+        else if (j->route.name == ROUTE_WHAT_IF)
+                route_what_if(&j->route, &j->request, j->view, j->percentiles, &j->arena, &j->answer);
         else if (j->route.name == ROUTE_REPORT)
                 route_report(&j->route, &j->request, j->view, j->report, &j->arena, &j->answer);
+        else if (j->route.name == ROUTE_DAYS)
+                route_days(&j->route, &j->request, j->view, j->report, &j->arena, &j->answer);
         else
                 route_answer(&j->route, &j->request, j->view, j->learned, j->learned_count, &j->arena, &j->answer);
         j->gzipped = j->gzip && gzip_body(g, &j->answer.body);

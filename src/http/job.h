@@ -39,9 +39,10 @@ struct job {
         struct snapshot *view;
         struct learned_copy *learned;
         size_t learned_count;
-        struct node_table *nodes;     /* the table that a list of nodes is made from; NULL: none */
-        bool names;                   /* the list may name workloads */
-        struct ledger_report *report; /* what a report is written from; NULL: none */
+        struct node_table *nodes;             /* the table that a list of nodes is made from; NULL: none */
+        struct percentile_table *percentiles; /* the same of other percentiles; NULL: none */
+        bool names;                           /* the list may name workloads */
+        struct ledger_report *report;         /* what a report is written from; NULL: none */
         struct answer answer;
         bool gzipped;
 };

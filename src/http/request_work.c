@@ -104,6 +104,22 @@ void http_request_listed_nodes(struct http_request *v, struct node_table *t)
         http_request_go_on(v);
 }
 
+static void http_request_ask_percentiles(struct http_request *v)
+{
+        struct rest_listener *d = v->listener;
+        v->job->ticket = ++d->tickets;
+        http_request_suspend(v, STEP_AWAY);
+        d->o.calls.try_percentiles(d->o.calls.arg, v->job->ticket);
+}
+
+/* The rules are tried on all workloads. */
+void http_request_tried_percentiles(struct http_request *v, struct percentile_table *t)
+{
+        v->job->percentiles = t;
+        http_request_wait_for_turn(v, &v->listener->lists);
+        http_request_go_on(v);
+}
+
 /* Only the loop has the ledger. */
 static void http_request_ask_ledger(struct http_request *v)
 {
@@ -187,14 +203,16 @@ void http_request_work(struct http_request *v)
                 http_request_wait_for_turn(v, &v->listener->renders);
         else if (r->name == ROUTE_NODES && d->o.calls.list_nodes)
                 http_request_ask_nodes(v);
-        else if (r->name == ROUTE_REPORT && d->o.calls.read_ledger)
+        else if (r->name == ROUTE_WHAT_IF && d->o.calls.try_percentiles)
+                http_request_ask_percentiles(v);
+        else if (r->ledger && d->o.calls.read_ledger)
                 http_request_ask_ledger(v);
+        else if (r->wants_learned && !d->o.calls.recall && d->o.calls.relay)
+                http_request_ask_learner(v);
         else if (r->wants_worker)
                 http_request_wait_for_turn(v, &v->listener->lists);
         else if (r->wants_learned && d->o.calls.recall)
                 http_request_ask_loop(v);
-        else if (r->wants_learned && d->o.calls.relay)
-                http_request_ask_learner(v);
         else
                 http_request_do_here(v);
 }

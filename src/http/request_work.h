@@ -13,10 +13,11 @@ void http_request_work_admission(struct http_request *v);
 /* What the request waited for has come. */
 void http_request_worked(struct http_request *v);
 void http_request_recalled(struct http_request *v, struct learned_copy *copies, size_t count);
-void http_request_listed_nodes(struct http_request *v, struct node_table *t);      /* takes over one reference */
-void http_request_reported(struct http_request *v, struct ledger_report *r);       /* takes it over */
-void http_request_relayed(struct http_request *v, const struct server_relayed *r); /* copies */
-bool http_request_wants_owner(const struct http_request *v);                       /* it waits for an owner */
+void http_request_listed_nodes(struct http_request *v, struct node_table *t);            /* takes over one reference */
+void http_request_tried_percentiles(struct http_request *v, struct percentile_table *t); /* likewise */
+void http_request_reported(struct http_request *v, struct ledger_report *r);             /* takes it over */
+void http_request_relayed(struct http_request *v, const struct server_relayed *r);       /* copies */
+bool http_request_wants_owner(const struct http_request *v);                             /* it waits for an owner */
 /* owner NULL: not found, or not in time */
 void http_request_found_owner(struct http_request *v, struct admission_owner *owner);
 

@@ -25,6 +25,7 @@ struct message {
                 MESSAGE_REVIEWED,
                 MESSAGE_RECALLED,
                 MESSAGE_LISTED_NODES,
+                MESSAGE_TRIED_PERCENTILES,
                 MESSAGE_REPORTED,
                 MESSAGE_RELAYED,
                 MESSAGE_FOUND_OWNER,
@@ -38,6 +39,7 @@ struct message {
         struct learned_copy *copies;
         size_t count;
         struct node_table *nodes;
+        struct percentile_table *percentiles;
         struct ledger_report *report;
         struct server_relayed relayed;
         char *type, *body; /* the texts that relayed points to */
@@ -51,6 +53,7 @@ static void message_free(struct message *l)
 {
         mem_free(l->copies);
         node_table_drop(l->nodes);
+        percentile_table_drop(l->percentiles);
         ledger_report_free(l->report);
         mem_free(l->type);
         mem_free(l->body);
@@ -100,6 +103,11 @@ void rest_listener_recalled(struct rest_listener *d, uint64_t ticket, struct lea
 void rest_listener_listed_nodes(struct rest_listener *d, uint64_t ticket, struct node_table *t)
 {
         listener_post(d, &(struct message){.what = MESSAGE_LISTED_NODES, .ticket = ticket, .nodes = t});
+}
+
+void rest_listener_tried_percentiles(struct rest_listener *d, uint64_t ticket, struct percentile_table *t)
+{
+        listener_post(d, &(struct message){.what = MESSAGE_TRIED_PERCENTILES, .ticket = ticket, .percentiles = t});
 }
 
 void rest_listener_reported(struct rest_listener *d, uint64_t ticket, struct ledger_report *r)
@@ -170,6 +178,11 @@ static void message_handle(struct rest_listener *d, struct message *l)
                 v = http_request_of(d, l->ticket);
                 if (v)
                         http_request_listed_nodes(v, STEAL(&l->nodes));
+                break;
+        case MESSAGE_TRIED_PERCENTILES:
+                v = http_request_of(d, l->ticket);
+                if (v)
+                        http_request_tried_percentiles(v, STEAL(&l->percentiles));
                 break;
         case MESSAGE_REPORTED:
                 v = http_request_of(d, l->ticket);

@@ -18,6 +18,7 @@ void rest_listener_reviewed(struct rest_listener *d, const struct auth_key *k, e
 void rest_listener_relayed(struct rest_listener *d, uint64_t ticket, const struct server_relayed *r);
 void rest_listener_recalled(struct rest_listener *d, uint64_t ticket, struct learned_copy *copies, size_t count);
 void rest_listener_listed_nodes(struct rest_listener *d, uint64_t ticket, struct node_table *t);
+void rest_listener_tried_percentiles(struct rest_listener *d, uint64_t ticket, struct percentile_table *t);
 void rest_listener_reported(struct rest_listener *d, uint64_t ticket, struct ledger_report *r);
 void rest_listener_found_owner(struct rest_listener *d, uint64_t ticket, struct admission_owner *owner);
 struct server_counts rest_listener_counts(const struct rest_listener *d);

@@ -190,6 +190,11 @@ void server_listed_nodes(struct server *s, uint64_t ticket, struct node_table *t
         rest_listener_listed_nodes(s->rest, ticket, t);
 }
 
+void server_tried_percentiles(struct server *s, uint64_t ticket, struct percentile_table *t)
+{
+        rest_listener_tried_percentiles(s->rest, ticket, t);
+}
+
 void server_reported(struct server *s, uint64_t ticket, struct ledger_report *r)
 {
         rest_listener_reported(s->rest, ticket, r);

@@ -8,8 +8,7 @@
 #include "base/mem.h"
 
 enum {
-        NUMBERS = 1 << 20, /* more than a period has pages: the numbers of one that is opened late */
-        OPEN_MOST = 4,     /* periods of one axis and span; beyond, the one that was booked in last is used */
+        OPEN_MOST = 4, /* periods of one axis and span; beyond, the one that was booked in last is used */
 };
 
 struct account {
@@ -131,7 +130,7 @@ static struct sheet *ledger_open(struct ledger *l, enum ledger_axis a, enum ledg
         if (start_ms > l->newest_ms[a][s])
                 l->newest_ms[a][s] = start_ms;
         else
-                first = (int64_t)((uint64_t)l->stamp + ++l->late) * NUMBERS;
+                first = (int64_t)((uint64_t)l->stamp + ++l->late) * LEDGER_NUMBERS;
         return sheet_new(start_ms, first);
 }
 
@@ -201,14 +200,17 @@ void ledger_totals(const struct ledger *l, void (*each)(void *arg, const char *n
                 each(arg, l->totals->account[i]->name, &l->totals->account[i]->sum);
 }
 
-void ledger_each_open(const struct ledger *l, enum ledger_axis a, enum ledger_span s,
+void ledger_each_open(const struct ledger *l, enum ledger_axis a, enum ledger_span s, struct text only,
                       void (*opened)(void *arg, int64_t start_ms, int64_t first_number, int64_t numbers),
                       void (*each)(void *arg, struct text name, const struct ledger_sum *sum), void *arg)
 {
         for (size_t i = 0; i < OPEN_MOST && l->open[a][s][i]; i++) {
                 const struct sheet *of = l->open[a][s][i];
-                opened(arg, of->start_ms, of->first_number, NUMBERS);
-                for (size_t at = 0; at < of->accounts; at++)
+                opened(arg, of->start_ms, of->first_number, LEDGER_NUMBERS);
+                const struct account *one = only.p ? map_get(&of->by_name, only) : NULL;
+                if (one)
+                        each(arg, only, &one->sum);
+                for (size_t at = 0; !only.p && at < of->accounts; at++)
                         each(arg, text_of(of->account[at]->name), &of->account[at]->sum);
         }
 }
@@ -302,7 +304,7 @@ int ledger_restore(struct ledger *l, const struct ledger_page_key *key, struct t
                 sheet_free(open[0]);
                 open[0] = ledger_open(l, key->axis, key->span, key->start_ms);
         }
-        if (key->number < 0 || key->number >= NUMBERS)
+        if (key->number < 0 || key->number >= LEDGER_NUMBERS)
                 return 0; /* of a period that was opened late: it stays as it is */
         struct sheet *s = open[0];
         if (s && s->start_ms == key->start_ms && s->accounts == (size_t)key->number * LEDGER_PAGE_ACCOUNTS &&

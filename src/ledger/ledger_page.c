@@ -37,6 +37,15 @@ size_t ledger_page_add(uint8_t out[static LEDGER_PAGE_BYTES], size_t len, struct
         return (size_t)(to - out);
 }
 
+bool ledger_page_seems_to_have(struct text packed, struct text name)
+{
+        uint8_t account[LEDGER_NAME_MAX + 4];
+        if (name.len == 0 || name.len > LEDGER_NAME_MAX || packed.len == 0)
+                return false;
+        uint8_t *end = mempcpy(ledger_page_put(account, name.len), name.p, name.len);
+        return memmem(packed.p, packed.len, account, (size_t)(end - account)) != NULL;
+}
+
 bool ledger_page_open(struct ledger_page *p, const void *packed, size_t len)
 {
         *p = (struct ledger_page){packed, (const uint8_t *)packed + len};

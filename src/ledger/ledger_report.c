@@ -74,7 +74,8 @@ void ledger_report_add(struct ledger_report *r, int64_t start_ms, struct text na
 {
         struct ledger_report_period *period;
         const struct ledger_sum unbooked = {.unbooked_ms = sum->unbooked_ms};
-        if (start_ms < r->from_ms || start_ms > r->until_ms || !(period = report_period(r, start_ms)))
+        if (start_ms < r->from_ms || start_ms > r->until_ms ||
+            (r->ask.workload[0] && !text_is(name, r->ask.workload)) || !(period = report_period(r, start_ms)))
                 return;
         if (r->ask.ns[0] && !text_is(name, r->ask.ns)) {
                 ledger_sum_add(&period->sum, &unbooked); /* which is nobody's, and booked in the account without name */
@@ -82,6 +83,11 @@ void ledger_report_add(struct ledger_report *r, int64_t start_ms, struct text na
         }
         ledger_sum_add(&period->sum, sum);
         ledger_sum_add(&report_row(r, name)->sum, sum);
+}
+
+struct text ledger_report_only(const struct ledger_report *r)
+{
+        return r->ask.workload[0] ? text_of(r->ask.workload) : (struct text){0};
 }
 
 struct ledger_sum ledger_report_total(const struct ledger_report *r)
@@ -143,5 +149,5 @@ static void report_read(void *arg, struct text name, const struct ledger_sum *su
 void ledger_report_read(struct ledger_report *r, const struct ledger *l)
 {
         struct report_reader reader = {.report = r};
-        ledger_each_open(l, r->ask.axis, r->ask.span, report_opened, report_read, &reader);
+        ledger_each_open(l, r->ask.axis, r->ask.span, ledger_report_only(r), report_opened, report_read, &reader);
 }

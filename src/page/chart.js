@@ -100,13 +100,36 @@ export function history(resource, points, title) {
       days.map((ms, i) => svg("text", { x: x(ms), y: bottom + 16, "text-anchor": i === 0 ? "start" : i === days.length - 1 ? "end" : "middle" }, shortDay(ms)))));
 }
 
-export function legend() {
+// days: {time, asked, inForce, used} in cores or GiB, the means of a day; a day without an entry stays empty.
+export function daily(resource, days, title) {
+  const drawn = wide(), height = 120, top = 10, bottom = top + height, DAY = 864e5;
+  const times = days.map((d) => Date.parse(d.time));
+  const first = Math.min(times[0], times.at(-1) - 6 * DAY), slots = Math.round((times.at(-1) - first) / DAY) + 1;
+  const most = round(Math.max(...days.flatMap((d) => [d.asked, d.inForce, d.used])));
+  const slot = (drawn - LEFT - RIGHT) / slots, gap = slot > 5 ? 1 : 0;
+  const x = (ms) => LEFT + (ms - first) / DAY * slot;
+  const y = (n) => bottom - n / most * height;
+  const dash = (key, i) => `M${(x(times[i]) + gap / 2).toFixed(1)} ${y(days[i][key]).toFixed(1)}h${(slot - gap).toFixed(1)}`;
+  const marks = [...new Set([0, Math.floor((slots - 1) / 2), slots - 1])];
+  return el("figure", null,
+    el("figcaption", null, `${TITLE[resource]}, ${UNIT[resource]}, the mean of each day`),
+    svg("svg", { class: "plot", viewBox: `0 0 ${drawn} ${bottom + 22}`, role: "img", "aria-label": title },
+      [0, 0.5, 1].map((part) => [
+        svg("line", { class: part ? "grid" : "axis", x1: LEFT, x2: drawn - RIGHT, y1: y(most * part), y2: y(most * part) }),
+        svg("text", { x: LEFT - 6, y: y(most * part) + 4, "text-anchor": "end" }, String(Number((most * part).toPrecision(3))))]),
+      days.map((d, i) => svg("rect", { class: "used", x: x(times[i]) + gap / 2, width: slot - gap, y: y(d.used), height: bottom - y(d.used) })),
+      svg("path", { class: "line asked", d: days.map((d, i) => dash("asked", i)).join("") }),
+      svg("path", { class: "line force", d: days.map((d, i) => dash("inForce", i)).join("") }),
+      marks.map((n, i) => svg("text", { x: x(first + n * DAY) + slot / 2, y: bottom + 16, "text-anchor": i === 0 && slots > 1 ? "start" : i === marks.length - 1 && slots > 1 ? "end" : "middle" }, shortDay(first + n * DAY)))));
+}
+
+export function legend(...without) {
   const line = (name) => svg("svg", { viewBox: "0 0 22 10", "aria-hidden": "true" }, svg("path", { class: `line ${name}`, d: "M1 5H21" }));
   return el("ul", { class: "legend" },
     el("li", null, line("asked"), "asked by the owners"),
     el("li", null, line("force"), "in force"),
     el("li", null, svg("svg", { viewBox: "0 0 22 10", "aria-hidden": "true" }, svg("rect", { class: "used", width: 22, height: 10 })), "used"),
-    el("li", null, line("allocatable"), "allocatable"));
+    without.includes("allocatable") ? null : el("li", null, line("allocatable"), "allocatable"));
 }
 
 // A bar beside a number that says the same; share is 0 to 1.

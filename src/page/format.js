@@ -9,12 +9,13 @@ export function amount(text) {
   return parts ? Number(parts[1] + (parts[2] ?? "")) * UNITS[parts[3] ?? ""] : undefined;
 }
 
-function digits(least, most) {
+function digitsOf(least, most) {
   return new Intl.NumberFormat(undefined, { minimumFractionDigits: least, maximumFractionDigits: most });
 }
-const WHOLE = digits(0, 0), ONE = digits(1, 1), TWO = digits(2, 2), THREE = digits(3, 3);
+const WHOLE = digitsOf(0, 0), ONE = digitsOf(1, 1), TWO = digitsOf(2, 2), THREE = digitsOf(3, 3);
 
 export const GI = 2 ** 30;
+export const digits = (n) => TWO.format(n);
 export const whole = (n) => WHOLE.format(n);
 export const percent = (n) => `${ONE.format(n)} %`;
 

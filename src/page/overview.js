@@ -1,8 +1,10 @@
 import { el, name, notice, visible } from "./dom.js";
 import * as api from "./api.js";
-import { amount, column, percent, RESOURCES, spoken, TITLE, UNIT, whole } from "./format.js";
+import { amount, column, digits, percent, RESOURCES, spoken, TITLE, UNIT, whole } from "./format.js";
 import { budget, history, legend } from "./chart.js";
 import { table } from "./table.js";
+import { REASONS } from "./words.js";
+import { appliedOf, workloadLink } from "./workloads.js";
 
 const DAYS = "30d", HOT_MOST = 500;
 
@@ -23,9 +25,54 @@ function overTime(report) {
   const series = report.series ?? [];
   if (series.length < 2) return el("p", { class: "muted" }, "The ledger has begun only now: what was asked, in force and used is drawn from its second entry on.");
   return [
-    el("div", { class: "pair" }, RESOURCES.map((r) => history(r, points(r, series), `${TITLE[r]} asked, in force, used and allocatable over the last 30 days`))),
-    legend(),
+    el("div", { class: "pair" }, RESOURCES.map((r) => history(r, points(r, series), `${TITLE[r]} asked, in force${report.allocatable ? ", used and allocatable" : " and used"} over the last 30 days`))),
+    legend(report.allocatable ? "" : "allocatable"),
     report.notBooked ? el("p", { class: "muted small" }, `${whole(report.notBooked / 60)} minutes were not booked: halflife was away, or usage could not be read.`) : null,
+  ];
+}
+
+// What was asked less what was in force, in core-hours or GiB-hours, of the days that began within the last week.
+function savedLately(report) {
+  const week = (report?.series ?? []).filter((s) => Date.parse(s.time) > Date.now() - 7 * 864e5);
+  if (!week.length) return null;
+  const of = (r, key) => week.reduce((n, s) => n + s[r][key], 0) / 3600;
+  const hours = (r, n) => `${n >= 100 ? whole(n) : digits(n)} ${r === "cpu" ? "core" : "GiB"}-hours`;
+  return RESOURCES.map((r) => figure(`${TITLE[r]} saved in the last 7 days`, hours(r, of(r, "asked") - of(r, "inForce")),
+    `of ${hours(r, of(r, "asked"))} asked; used were ${hours(r, of(r, "used"))}`));
+}
+
+/* --- what wastes most, and why it still does --- */
+
+// What all pods of a workload still request beyond its target.
+function beyond(item, r) {
+  const of = (key) => amount(item.status.pod?.[r]?.[key]);
+  const each = of("original") - of("target"), all = amount(item.status.saving?.[r]);
+  return each > 0 && all > 0 ? Math.max(0, all / each * (of("current") - of("target"))) : 0;
+}
+
+function why(item) {
+  const applied = appliedOf(item);
+  if (item.status.hold) return [el("span", { class: "strong" }, "A person holds it"), ": ", name(item.status.hold)];
+  if (!applied) return "";
+  if (applied.status === "True") return "in force";
+  const words = applied.reason === "NextDeploy" ? "the next deploy brings it" : REASONS[applied.reason] ?? "";
+  return [el("span", { class: "strong" }, visible(applied.reason)), words ? el("span", { class: "muted" }, `: ${words}`) : ""];
+}
+
+const WASTE_ROWS = 6, WASTE_READ = 50;
+
+function waste(context, list) {
+  const rows = list.items.map((item) => ({ item, cpu: beyond(item, "cpu"), memory: beyond(item, "memory") }))
+    .filter((row) => row.cpu > 0 || row.memory > 0).sort((a, b) => b.cpu - a.cpu || b.memory - a.memory).slice(0, WASTE_ROWS);
+  const all = el("p", { class: "small" }, el("a", { href: context.link("workloads", { ns: context.ns, sort: "-cpuSaving" }) }, "All workloads"));
+  return [
+    el("h2", null, "What wastes most"),
+    rows.length ? table({ caption: "What all pods of a workload request beyond what it needs, the most CPU first, and why they still do.", rows, columns: [
+      { title: "Workload", cell: ({ item }) => [workloadLink(context, item), " ", el("span", { class: "kind" }, name(item.metadata.kind), " in ", name(item.metadata.namespace))] },
+      ...RESOURCES.map((r, i) => ({ title: `${TITLE[r]}, ${UNIT[r]}`, numeric: true, edge: i === 0, cell: (row) => column(r, row[r]) })),
+      { title: "Why", edge: true, long: true, cell: ({ item }) => why(item) }] })
+      : el("p", { class: "notice" }, "No workload requests more than it needs, as far as is known yet."),
+    all,
   ];
 }
 
@@ -44,12 +91,13 @@ function hotNodes(nodes) {
   return hot === HOT_MOST && nodes.left ? `${whole(hot)} or more` : whole(hot);
 }
 
-function figures(summary, nodes) {
+function figures(summary, nodes, report) {
   const total = summary.total, c = total.conditions;
   const link = (place, key) => el("a", { href: place("workloads", { condition: key }) }, whole(c[key]));
   return (place) => el("dl", { class: "figures" },
     sums(total).map((s) => figure(`${TITLE[s.resource]} that requests could give back`, spoken(s.resource, s.possible),
       `${s.original > 0 ? percent(s.possible / s.original * 100) : "0 %"} of ${spoken(s.resource, s.original)} asked; given back so far: ${spoken(s.resource, s.realised)}`)),
+    savedLately(report),
     figure("Workloads", whole(total.workloads), `${whole(total.states.Ready)} ready, ${whole(total.states.Learning + total.states.NoData)} learning, ${whole(total.states.Stale)} stale, ${whole(total.states.Held)} held`),
     figure("Under-provisioned", link(place, "UnderProvisioned"), "usage wants more than the owner asks for"),
     figure("Contested", link(place, "Contested"), "somebody else sets their requests"),
@@ -101,18 +149,20 @@ function by(context, summary) {
 }
 
 export async function show(context) {
-  const [summary, [report, reportProblem], [nodes]] = await Promise.all([
+  const [summary, list, [report, reportProblem], [nodes]] = await Promise.all([
     api.get(api.scoped(context.ns, "summary"), { by: context.parameters.by }, context.signal),
-    context.ns ? [null, null] : api.attempt("report", { since: DAYS, by: "namespace" }, context.signal),
+    api.get(api.scoped(context.ns, "workloads"), { sort: "-cpuSaving", offset: 0, limit: WASTE_READ,
+      fields: "metadata,status.hold,status.pod,status.saving,status.conditions" }, context.signal),
+    api.attempt(api.scoped(context.ns, "report"), { since: DAYS, by: "namespace" }, context.signal),
     api.attempt("nodes", { namespace: context.ns, limit: HOT_MOST }, context.signal)]);
   return [
     el("h1", { tabindex: "-1" }, "Overview"),
     el("p", { class: "lede" }, context.ns ? ["Namespace ", name(context.ns)] : "All namespaces"),
     summary.applyNever ? notice("warn", "halflife changes nothing", "The setting apply is never.") : null,
-    figures(summary, nodes)((view, p) => context.link(view, { ns: context.ns, ...p })),
+    figures(summary, nodes, report)((view, p) => context.link(view, { ns: context.ns, ...p })),
+    waste(context, list),
     el("h2", null, "Over time"),
-    report ? overTime(report) : el("p", { class: "muted" }, context.ns ? "What was asked, in force and used over time is told of all namespaces together."
-      : reportProblem?.status === 404 ? "This halflife keeps no ledger, so what was asked, in force and used over time cannot be drawn; the sums below are of now." : visible(reportProblem?.message ?? "")),
+    report ? overTime(report) : el("p", { class: "muted" }, reportProblem?.status === 404 ? "This halflife keeps no ledger, so what was asked, in force and used over time cannot be drawn; the sums below are of now." : visible(reportProblem?.message ?? "")),
     by(context, summary),
   ];
 }

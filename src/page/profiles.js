@@ -31,13 +31,34 @@ function columns(context) {
   ];
 }
 
+function tried(list, context) {
+  const rows = list.items.flatMap((p) => RESOURCES.map((r) => ({ profile: p, resource: r })));
+  const value = (text) => (row) => column(row.resource, amount(text(row.profile[row.resource])));
+  const columns = [
+    { title: "Profile", cell: ({ profile }) => [el("a", { href: context.link("workloads", { ns: profile.namespace ?? context.ns, profile: profile.name }) }, name(profile.name)), " ",
+      el("span", { class: "kind" }, profile.namespace ? ["in ", name(profile.namespace)] : "of the cluster")] },
+    { title: "Resource", cell: ({ resource }) => `${TITLE[resource]}, ${UNIT[resource]}` },
+    { title: "As it is", numeric: true, edge: true, cell: value((s) => s.saving) },
+    ...list.percentiles.map((p, i) => ({ group: "By another percentile", title: `p${Number(p)}`, label: `By p${Number(p)}`, numeric: true, edge: i === 0, cell: value((s) => s.tried[i]) })),
+  ];
+  return [
+    rows.length ? table({ caption: "What all pods would request less than their owners ask for, tried on what was learned with the same rules. Nothing is changed.", columns, rows })
+      : el("p", { class: "notice" }, "No profile selects a workload here."),
+    list.left ? el("p", { class: "muted" }, `${whole(list.left)} containers were not tried; they count as they are.`) : null,
+  ];
+}
+
 export async function show(context) {
-  const list = await api.get(api.scoped(context.ns, "profiles"), {}, context.signal);
+  const [list, [whatIf, problem]] = await Promise.all([
+    api.get(api.scoped(context.ns, "profiles"), {}, context.signal),
+    api.attempt(api.scoped(context.ns, "profiles/what-if"), {}, context.signal)]);
   return [
     el("h1", { tabindex: "-1" }, "Profiles"),
     el("p", { class: "lede" }, "Which workloads each profile selects, and what they ask for together."),
     list.items.length ? table({ caption: "Amounts are sums over all pods.", columns: columns(context), rows: list.items })
       : el("p", { class: "notice" }, "No profile can be shown here. kubectl get clusterprofiles,profiles -A"),
     list.without.workloads ? el("p", { class: "muted" }, `${whole(list.without.workloads)} workloads have values of halflife, or were learned, but no profile that can be shown selects them.`) : null,
+    el("h2", null, "What another percentile would save"),
+    whatIf ? tried(whatIf, context) : el("p", { class: "muted" }, visible(problem.message)),
   ];
 }

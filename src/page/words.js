@@ -65,6 +65,15 @@ export const CONDITIONS = {
   RequestRead: "a container reads a request and would get another value; the message names the variable or file",
 };
 
+export const CHANGES = {
+  Applied: "halflife changed the template, or set what the pods request",
+  Raised: "halflife raised a running pod that uses more than it requests",
+  Deployed: "a deploy brought requests of halflife",
+  Admitted: "new pods got requests of halflife",
+  Guarded: "a change did harm, and the original requests come back",
+  Contested: "somebody else set what halflife had set",
+};
+
 export const STATES = {
   NoData: "no sample yet",
   Learning: "not enough samples yet",

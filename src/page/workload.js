@@ -1,7 +1,7 @@
 import { copyable, el, name, notice, visible } from "./dom.js";
 import * as api from "./api.js";
-import { amount, column, moment, percent, RESOURCES, spoken, TITLE, UNIT, whole, zone } from "./format.js";
-import { histogram } from "./chart.js";
+import { amount, column, digits, GI, moment, percent, RESOURCES, spoken, TITLE, UNIT, whole, zone } from "./format.js";
+import { daily, histogram, legend } from "./chart.js";
 import { state, table } from "./table.js";
 import { CONDITIONS, MODES, REASONS, STATES } from "./words.js";
 
@@ -145,6 +145,39 @@ function whatIf(context, view) {
       WHAT_IF.some((k) => value(k)) ? el("a", { href: context.link(view, { ns: context.ns }) }, "As the profile says") : null));
 }
 
+/* --- its last days --- */
+
+function means(resource, days) {
+  return days.map((d) => ({ time: d.time, ...Object.fromEntries(["asked", "inForce", "used"].map((key) => [key, d[resource][key] / d.seconds])) }));
+}
+
+function daysTable(days) {
+  const of = (r, key) => (d) => column(r, d[r][key] / d.seconds * (r === "cpu" ? 1 : GI));
+  return el("details", null, el("summary", null, "The same as a table"),
+    table({ caption: "The means of each day (UTC), over all pods, and what happened.", rows: days.toReversed(), columns: [
+      { title: "Day", cell: (d) => el("time", { datetime: d.time }, visible(d.time.slice(0, 10))) },
+      { title: "Pods", numeric: true, cell: (d) => digits(d.pods) },
+      ...RESOURCES.flatMap((r) => [["Asked", "asked"], ["In force", "inForce"], ["Used", "used"]].map(([title, key], i) =>
+        ({ group: `${TITLE[r]}, ${UNIT[r]}`, title, numeric: true, edge: i === 0, cell: of(r, key) }))),
+      { title: "Changes", numeric: true, edge: true, cell: (d) => whole(d.changes) },
+      { title: "Taken back", numeric: true, cell: (d) => whole(d.guards) },
+      { title: "Kills", numeric: true, cell: (d) => whole(d.kills) }] }));
+}
+
+function lastDays(answer, problem) {
+  const title = el("h2", null, "Its last 35 days");
+  if (problem) return [title, el("p", { class: "muted" }, visible(problem.message))];
+  if (!answer.days.length) return [title, el("p", { class: "muted" }, "The ledger has nothing of it yet: what was asked, in force and used is drawn from its first entry on.")];
+  const sum = (r, key) => answer.days.reduce((n, d) => n + d[r][key], 0);
+  return [
+    title,
+    el("p", { class: "muted" }, RESOURCES.map((r) => `${TITLE[r]}: asked ${column(r, sum(r, "asked") / 3600 * (r === "cpu" ? 1 : GI))}, given back ${column(r, (sum(r, "asked") - sum(r, "inForce")) / 3600 * (r === "cpu" ? 1 : GI))} ${r === "cpu" ? "core" : "GiB"}-hours`).join(". "), "."),
+    el("div", { class: "pair" }, RESOURCES.map((r) => daily(r, means(r, answer.days), `${TITLE[r]} asked, in force and used on each of the last ${answer.days.length} days; the table below has the numbers`))),
+    legend("allocatable"),
+    daysTable(answer.days),
+  ];
+}
+
 /* --- what to copy --- */
 
 // A word for a POSIX shell.
@@ -187,9 +220,10 @@ export async function show(context) {
   const id = idOf(context);
   const view = context.parts.map(encodeURIComponent).join("/");
   const tried = Object.fromEntries(WHAT_IF.map((k) => [k, context.parameters[k]]));
-  const [workload, [explanation, problem]] = await Promise.all([
+  const [workload, [explanation, problem], days] = await Promise.all([
     api.get(api.workloadPath(id), {}, context.signal),
-    api.attempt(api.workloadPath(id, "explain"), tried, context.signal)]);
+    api.attempt(api.workloadPath(id, "explain"), tried, context.signal),
+    api.attempt(api.workloadPath(id, "days"), {}, context.signal)]);
   const containers = await Promise.all(workload.status.containers.map((c) => showContainer(context, id, c, explanation)));
   return [
     el("p", { class: "small" }, el("a", { href: context.link("workloads", { ns: context.ns }) }, "\u2190 Workloads")),
@@ -199,6 +233,7 @@ export async function show(context) {
     problem ? notice(problem.status === 400 ? "bad" : "warn", problem.status === 400 ? "That cannot be tried" : "What was learned cannot be shown", problem.message) : null,
     explanation || problem?.status === 400 ? whatIf(context, view) : null,
     containers,
+    lastDays(...days),
     commands(id, workload),
     el("p", { class: "muted small" }, `Times are those of ${zone()}.`),
   ];

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "cache/change_log.h"
 #include "report_private.h"
 
 void report_event(struct report *report, const struct target *t, bool warning, const char *reason, const char *note)
@@ -28,12 +29,20 @@ void report_event(struct report *report, const struct target *t, bool warning, c
 
 /* --- deployed requests: reported once the object is in the cluster, whichever halflife answered the deploy --- */
 
-enum { CHANGES_MAX = 900 };
+enum { CHANGES_MAX = 900, ROWS_MAX = 2 * VIEW_CONTAINERS };
+
+/* As text for an Event, and each for the log. */
+struct event_changes {
+        struct buf text;
+        struct change row[ROWS_MAX];
+        int rows;
+};
 
 /* "app cpu 2 -> 158m, app memory 1Gi -> 175Mi" */
-static void events_add_change(struct buf *changes, const char *container, enum resource r, struct amount from,
+static void events_add_change(struct event_changes *changes, const char *container, enum resource r, struct amount from,
                               struct amount to)
 {
+        struct buf *text = &changes->text;
         char before[QUANTITY_TEXT_MAX] = "none", after[QUANTITY_TEXT_MAX] = "none";
         if (from.set == to.set && (!from.set || from.value == to.value))
                 return;
@@ -41,24 +50,34 @@ static void events_add_change(struct buf *changes, const char *container, enum r
                 amount_print(r, from.value, before);
         if (to.set)
                 amount_print(r, to.value, after);
-        (void)buf_printf(changes, "%s%s %s %s -> %s", changes->len ? ", " : "", container, resource_name(r), before,
-                         after);
+        (void)buf_printf(text, "%s%s %s %s -> %s", text->len ? ", " : "", container, resource_name(r), before, after);
+        if (changes->rows < ROWS_MAX)
+                changes->row[changes->rows++] = (struct change){.container = container,
+                                                                .resource = r,
+                                                                .from = status_amount_of(from),
+                                                                .to = status_amount_of(to),
+                                                                .by = CHANGE_BY_DEPLOY};
 }
 
 /* Before the first cycle has ended, no Event: the halflife before the restart reported what already existed. */
-static void events_deployed(struct report *report, const struct target *t, const char *reason,
-                            const struct buf *changes)
+static void events_deployed(struct report *report, struct cache *w, const struct target *t, enum change_kind kind,
+                            struct event_changes *changes)
 {
-        AUTO(mem_free) char *note = mem_printf("deployed with %s", changes->data);
-        if (report->cycle_ended)
-                report_event(report, t, false, reason, note);
+        AUTO(mem_free) char *note = mem_printf("deployed with %s", changes->text.data);
+        if (!report->cycle_ended || !may_write(report->leadership))
+                return;
+        report_event(report, t, false, change_kind_name(kind), note);
+        for (int i = 0; i < changes->rows; i++) {
+                changes->row[i].kind = kind;
+                change_log_add(w, t, loop_now(report->loop).wall, &changes->row[i]);
+        }
 }
 
-void report_deployed(struct report *report, const struct target *t)
+void report_deployed(struct report *report, struct cache *w, const struct target *t)
 {
         const struct record_set *original = &t->workload->original, *applied = &t->workload->applied;
-        AUTO(buf_release) struct buf changes;
-        buf_init(&changes, CHANGES_MAX);
+        struct event_changes changes = {.rows = 0};
+        buf_init(&changes.text, CHANGES_MAX);
         for (int i = 0; i < applied->rows; i++) {
                 const struct record_row *to = &applied->row[i], *from = NULL;
                 for (int k = 0; k < original->rows && !from; k++)
@@ -69,11 +88,12 @@ void report_deployed(struct report *report, const struct target *t)
                                 events_add_change(&changes, to->container, r,
                                                   from ? from->request[r] : (struct amount){0}, to->request[r]);
         }
-        if (changes.len)
-                events_deployed(report, t, "Deployed", &changes);
+        if (changes.text.len)
+                events_deployed(report, w, t, CHANGE_DEPLOYED, &changes);
+        buf_release(&changes.text);
 }
 
-static void events_add_pod(struct buf *changes, const struct workload *wl, const struct pod *p)
+static void events_add_pod(struct event_changes *changes, const struct workload *wl, const struct pod *p)
 {
         for (int i = 0; i < p->containers; i++)
                 for (int k = 0; k < wl->containers; k++)
@@ -83,20 +103,21 @@ static void events_add_pod(struct buf *changes, const struct workload *wl, const
 }
 
 /* Pods of one template have the same requests, so only a difference from the last report makes a new Event. */
-void report_admitted(struct report *report, struct target *t)
+void report_admitted(struct report *report, struct cache *w, struct target *t)
 {
         for (struct pod *p = t->pods; p; p = target_next_pod(t, p)) {
                 if (!p->admitted)
                         continue;
                 pod_admission_told(p);
-                AUTO(buf_release) struct buf changes;
-                buf_init(&changes, CHANGES_MAX);
+                struct event_changes changes = {.rows = 0};
+                buf_init(&changes.text, CHANGES_MAX);
                 events_add_pod(&changes, t->workload, p);
-                uint64_t digest = digest_bytes(0, buf_text(&changes).p, changes.len);
-                if (changes.len && digest != t->admitted_digest)
-                        events_deployed(report, t, "Admitted", &changes);
-                if (changes.len)
+                uint64_t digest = digest_bytes(0, buf_text(&changes.text).p, changes.text.len);
+                if (changes.text.len && digest != t->admitted_digest)
+                        events_deployed(report, w, t, CHANGE_ADMITTED, &changes);
+                if (changes.text.len)
                         target_admission_told(t, digest);
+                buf_release(&changes.text);
         }
 }
 

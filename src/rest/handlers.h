@@ -29,11 +29,12 @@ int answer_bad_parameter(struct answer *a, const char *parameter, const char *fm
 /* Add the headers Warning and Age where the API server or its metrics cannot be asked, so that the view is old. */
 void answer_age(const struct snapshot *v, struct wall now, struct arena *a, struct answer *ret);
 
-/* The function of each endpoint but render, nodes and report. */
+/* The function of each endpoint that has one. */
 void answer_workload(struct ask *k);
 void answer_list(struct ask *k);
 void answer_summary(struct ask *k);
 void answer_profiles(struct ask *k);
+void answer_changes(struct ask *k);
 void answer_histogram(struct ask *k);
 void answer_history(struct ask *k);
 void answer_explain(struct ask *k);
@@ -44,6 +45,14 @@ void answer_page(struct ask *k);
  * with the answer made. */
 #define REPORT_CLUSTER "cluster" /* ?by of one row for all */
 int report_asked(const struct query *q, struct arena *a, struct route *ret, struct answer *ret_answer);
+
+/* The same of the days of the workload of ret. */
+void days_asked(struct arena *a, struct route *ret);
+/* Make the answer a 503: the ledger cannot be read. */
+void answer_no_ledger(struct answer *ret);
+/* The members cpu and memory of a sum of the ledger, and those of a sum's pods and events. */
+void report_write_flows(struct writer *w, const struct ledger_sum *s, bool allocatable);
+void report_write_events(struct writer *w, const struct ledger_sum *s);
 
 /* --- parts --- */
 
@@ -64,6 +73,9 @@ int container_asked(struct ask *k);
 
 /* Read ?limit, 1 to most; standard where it is not given. Returns 0, or ERR_INVALID with the answer made. */
 int limit_asked(struct ask *k, long standard, long most, long *ret);
+/* Likewise ?offset, 0 where it is not given, and whether ?output is csv. */
+int offset_asked(struct ask *k, long *ret);
+int csv_asked(struct ask *k, bool *ret);
 
 /* Read ?resource. Returns 0, or ERR_INVALID with the answer made. */
 int resource_asked(struct ask *k, enum resource *ret);

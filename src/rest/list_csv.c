@@ -22,8 +22,7 @@ void list_csv_text(struct buf *b, const char *text)
         (void)buf_add_text(b, "\"");
 }
 
-/* CPU in cores, memory in bytes; an unknown amount is an empty cell. */
-static void list_csv_amount(struct buf *b, enum resource r, int64_t value)
+void list_csv_amount(struct buf *b, enum resource r, int64_t value)
 {
         if (value >= 0 && r == CPU)
                 (void)buf_printf(b, ",%lld.%03lld", (long long)(value / CORE_MILLIS), (long long)(value % CORE_MILLIS));
@@ -74,6 +73,13 @@ static void list_csv_row(struct buf *b, const struct snapshot_target *t)
         (void)buf_add_text(b, "\r\n");
 }
 
+void list_csv_end(struct answer *ret, const char *disposition)
+{
+        ret->type = "text/csv; charset=utf-8";
+        answer_header(ret, "Content-Disposition", disposition);
+        answer_header(ret, "X-Content-Type-Options", "nosniff");
+}
+
 void list_csv_answer(struct ask *k, const struct snapshot_target *const *target, size_t count)
 {
         struct buf *b = &k->ret->body;
@@ -92,7 +98,5 @@ void list_csv_answer(struct ask *k, const struct snapshot_target *const *target,
                 }
                 list_csv_row(b, target[i]);
         }
-        k->ret->type = "text/csv; charset=utf-8";
-        answer_header(k->ret, "Content-Disposition", "attachment; filename=\"halflife-workloads.csv\"");
-        answer_header(k->ret, "X-Content-Type-Options", "nosniff");
+        list_csv_end(k->ret, "attachment; filename=\"halflife-workloads.csv\"");
 }

@@ -150,6 +150,17 @@ static char list_lower(char c)
         return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
 }
 
+struct text list_query_search(struct ask *k)
+{
+        struct text search = k->query->value[PARAM_SEARCH];
+        if (!search.len)
+                return (struct text){0};
+        char *lower = arena_text(k->a, search);
+        for (size_t i = 0; i < search.len; i++)
+                lower[i] = list_lower(lower[i]);
+        return (struct text){lower, search.len};
+}
+
 int list_query_read(struct ask *k, struct list_query *ret)
 {
         struct err err;
@@ -157,13 +168,7 @@ int list_query_read(struct ask *k, struct list_query *ret)
                                    .profile = k->query->value[PARAM_PROFILE]};
         if (selector_parse(k->query->value[PARAM_LABEL_SELECTOR], k->a, &ret->selector, &err) < 0)
                 return answer_bad_parameter(k->ret, "labelSelector", "%s", err.text);
-        struct text search = k->query->value[PARAM_SEARCH];
-        if (search.len) {
-                char *lower = arena_text(k->a, search);
-                for (size_t i = 0; i < search.len; i++)
-                        lower[i] = list_lower(lower[i]);
-                ret->search = (struct text){lower, search.len};
-        }
+        ret->search = list_query_search(k);
         int rc = list_read_state(k, ret);
         if (rc == 0)
                 rc = list_read_reason(k, ret);
@@ -172,7 +177,7 @@ int list_query_read(struct ask *k, struct list_query *ret)
 
 /* --- choosing --- */
 
-static bool list_contains(const char *text, struct text part)
+bool list_query_contains(const char *text, struct text part)
 {
         for (; *text; text++) {
                 size_t i = 0;
@@ -186,8 +191,9 @@ static bool list_contains(const char *text, struct text part)
 
 static bool list_is_found(const struct list_query *q, const struct snapshot_target *t)
 {
-        return list_contains(t->name, q->search) || list_contains(t->ns, q->search) ||
-               list_contains(t->kind, q->search) || (t->profile && list_contains(t->profile->name, q->search));
+        return list_query_contains(t->name, q->search) || list_query_contains(t->ns, q->search) ||
+               list_query_contains(t->kind, q->search) ||
+               (t->profile && list_query_contains(t->profile->name, q->search));
 }
 
 static bool list_has_reason(const struct list_query *q, const struct snapshot_target *t)

@@ -22,6 +22,10 @@ struct list_query {
 
 /* Read the filters and sort. Returns 0, or ERR_INVALID with the answer made. */
 int list_query_read(struct ask *k, struct list_query *ret);
+/* ?search in lower case, in the arena; {NULL, 0}: everything. */
+struct text list_query_search(struct ask *k);
+/* Whether a text contains the part, which is in lower case, in any case. */
+bool list_query_contains(const char *text, struct text part);
 /* Whether the workload is one that was asked for. */
 bool list_query_wants(const struct list_query *q, const struct snapshot_target *t);
 

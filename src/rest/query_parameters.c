@@ -23,7 +23,7 @@ static const struct {
                                   ROUTE_BIT(ROUTE_LIST) | ROUTE_BIT(ROUTE_NODES) | ROUTE_BIT(ROUTE_SUMMARY), 8192,
                                   true},
         [PARAM_STATE] = {"state", ROUTE_BIT(ROUTE_LIST) | ROUTE_BIT(ROUTE_SUMMARY), 64, false},
-        [PARAM_LIMIT] = {"limit", ROUTE_BIT(ROUTE_LIST) | ROUTE_BIT(ROUTE_NODES), 8, false},
+        [PARAM_LIMIT] = {"limit", ROUTE_BIT(ROUTE_LIST) | ROUTE_BIT(ROUTE_NODES) | ROUTE_BIT(ROUTE_CHANGES), 8, false},
         [PARAM_CONTINUE] = {"continue", ROUTE_BIT(ROUTE_LIST), 512, true},
         [PARAM_FIELDS] = {"fields", ROUTE_BIT(ROUTE_LIST), 1024, false},
         [PARAM_RESOURCE] = {"resource", ROUTE_BIT(ROUTE_HISTOGRAM) | ROUTE_BIT(ROUTE_EXPLAIN), 16, false},
@@ -33,14 +33,16 @@ static const struct {
         [PARAM_DRY_RUN] = {"dryRun", ROUTE_BIT(ROUTE_RENDER), 8, true},
         [PARAM_NAMESPACE] = {"namespace", ROUTE_BIT(ROUTE_NODES), 63, false},
         [PARAM_SORT] = {"sort", ROUTE_BIT(ROUTE_LIST), 32, false},
-        [PARAM_OFFSET] = {"offset", ROUTE_BIT(ROUTE_LIST), 8, false},
-        [PARAM_OUTPUT] = {"output", ROUTE_BIT(ROUTE_LIST), 8, false},
-        [PARAM_SEARCH] = {"search", ROUTE_BIT(ROUTE_LIST) | ROUTE_BIT(ROUTE_SUMMARY), 253, true},
+        [PARAM_OFFSET] = {"offset", ROUTE_BIT(ROUTE_LIST) | ROUTE_BIT(ROUTE_CHANGES), 8, false},
+        [PARAM_OUTPUT] = {"output", ROUTE_BIT(ROUTE_LIST) | ROUTE_BIT(ROUTE_CHANGES), 8, false},
+        [PARAM_SEARCH] = {"search", ROUTE_BIT(ROUTE_LIST) | ROUTE_BIT(ROUTE_SUMMARY) | ROUTE_BIT(ROUTE_CHANGES), 253,
+                          true},
         [PARAM_CONDITION] = {"condition", ROUTE_BIT(ROUTE_LIST) | ROUTE_BIT(ROUTE_SUMMARY), 64, false},
         [PARAM_REASON] = {"reason", ROUTE_BIT(ROUTE_LIST) | ROUTE_BIT(ROUTE_SUMMARY), 64, false},
         [PARAM_PROFILE] = {"profile", ROUTE_BIT(ROUTE_LIST) | ROUTE_BIT(ROUTE_SUMMARY), 253, false},
         [PARAM_BY] = {"by", ROUTE_BIT(ROUTE_SUMMARY) | ROUTE_BIT(ROUTE_REPORT), 320, false},
         [PARAM_SINCE] = {"since", ROUTE_BIT(ROUTE_REPORT), 32, false},
+        [PARAM_CHANGE] = {"change", ROUTE_BIT(ROUTE_CHANGES), 32, false},
 };
 
 /* --- percent-encoding --- */

@@ -31,6 +31,7 @@ enum param {
         PARAM_PROFILE,
         PARAM_BY,
         PARAM_SINCE,
+        PARAM_CHANGE,
         PARAMS
 };
 

@@ -14,7 +14,7 @@ enum { PATH_MAX_BYTES = 2048, SEGMENTS = 9, NAME_MOST = 253, NS_MOST = 63 };
 
 enum wants {
         WANTS_BODY = 1,    /* the request's body */
-        WANTS_LEARNED = 2, /* learned copies of the workload's containers */
+        WANTS_LEARNED = 2, /* what only the halflife that learns has: copies of histories, or the log of changes */
         WANTS_WORKER = 4,  /* a thread of its own, because the answer is long */
 };
 
@@ -24,7 +24,7 @@ static const struct endpoint {
         const char *path;   /* a segment in braces matches any text */
         const char *verb;
         unsigned wants;
-        void (*answer)(struct ask *k); /* NULL: route_render, route_nodes or route_report answers */
+        void (*answer)(struct ask *k); /* NULL: a function of routes.h answers, by the name */
 } endpoints[] = {
         {ROUTE_OPENAPI, "GET", "openapi.yaml", NULL, WANTS_WORKER, answer_openapi},
         {ROUTE_PAGE, "GET", "ui", NULL, WANTS_WORKER, answer_page},
@@ -35,12 +35,17 @@ static const struct endpoint {
         {ROUTE_SUMMARY, "GET", "api/v1/namespaces/{ns}/summary", "list", WANTS_WORKER, answer_summary},
         {ROUTE_PROFILES, "GET", "api/v1/profiles", "list", WANTS_WORKER, answer_profiles},
         {ROUTE_PROFILES, "GET", "api/v1/namespaces/{ns}/profiles", "list", WANTS_WORKER, answer_profiles},
+        {ROUTE_WHAT_IF, "GET", "api/v1/profiles/what-if", "list", WANTS_LEARNED, NULL},
+        {ROUTE_WHAT_IF, "GET", "api/v1/namespaces/{ns}/profiles/what-if", "list", WANTS_LEARNED, NULL},
+        {ROUTE_CHANGES, "GET", "api/v1/changes", "list", WANTS_LEARNED | WANTS_WORKER, answer_changes},
+        {ROUTE_CHANGES, "GET", "api/v1/namespaces/{ns}/changes", "list", WANTS_LEARNED | WANTS_WORKER, answer_changes},
         {ROUTE_NODES, "GET", "api/v1/nodes", "list", WANTS_LEARNED, NULL},
         {ROUTE_REPORT, "GET", "api/v1/report", "list", WANTS_LEARNED, NULL},
         {ROUTE_REPORT, "GET", "api/v1/namespaces/{ns}/report", "list", WANTS_LEARNED, NULL},
         {ROUTE_WORKLOAD, "GET", WORKLOAD, "get", 0, answer_workload},
         {ROUTE_HISTOGRAM, "GET", WORKLOAD "/histogram", "get", WANTS_LEARNED, answer_histogram},
         {ROUTE_HISTORY, "GET", WORKLOAD "/history", "get", WANTS_LEARNED, answer_history},
+        {ROUTE_DAYS, "GET", WORKLOAD "/days", "get", WANTS_LEARNED, NULL},
         {ROUTE_EXPLAIN, "GET", WORKLOAD "/explain", "get", WANTS_LEARNED, answer_explain},
         {ROUTE_RENDER, "POST", "api/v1/namespaces/{ns}/render", "get", WANTS_BODY, NULL},
 };
@@ -205,6 +210,8 @@ static int route_enter(const struct endpoint *e, const struct text variable[stat
                 rc = route_read_ns(q->value[PARAM_NAMESPACE], a, ret, ret_answer);
         if (rc == 0 && e->name == ROUTE_REPORT)
                 rc = report_asked(q, a, ret, ret_answer);
+        if (rc == 0 && e->name == ROUTE_DAYS)
+                days_asked(a, ret);
         return rc == 0 ? read_dry_run(q, ret, ret_answer) : rc;
 }
 

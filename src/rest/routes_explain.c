@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "core/kind.h"
+#include "correct_subject.h"
 #include "explain_text.h"
 #include "handlers.h"
 #include "rest/explain_change.h"
@@ -83,45 +84,18 @@ static struct explain_facts explain_facts_of(const struct scene *s, int at, enum
         const struct snapshot_target *t = s->k->target;
         const struct status_container *c = &t->container[at];
         const struct status_numbers *n = &c->of[r];
-        const struct resource_policy *policy = s->defaults;
-        bool ignored = false,
-             whole = strcmp(c->name, CONTAINER_WHOLE) == 0; /* the pod or namespace: no LimitRange bounds it */
-        if (t->profile)
-                policy = profile_spec_container(t->profile->spec, text_of(c->name), &ignored);
-        return (struct explain_facts){
+        struct explain_facts f = {
                 .usage = learned_of(s->k, c->name),
                 .now = s->k->v->at,
-                .correct =
-                        {
-                                .resource = r,
-                                .policy = &policy[r],
-                                .overcommit = s->apply.overcommit,
-                                .role = (enum container_role)c->role,
-                                .ignored = ignored,
-                                .state = (enum state)c->state,
-                                .estimate = {.known = n->model >= 0,
-                                             .by_kill = n->by_kill,
-                                             .more = n->more,
-                                             .model = n->model,
-                                             .lower = n->lower,
-                                             .upper = n->upper,
-                                             .early = s->apply.early.enabled && n->early ? n->target : 0},
-                                .original = amount_of_status(n->original),
-                                .limit = {n->limit > 0, n->limit},
-                                .range_min = s->ns && !whole ? s->ns->range_min[r] : (struct amount){0},
-                                .range_ratio = s->ns && !whole ? s->ns->range_ratio[r] : (struct amount){0},
-                                .heap_start = s->apply.runtime == RUNTIME_RESPECT ? amount_of_heap_start(n->heap_start)
-                                                                                  : (struct amount){0},
-                                .last_good = n->learned ? amount_of_status(n->target) : (struct amount){0},
-                                .pod_refused = s->deploy.advice[at].pod_refused[r],
-                                .guaranteed = s->deploy.advice[at].guaranteed,
-                                .keep_guaranteed = s->apply.keep_guaranteed,
-                        },
+                .correct = correct_facts_of(&(struct correct_subject){t, s->ns, &s->apply, s->defaults}, at, r),
                 .held = (enum gate)n->gate,
                 .deploy_held = s->deploy.advice[at].gate[r],
                 .shown = (enum reason)n->reason,
                 .deploy = s->deploy.advice[at].reason[r],
         };
+        f.correct.pod_refused = s->deploy.advice[at].pod_refused[r];
+        f.correct.guaranteed = s->deploy.advice[at].guaranteed;
+        return f;
 }
 
 /* --- steps --- */

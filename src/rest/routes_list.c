@@ -119,11 +119,17 @@ int limit_asked(struct ask *k, long standard, long most, long *ret)
         return number_asked(k, PARAM_LIMIT, "limit", 1, most, ret);
 }
 
-static int list_read_output(struct ask *k, struct page *ret)
+int offset_asked(struct ask *k, long *ret)
+{
+        *ret = 0;
+        return number_asked(k, PARAM_OFFSET, "offset", 0, OFFSET_MOST, ret);
+}
+
+int csv_asked(struct ask *k, bool *ret)
 {
         struct text t = k->query->value[PARAM_OUTPUT];
-        ret->csv = text_is(t, "csv");
-        return !t.p || ret->csv || text_is(t, "json")
+        *ret = text_is(t, "csv");
+        return !t.p || *ret || text_is(t, "json")
                        ? 0
                        : answer_bad_parameter(k->ret, "output", "output '%s' is neither json nor csv", t.p);
 }
@@ -147,11 +153,11 @@ static int list_read_page(struct ask *k, struct page *ret)
                 return rc;
         if (query_has(k->query, PARAM_FIELDS) && fields_parse(k->query->value[PARAM_FIELDS], &ret->fields, &err) < 0)
                 return answer_bad_parameter(k->ret, "fields", "%s", err.text);
-        rc = list_read_output(k, ret);
+        rc = csv_asked(k, &ret->csv);
         if (rc == 0)
                 rc = limit_asked(k, LIMIT_DEFAULT, LIMIT_MOST, &ret->limit);
         if (rc == 0)
-                rc = number_asked(k, PARAM_OFFSET, "offset", 0, OFFSET_MOST, &ret->offset);
+                rc = offset_asked(k, &ret->offset);
         if (rc == 0)
                 rc = list_check_order(k, ret);
         return rc == 0 ? read_continue(k, ret) : rc;

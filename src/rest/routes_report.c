@@ -24,7 +24,7 @@ static const char *const flow_name[] = {[LEDGER_ASKED] = "asked",
                                         [LEDGER_USED] = "used",
                                         [LEDGER_ALLOCATABLE] = "allocatable"};
 
-static void report_write_flows(struct writer *w, const struct ledger_sum *s, bool allocatable)
+void report_write_flows(struct writer *w, const struct ledger_sum *s, bool allocatable)
 {
         for (enum resource r = CPU; r < RESOURCES; r++) {
                 writer_open(w, resource_name(r), '{');
@@ -35,15 +35,20 @@ static void report_write_flows(struct writer *w, const struct ledger_sum *s, boo
         }
 }
 
+void report_write_events(struct writer *w, const struct ledger_sum *s)
+{
+        writer_int(w, "changes", (int64_t)s->events[LEDGER_CHANGE]);
+        writer_int(w, "guards", (int64_t)s->events[LEDGER_GUARD]);
+        writer_int(w, "kills", (int64_t)s->events[LEDGER_KILL]);
+}
+
 static void report_write_sum(struct writer *w, const struct ledger_sum *s, const struct report_scope *scope)
 {
         double pod_seconds = (double)s->pod_ms / 1e3;
         writer_double(w, "pods", scope->booked_sec > 0 ? round(pod_seconds / scope->booked_sec * 1e3) / 1e3 : 0);
         writer_double(w, "podSeconds", pod_seconds);
         report_write_flows(w, s, scope->in_rows);
-        writer_int(w, "changes", (int64_t)s->events[LEDGER_CHANGE]);
-        writer_int(w, "guards", (int64_t)s->events[LEDGER_GUARD]);
-        writer_int(w, "kills", (int64_t)s->events[LEDGER_KILL]);
+        report_write_events(w, s);
 }
 
 /* --- rows --- */
@@ -224,15 +229,21 @@ static void report_write(struct ask *k, struct ledger_report *r)
         writer_close(&w, '}');
 }
 
+void answer_no_ledger(struct answer *ret)
+{
+        answer_problem(
+                ret, PROBLEM_UNAVAILABLE,
+                "the ledger cannot be read now: only the halflife that learns has it, and it makes a few reports "
+                "at once: try again");
+}
+
 void route_report(const struct route *route, const struct request *r, const struct snapshot *v,
                   struct ledger_report *report, struct arena *a, struct answer *ret)
 {
         struct ask k = {.route = route, .query = route->query, .v = v, .a = a, .ret = ret};
         assert(route->name == ROUTE_REPORT);
         if (!report) {
-                answer_problem(ret, PROBLEM_UNAVAILABLE,
-                               "the ledger cannot be read now: only the halflife that learns has it, and it makes a "
-                               "few reports at once: try again");
+                answer_no_ledger(ret);
                 return;
         }
         report_write(&k, report);

@@ -6,17 +6,21 @@
 #include <string.h>
 
 #include "cache/apply_state.h"
+#include "cache/change_log.h"
 #include "kube/patch.h"
 #include "plan/autoscaler_plan.h"
 #include "safety_private.h"
 
 enum { CONTEST_SOON_MS = 15 * MINUTE_MS };
 
-static void conflict_begin(struct safety *safety, struct target *t, char *what)
+/* by: who; "": not known */
+static void conflict_begin(struct safety *safety, struct target *t, const char *by, char *what)
 {
         const struct apply_state *d = &t->apply_state;
         apply_state_contest(t, loop_now(safety->loop).wall, what);
         safety->count.conflicts++;
+        change_log_add(safety->cache, t, loop_now(safety->loop).wall,
+                       &(struct change){.kind = CHANGE_CONTESTED, .by = by, .reason = "Contested", .words = what});
         log_warn("somebody changes what halflife writes to a workload: it is left alone for a while",
                  KV("namespace", t->ns), KV("kind", t->kind), KV("name", t->name), KV("why", what),
                  KV_INT("hours", d->contest_step_ms / HOUR_MS));
@@ -57,7 +61,7 @@ static void conflict_targets(struct safety *safety, struct target *t, const stru
                 if (p->autoscaler[i].hold == AUTOSCALER_RESET && !p->contested && !carries_held(p)) {
                         const struct autoscaler *s = p->autoscaler[i].of;
                         conflict_begin(
-                                safety, t,
+                                safety, t, s->writer ? s->writer : "",
                                 mem_printf(
                                         "%s '%.80s': its target utilization was put back after halflife's change, by "
                                         "%.60s",
@@ -84,13 +88,14 @@ void conflict_watch(struct safety *safety, struct target *t, const struct plan *
         apply_state_reset(t, p->now, soon || within);
         if (soon) {
                 conflict_begin(
-                        safety, t,
+                        safety, t, "",
                         mem_string(
                                 "somebody put the requests back to the original within 15 min of halflife's change"));
                 return;
         }
         if (within && d->resets >= 2) {
-                conflict_begin(safety, t, mem_string("somebody put the requests back to the original twice in a row"));
+                conflict_begin(safety, t, "",
+                               mem_string("somebody put the requests back to the original twice in a row"));
                 return;
         }
         checkpointer_apply_state(safety->checkpointer, t);
@@ -101,12 +106,12 @@ bool conflict_refused(struct safety *safety, struct target *t, const struct err 
         const char *reason = patch_refused_by_policy(err);
         if (!reason)
                 return false;
-        conflict_begin(safety, t,
+        conflict_begin(safety, t, "admission",
                        mem_printf("the policy refused the write as other admission left it: %.120s", reason));
         return true;
 }
 
 void conflict_changed(struct safety *safety, struct target *t, const char *what)
 {
-        conflict_begin(safety, t, mem_string(what));
+        conflict_begin(safety, t, "admission", mem_string(what));
 }

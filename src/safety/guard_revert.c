@@ -6,6 +6,7 @@
 
 #include "base/noun.h"
 #include "cache/apply_state.h"
+#include "cache/change_log.h"
 #include "safety_private.h"
 
 /* --- what is watched --- */
@@ -158,6 +159,11 @@ static void guard_fire(struct safety *safety, struct target *t, const struct gua
         guard_state_end(t);
         safety->count.guards[cause]++;
         bookkeeping_count(safety->cache, t, LEDGER_GUARD);
+        change_log_add(safety->cache, t, f->now,
+                       &(struct change){.kind = CHANGE_GUARDED,
+                                        .by = CHANGE_BY_HALFLIFE,
+                                        .reason = guard_cause_name(cause),
+                                        .words = g->why});
         log_warn("a change did harm: the original requests come back", KV("namespace", t->ns), KV("kind", t->kind),
                  KV("name", t->name), KV("cause", guard_cause_name(cause)), KV("why", g->why),
                  KV_INT("hours", g->step_ms / HOUR_MS));

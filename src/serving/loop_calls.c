@@ -7,11 +7,12 @@
 #include "base/list.h"
 #include "base/log.h"
 #include "base/mailbox.h"
-#include "cache/bookkeeping.h"
 #include "kube/review.h"
 #include "learn/learner.h"
 #include "objects/target_key.h"
+#include "serving/ledger_request.h"
 #include "serving/node_rows.h"
+#include "serving/percentile_rows.h"
 #include "serving/snapshot_from_plans.h"
 
 _Static_assert((int)LEARNED_SOURCES == (int)TRANSFER_SOURCES, "every source is copied");
@@ -21,7 +22,16 @@ struct loop_call {
         struct mailbox_item item;   /* in the mailbox */
         LIST_ENTRY(loop_call) link; /* in under_way */
         struct loop_calls *all;
-        enum { ASKS_REVIEW, WITHDRAWS_REVIEW, ASKS_LEARNED, ASKS_NODES, ASKS_LEDGER, ASKS_UPSTREAM, ASKS_OWNER } what;
+        enum {
+                ASKS_REVIEW,
+                WITHDRAWS_REVIEW,
+                ASKS_LEARNED,
+                ASKS_NODES,
+                ASKS_PERCENTILES,
+                ASKS_LEDGER,
+                ASKS_UPSTREAM,
+                ASKS_OWNER
+        } what;
         struct auth_key key;
         uint64_t ticket;
         char *token, *resource, *verb, *address, *ns, *group, *kind, *name;
@@ -39,6 +49,8 @@ struct loop_calls {
         bool away;                /* the log reports that callers cannot be checked */
         struct node_table *nodes; /* made last, for those who ask soon after; NULL: none so far */
         struct mono nodes_made;
+        struct percentile_table *percentiles; /* likewise */
+        struct mono percentiles_made;
         struct review *self; /* the request for halflife's own user name, if under way */
         struct loop_timer self_again;
 
@@ -96,6 +108,11 @@ static void on_recall(void *arg, const struct server_usage_request *w)
 static void on_list_nodes(void *arg, uint64_t ticket)
 {
         drop_in(arg, &(struct loop_call){.what = ASKS_NODES, .ticket = ticket});
+}
+
+static void on_try_percentiles(void *arg, uint64_t ticket)
+{
+        drop_in(arg, &(struct loop_call){.what = ASKS_PERCENTILES, .ticket = ticket});
 }
 
 static void on_read_ledger(void *arg, uint64_t ticket, const struct ledger_ask *ask)
@@ -279,19 +296,24 @@ static void answer_nodes(struct loop_call *q)
         loop_call_free(q);
 }
 
-/* --- the ledger --- */
+/* --- other percentiles --- */
 
-/* Workloads of the report's namespaces that no other one owns, and those that a profile selects. */
-static void loop_call_count_workloads(const struct cache *c, struct ledger_report *r)
+/* What was learned changes with the cycles, so those who ask within one share one table. */
+static void answer_percentiles(struct loop_call *q)
 {
-        const struct workload *w;
-        for (size_t at = 0; (w = map_each(&c->workloads, &at));) {
-                if (w->gone || w->owner || (r->ask.ns[0] && strcmp(w->ns, r->ask.ns) != 0))
-                        continue;
-                r->workloads++;
-                r->managed += w->chosen != NULL;
+        struct loop_calls *all = q->all;
+        struct now now = loop_now(all->o.loop);
+        if (!all->percentiles ||
+            now.mono.ns - all->percentiles_made.ns >= INT64_C(1000000) * all->o.live->interval_ms) {
+                percentile_table_drop(all->percentiles);
+                all->percentiles = percentile_rows_make(all->o.cache, now.wall);
+                all->percentiles_made = now.mono;
         }
+        server_tried_percentiles(all->server, q->ticket, percentile_table_hold(all->percentiles));
+        loop_call_free(q);
 }
+
+/* --- the ledger --- */
 
 static void ledger_was_read(void *arg, struct ledger_report *r, const struct err *err)
 {
@@ -308,16 +330,13 @@ static void ledger_was_read(void *arg, struct ledger_report *r, const struct err
 static void answer_ledger(struct loop_call *q)
 {
         const struct loop_calls_options *o = &q->all->o;
-        const struct bookkeeping *books = o->cache->books.of;
         set_out(q);
-        if (!books || !o->checkpointer) {
+        if (!o->cache->books.of || !o->checkpointer) {
                 server_reported(q->all->server, q->ticket, NULL);
                 come_back(q);
                 return;
         }
-        struct ledger_report *r = ledger_report_new(q->ledger, bookkeeping_now_ms(books));
-        loop_call_count_workloads(o->cache, r);
-        ledger_report_read(r, bookkeeping_ledger(books));
+        struct ledger_report *r = ledger_request_begin(o->cache, q->ledger);
         if (checkpointer_read_ledger(o->checkpointer, r, ledger_was_read, q))
                 return;
         ledger_report_free(r);
@@ -372,10 +391,10 @@ static void loop_call_find_owner(struct loop_call *q)
 static void open_box(void *arg)
 {
         static void (*const answer[])(struct loop_call *) = {
-                [ASKS_REVIEW] = ask_review,         [WITHDRAWS_REVIEW] = withdraw_review,
-                [ASKS_LEARNED] = answer_learned,    [ASKS_NODES] = answer_nodes,
-                [ASKS_LEDGER] = answer_ledger,      [ASKS_UPSTREAM] = loop_call_ask_upstream,
-                [ASKS_OWNER] = loop_call_find_owner};
+                [ASKS_REVIEW] = ask_review,          [WITHDRAWS_REVIEW] = withdraw_review,
+                [ASKS_LEARNED] = answer_learned,     [ASKS_NODES] = answer_nodes,
+                [ASKS_LEDGER] = answer_ledger,       [ASKS_UPSTREAM] = loop_call_ask_upstream,
+                [ASKS_OWNER] = loop_call_find_owner, [ASKS_PERCENTILES] = answer_percentiles};
         struct loop_calls *all = arg;
         struct mailbox_items calls;
         mailbox_drain(&all->box, &calls);
@@ -433,6 +452,7 @@ struct server_calls loop_calls_table(struct loop_calls *all)
                 .withdraw = on_withdraw,
                 .recall = all->o.replica ? NULL : on_recall,
                 .list_nodes = all->o.replica ? NULL : on_list_nodes,
+                .try_percentiles = all->o.replica ? NULL : on_try_percentiles,
                 .read_ledger = all->o.replica ? NULL : on_read_ledger,
                 .relay = all->o.replica ? on_relay : NULL,
                 .find_owner = on_find_owner,
@@ -462,6 +482,7 @@ void loop_calls_free(struct loop_calls *all)
                 review_cancel(all->self);
         owner_lookup_free(all->owners);
         node_table_drop(all->nodes);
+        percentile_table_drop(all->percentiles);
         for (struct loop_call *q; (q = LIST_FIRST(&all->under_way));) {
                 if (q->review)
                         review_cancel(q->review);

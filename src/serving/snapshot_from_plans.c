@@ -1,5 +1,6 @@
 #include "serving/snapshot_from_plans.h"
 
+#include "cache/change_log.h"
 #include "plan/autoscaler_plan.h"
 #include "serving/pod_utilization.h"
 #include "serving/snapshot_from_status.h"
@@ -74,6 +75,11 @@ int64_t snapshot_fresh_ms(const struct live_settings *live)
         return ms > LEAST_MS ? ms : LEAST_MS;
 }
 
+static void snapshot_drop_changes(void *p)
+{
+        change_table_drop(p);
+}
+
 struct snapshot *snapshot_end(struct snapshot_writer *w)
 {
         struct snapshot *v = STEAL(&w->next);
@@ -91,6 +97,8 @@ struct snapshot *snapshot_end(struct snapshot_writer *w)
                 v->source_error = arena_text(&v->arena, text_of(source->error));
                 v->source_since_ms = source->since_ms;
         }
+        v->changes = change_log_table(w->cache, v->at);
+        snapshot_keep(v, v->changes, snapshot_drop_changes);
         snapshot_finish(v);
         return v;
 }

@@ -113,6 +113,13 @@ const struct ledger_page_key *row_ledger(const struct row *r)
         return (const struct ledger_page_key *)(const void *)r->at;
 }
 
+int64_t row_change_id(const struct row *r)
+{
+        int64_t id;
+        memcpy(&id, r->at, sizeof id);
+        return id;
+}
+
 /* What distinguishes kills of one container. It has no padding, so equal identities are equal bytes. */
 struct kill_identity {
         uint8_t uid[STORE_UID_BYTES];
@@ -241,6 +248,23 @@ void store_batch_forget_ledger(struct store_batch *b, struct wall now)
 {
         struct row *r = row_add(b, ROW_FORGET_LEDGER, &(struct store_key){0}, 0, (struct text){0}, NULL);
         r->ms = now.ms;
+}
+
+void store_batch_change(struct store_batch *b, int64_t id, struct wall at, struct text record)
+{
+        char name[24];
+        int len = snprintf(name, sizeof name, "%lld", (long long)id);
+        const struct store_key named = {.ns = {name, (size_t)len}};
+        struct row *r = row_add(b, ROW_CHANGE, &named, sizeof id, record, NULL);
+        memcpy(r->at, &id, sizeof id);
+        r->ms = at.ms;
+}
+
+void store_batch_forget_changes(struct store_batch *b, int64_t id, struct wall before)
+{
+        struct row *r = row_add(b, ROW_FORGET_CHANGES, &(struct store_key){0}, sizeof id, (struct text){0}, NULL);
+        memcpy(r->at, &id, sizeof id);
+        r->ms = before.ms;
 }
 
 void batch_add_recall(struct store_batch *b, const struct store_key *key, const void *tag)

@@ -21,6 +21,8 @@ enum row_kind {
         ROW_FORGET_KILLS,
         ROW_LEDGER, /* body: struct ledger_page_key; key.ns: the same as text; data: the page */
         ROW_FORGET_LEDGER,
+        ROW_CHANGE, /* body: int64_t, the id; key.ns: the same as text; data: the record; ms: when it was made */
+        ROW_FORGET_CHANGES, /* body: int64_t, the greatest id to delete; ms: delete older ones */
 };
 
 struct row {
@@ -56,6 +58,7 @@ struct store_key row_key(const struct row *r);
 struct text row_data(const struct row *r);
 const struct store_kill *row_kill(const struct row *r);
 const struct ledger_page_key *row_ledger(const struct row *r);
+int64_t row_change_id(const struct row *r);
 /* Pack the usage of a ROW_USAGE or ROW_USAGE_KEEP. */
 size_t row_pack(struct row *r, uint8_t out[static USAGE_PACK_MAX]);
 const struct store_watermark *row_watermarks(const struct row *r);

@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
+#include "change_rows.h"
 #include "row.h"
 
 /* A history to be written. They are written in the order of their ids, so that each database page is written once. */
@@ -364,6 +365,20 @@ static int forget_ledger(struct writing *w, struct row *r, const struct store_ke
         return rc;
 }
 
+/* --- changes --- */
+
+static int put_change(struct writing *w, struct row *r, const struct store_key *key)
+{
+        (void)key;
+        return change_rows_put(&w->c->db, row_change_id(r), (struct wall){r->ms}, row_data(r), w->err);
+}
+
+static int forget_changes(struct writing *w, struct row *r, const struct store_key *key)
+{
+        (void)key;
+        return change_rows_forget(&w->c->db, row_change_id(r), (struct wall){r->ms}, w->err);
+}
+
 /* --- a transaction --- */
 
 typedef int put_row(struct writing *w, struct row *r, const struct store_key *key);
@@ -377,6 +392,8 @@ static put_row *const put[] = {
         [ROW_FORGET_KILLS] = forget_kills,
         [ROW_LEDGER] = put_ledger,
         [ROW_FORGET_LEDGER] = forget_ledger,
+        [ROW_CHANGE] = put_change,
+        [ROW_FORGET_CHANGES] = forget_changes,
 };
 
 static int put_rows(struct writing *w, const struct store_batch *b)

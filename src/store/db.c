@@ -20,6 +20,7 @@ const struct db_columns db_tables[TABLES] = {
         [TABLE_KILL] = {"kill", "id, target, container, uid, restarts, at_ms, bytes, crc", 8, true},
         [TABLE_NOTE] = {"note", "id, name, value, crc", 4, true},
         [TABLE_LEDGER] = {"ledger", "id, span, axis, start_ms, number, packed, crc", 7, false},
+        [TABLE_CHANGE] = {"change", "id, at_ms, record, crc", 4, false},
 };
 
 /* Entry n - 1 turns schema n - 1 into schema n. There is no way back, and a released entry never changes. */
@@ -42,11 +43,20 @@ static const char *const migration[DB_SCHEMA] = {
         "INSERT INTO mark VALUES (1, 1);",
 };
 
-/* Not a schema of its own: the version before goes on with a file that has this table as well, and leaves it alone. */
-static const char ledger_table[] =
-        "CREATE TABLE IF NOT EXISTS ledger (id INTEGER PRIMARY KEY, span INTEGER NOT NULL, axis INTEGER NOT NULL,"
-        "  start_ms INTEGER NOT NULL, number INTEGER NOT NULL, packed BLOB NOT NULL, crc INTEGER NOT NULL,"
-        "  UNIQUE (span, axis, start_ms, number));";
+/* Not schemas of their own: the version before goes on with a file that has these tables, and leaves them alone. */
+static const struct {
+        const char *sql, *exists;
+} later[LATER_TABLES] = {
+        [LATER_LEDGER] = {"CREATE TABLE IF NOT EXISTS ledger (id INTEGER PRIMARY KEY, span INTEGER NOT NULL, axis "
+                          "INTEGER NOT NULL,"
+                          "  start_ms INTEGER NOT NULL, number INTEGER NOT NULL, packed BLOB NOT NULL, crc INTEGER "
+                          "NOT NULL,"
+                          "  UNIQUE (span, axis, start_ms, number));",
+                          "SELECT count(*) FROM sqlite_schema WHERE tbl_name = 'ledger'"},
+        [LATER_CHANGE] = {"CREATE TABLE IF NOT EXISTS change (id INTEGER PRIMARY KEY, at_ms INTEGER NOT NULL,"
+                          " record TEXT NOT NULL, crc INTEGER NOT NULL);",
+                          "SELECT count(*) FROM sqlite_schema WHERE tbl_name = 'change'"},
+};
 
 /* --- errors --- */
 
@@ -295,6 +305,17 @@ static int db_migrate(struct db *d, int64_t from, struct err *err)
         return rc;
 }
 
+static const bool every_later[LATER_TABLES] = {[LATER_LEDGER] = true, [LATER_CHANGE] = true};
+
+static int db_make_later(struct db *d, const bool which[static LATER_TABLES], struct err *err)
+{
+        int rc = 0;
+        for (int i = 0; rc == 0 && i < LATER_TABLES; i++)
+                if (which[i])
+                        rc = db_exec(d, later[i].sql, err);
+        return rc;
+}
+
 int db_create(const char *path, struct err *err)
 {
         struct db d;
@@ -307,7 +328,7 @@ int db_create(const char *path, struct err *err)
         if (rc == 0)
                 rc = db_migrate(&d, 0, err);
         if (rc == 0)
-                rc = db_exec(&d, ledger_table, err);
+                rc = db_make_later(&d, every_later, err);
         if (rc == 0)
                 rc = db_exec(&d, "PRAGMA journal_mode = WAL", err);
         db_close(&d);
@@ -317,12 +338,12 @@ int db_create(const char *path, struct err *err)
 /* --- the schema as it should be --- */
 
 /* Make halflife's own schema in memory: its rows in sqlite_schema equal those of an intact file. */
-static int own_schema(struct db *ret, bool ledger, struct err *err)
+static int own_schema(struct db *ret, const bool has_later[static LATER_TABLES], struct err *err)
 {
         int rc = connect_to(ret, ":memory:", SQLITE_OPEN_READWRITE, false, err);
         if (rc == 0)
                 rc = db_migrate(ret, 0, err);
-        return rc == 0 && ledger ? db_exec(ret, ledger_table, err) : rc;
+        return rc == 0 ? db_make_later(ret, has_later, err) : rc;
 }
 
 /* Run sql on d once for each row that the query each gives on own, with the row's columns bound. must: if sql gives no
@@ -359,7 +380,7 @@ static int each_own(struct db *d, struct db *own, const char *each, const char *
 static int schema_check(struct db *d, struct err *err)
 {
         struct db own;
-        int rc = own_schema(&own, d->ledger, err);
+        int rc = own_schema(&own, d->later, err);
         if (rc == 0)
                 rc = each_own(d, &own, "SELECT name, type, tbl_name, sql FROM sqlite_schema",
                               "SELECT 1 FROM sqlite_schema WHERE name = ?1 AND type = ?2 AND tbl_name = ?3"
@@ -374,7 +395,7 @@ static int schema_check(struct db *d, struct err *err)
 static int schema_restore(struct db *d, struct err *err)
 {
         struct db own;
-        int rc = own_schema(&own, true, err);
+        int rc = own_schema(&own, every_later, err);
         if (rc == 0)
                 rc = db_exec(d, "BEGIN IMMEDIATE", err);
         if (rc == 0)
@@ -411,8 +432,9 @@ static int db_settle(struct db *d, bool writable, bool *ret_clean, struct err *e
                 return err_set(err, ERR_DAMAGED, "'%s' has schema %lld", d->path, (long long)schema);
         int rc = schema < DB_SCHEMA ? db_migrate(d, schema, err) : 0;
         if (rc == 0 && writable)
-                rc = db_exec(d, ledger_table, err);
-        d->ledger = db_number(d, "SELECT count(*) FROM sqlite_schema WHERE tbl_name = 'ledger'") > 0;
+                rc = db_make_later(d, every_later, err);
+        for (int i = 0; i < LATER_TABLES; i++)
+                d->later[i] = db_number(d, later[i].exists) > 0;
         if (rc == 0)
                 rc = schema_check(d, err);
         if (rc < 0 || !(s = db_statement(d, SQL_IS_CLEAN, err)))

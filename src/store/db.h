@@ -16,7 +16,19 @@ enum { DB_SCHEMA = 1, DB_APPLICATION = 0x48616c66 /* "Half" */ };
  * The last two generations of a history live in two tables: generation g in usage0 if g is even, in usage1 if odd. A
  * checkpoint thus writes one row for each history and never touches the generation before.
  */
-enum db_table { TABLE_TARGET, TABLE_HISTORY, TABLE_USAGE0, TABLE_USAGE1, TABLE_KILL, TABLE_NOTE, TABLE_LEDGER, TABLES };
+enum db_table {
+        TABLE_TARGET,
+        TABLE_HISTORY,
+        TABLE_USAGE0,
+        TABLE_USAGE1,
+        TABLE_KILL,
+        TABLE_NOTE,
+        TABLE_LEDGER,
+        TABLE_CHANGE,
+        TABLES
+};
+/* Tables that came after schema 1 and are no schema of their own: versions before leave them alone. */
+enum { LATER_LEDGER, LATER_CHANGE, LATER_TABLES };
 struct db_columns {
         const char *name, *columns; /* columns: the names of all columns, id first */
         int count;
@@ -50,7 +62,11 @@ enum statement {
         SQL_LEDGER_PUT,
         SQL_LEDGER_NEWEST,
         SQL_LEDGER_STRETCH,
+        SQL_LEDGER_PAGE,
+        SQL_LEDGER_LAST,
         SQL_LEDGER_FORGET,
+        SQL_CHANGE_PUT,
+        SQL_CHANGE_FORGET,
         STATEMENTS
 };
 
@@ -60,9 +76,9 @@ struct db {
         sqlite3 *sql; /* NULL: closed */
         char *path;
         sqlite3_stmt *statement[STATEMENTS];
-        bool ledger;   /* it has the table of the ledger, which a file of the version before has not */
-        bool writing;  /* the file is marked as not closed cleanly */
-        bool checked;  /* SQLite's check passed since the file was opened, or this process made the file */
+        bool later[LATER_TABLES]; /* it has these, which a file of a version before may not have */
+        bool writing;             /* the file is marked as not closed cleanly */
+        bool checked;             /* SQLite's check passed since the file was opened, or this process made the file */
         bool replaced; /* the file replaces a damaged one since it was opened, with the readable rows of that one */
 };
 

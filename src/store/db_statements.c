@@ -47,5 +47,13 @@ const char *const db_statements[STATEMENTS] = {
                               " ORDER BY number",
         [SQL_LEDGER_STRETCH] = "SELECT start_ms, number, packed, crc FROM ledger WHERE span = ?1 AND axis = ?2"
                                " AND start_ms BETWEEN ?3 AND ?4 ORDER BY start_ms, number",
+        [SQL_LEDGER_PAGE] = "SELECT start_ms, number, packed, crc FROM ledger WHERE span = ?1 AND axis = ?2"
+                            " AND start_ms = ?3 AND number BETWEEN ?4 AND ?5",
+        [SQL_LEDGER_LAST] = "SELECT max(number) FROM ledger WHERE span = ?1 AND axis = ?2 AND start_ms = ?3"
+                            " AND number < ?4",
         [SQL_LEDGER_FORGET] = "DELETE FROM ledger WHERE span = ?1 AND axis = ?2 AND start_ms < ?3",
+        [SQL_CHANGE_PUT] = "INSERT INTO change (id, at_ms, record, crc) VALUES (?1, ?2, ?3, ?4)"
+                           " ON CONFLICT (id) DO UPDATE SET at_ms = excluded.at_ms, record = excluded.record,"
+                           " crc = excluded.crc",
+        [SQL_CHANGE_FORGET] = "DELETE FROM change WHERE id <= ?1 OR at_ms < ?2",
 };

@@ -316,20 +316,104 @@ static int load_newest_pages(struct load_pages *l, const struct ledger_page_key 
         return s ? load_run_pages(l, s, key) : l->err->code;
 }
 
+static int load_stretch(struct load_pages *l, const struct ledger_report *of)
+{
+        const struct ledger_page_key key = {.axis = of->ask.axis, .span = of->ask.span};
+        sqlite3_stmt *s = db_statement(l->d, SQL_LEDGER_STRETCH, l->err);
+        if (!s)
+                return l->err->code;
+        sqlite3_bind_int64(s, 3, of->from_ms);
+        sqlite3_bind_int64(s, 4, of->until_ms);
+        return load_run_pages(l, s, &key);
+}
+
+/* One account in one day after the other: pods are booked in one order, so its page is near that of the day before. */
+struct load_account {
+        struct load_pages pages;
+        struct ledger_page_key key;
+        struct text name;
+        int64_t near; /* the number of the page that had it last */
+        bool found;
+};
+
+static int load_account_pages(struct load_account *l, int64_t from, int64_t to)
+{
+        struct load_pages *p = &l->pages;
+        sqlite3_stmt *s = db_statement(p->d, SQL_LEDGER_PAGE, p->err);
+        int step;
+        if (!s)
+                return p->err->code;
+        sqlite3_bind_int(s, 1, (int)l->key.span);
+        sqlite3_bind_int(s, 2, (int)l->key.axis);
+        sqlite3_bind_int64(s, 3, l->key.start_ms);
+        sqlite3_bind_int64(s, 4, from);
+        sqlite3_bind_int64(s, 5, to);
+        while ((step = sqlite3_step(s)) == SQLITE_ROW)
+                if (ledger_page_seems_to_have(column_text(s, 2), l->name)) {
+                        l->found = true;
+                        load_take_page(p, s, l->key);
+                }
+        int rc = step == SQLITE_DONE ? 0 : db_error(p->d, p->err, "read");
+        sqlite3_reset(s);
+        return rc;
+}
+
+/* The number of the last page of a period that was not opened late; -1: it has none. */
+static int load_last_page(struct load_account *l, int64_t *ret)
+{
+        struct load_pages *p = &l->pages;
+        sqlite3_stmt *s = db_statement(p->d, SQL_LEDGER_LAST, p->err);
+        if (!s)
+                return p->err->code;
+        sqlite3_bind_int(s, 1, (int)l->key.span);
+        sqlite3_bind_int(s, 2, (int)l->key.axis);
+        sqlite3_bind_int64(s, 3, l->key.start_ms);
+        sqlite3_bind_int64(s, 4, LEDGER_NUMBERS);
+        bool some = sqlite3_step(s) == SQLITE_ROW && sqlite3_column_type(s, 0) == SQLITE_INTEGER;
+        *ret = some ? sqlite3_column_int64(s, 0) : -1;
+        return sqlite3_reset(s) == SQLITE_OK ? 0 : db_error(p->d, p->err, "read");
+}
+
+static int load_account_period(struct load_account *l)
+{
+        int64_t last;
+        int rc = load_last_page(l, &last);
+        l->found = false;
+        int64_t near = l->near < last ? l->near : last;
+        for (int64_t off = 0; rc == 0 && !l->found && off <= last; off++) {
+                const int64_t number[] = {near + off, near - off};
+                for (int i = 0; rc == 0 && !l->found && i < (off ? 2 : 1); i++) {
+                        if (number[i] < 0 || number[i] > last)
+                                continue;
+                        rc = load_account_pages(l, number[i], number[i]);
+                        l->near = l->found ? number[i] : l->near;
+                }
+        }
+        return rc < 0 ? rc : load_account_pages(l, LEDGER_NUMBERS, INT64_MAX);
+}
+
+static int load_account(struct load_pages *pages, const struct ledger_report *of)
+{
+        struct load_account l = {
+                .pages = *pages, .key = {.axis = of->ask.axis, .span = of->ask.span}, .name = ledger_report_only(of)};
+        int rc = 0;
+        int64_t ms = ledger_span_ms(of->ask.span);
+        db_hold(pages->d);
+        for (int64_t at = ledger_span_start(of->ask.span, of->until_ms); rc == 0 && at >= of->from_ms; at -= ms) {
+                l.key.start_ms = at;
+                rc = load_account_period(&l);
+        }
+        db_let_go(pages->d);
+        pages->refused = l.pages.refused;
+        return rc;
+}
+
 int load_ledger_stretch(struct db *d, const struct ledger_report *of,
                         void (*each)(void *arg, const struct ledger_page_key *key, struct text packed), void *arg,
                         int *ret_refused, struct err *err)
 {
         struct load_pages l = {d, each, arg, 0, err};
-        const struct ledger_page_key key = {.axis = of->ask.axis, .span = of->ask.span};
-        sqlite3_stmt *s = d->ledger ? db_statement(d, SQL_LEDGER_STRETCH, err) : NULL;
-        if (!d->ledger)
-                return 0;
-        if (!s)
-                return err->code;
-        sqlite3_bind_int64(s, 3, of->from_ms);
-        sqlite3_bind_int64(s, 4, of->until_ms);
-        int rc = load_run_pages(&l, s, &key);
+        int rc = !d->later[LATER_LEDGER] ? 0 : ledger_report_only(of).p ? load_account(&l, of) : load_stretch(&l, of);
         *ret_refused = l.refused;
         return rc;
 }
@@ -339,7 +423,7 @@ int load_ledger(struct db *d, void (*each)(void *arg, const struct ledger_page_k
 {
         struct load_pages l = {d, each, arg, 0, err};
         int rc = 0;
-        for (enum ledger_axis a = 0; d->ledger && a < LEDGER_AXES; a++)
+        for (enum ledger_axis a = 0; d->later[LATER_LEDGER] && a < LEDGER_AXES; a++)
                 for (enum ledger_span s = 0; s < LEDGER_SPANS; s++) {
                         int one = load_newest_pages(&l, &(struct ledger_page_key){.axis = a, .span = s});
                         rc = rc < 0 ? rc : one;

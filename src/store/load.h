@@ -11,7 +11,8 @@ int load_all(struct db *d, struct index *x, const struct store_reader *r, bool *
 /* Pass the pages of the ledger's newest periods, each checked, in the order of axes, spans and numbers. */
 int load_ledger(struct db *d, void (*each)(void *arg, const struct ledger_page_key *key, struct text packed), void *arg,
                 int *ret_refused, struct err *err);
-/* Pass the pages of a report's axis, span and stretch, each checked, in the order of starts. */
+/* Pass the pages of a report's axis, span and stretch, each checked, in the order of starts; of a report of one account
+ * alone, those that have it. */
 int load_ledger_stretch(struct db *d, const struct ledger_report *of,
                         void (*each)(void *arg, const struct ledger_page_key *key, struct text packed), void *arg,
                         int *ret_refused, struct err *err);

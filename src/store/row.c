@@ -55,6 +55,11 @@ uint32_t crc_of_ledger(const struct ledger_page_key *key, struct text packed)
         return row_add_text(add_number(add_number(crc, key->start_ms), key->number), packed);
 }
 
+uint32_t crc_of_change(int64_t id, int64_t at_ms, struct text record)
+{
+        return row_add_text(add_number(add_number(0, id), at_ms), record);
+}
+
 uint32_t crc_of_note(struct text name, struct text value)
 {
         return row_add_text(row_add_text(0, name), value);

@@ -14,6 +14,7 @@ uint32_t crc_of_history(int64_t target, struct text container);
 uint32_t crc_of_usage(int64_t id, int64_t generation, struct text packed, struct text watermarks);
 uint32_t crc_of_kill(int64_t target, struct text container, const struct store_kill *kill);
 uint32_t crc_of_ledger(const struct ledger_page_key *key, struct text packed);
+uint32_t crc_of_change(int64_t id, int64_t at_ms, struct text record);
 uint32_t crc_of_note(struct text name, struct text value);
 
 /* The bytes of a column, whatever its type; valid until the next step of s. */

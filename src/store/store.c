@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "batch_write.h"
+#include "change_rows.h"
 #include "load.h"
 #include "repair.h"
 
@@ -390,6 +391,13 @@ int store_load_ledger(struct store *s, void (*each)(void *arg, const struct ledg
 {
         *ret_refused = 0;
         return s->c.db.sql ? load_ledger(&s->c.db, each, arg, ret_refused, err) : 0;
+}
+
+int store_load_changes(struct store *s, void (*each)(void *arg, int64_t id, struct wall at, struct text record),
+                       void *arg, int *ret_refused, struct err *err)
+{
+        *ret_refused = 0;
+        return s->c.db.sql ? change_rows_load(&s->c.db, each, arg, ret_refused, err) : 0;
 }
 
 int store_close(struct store *s, struct err *err)

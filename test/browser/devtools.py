@@ -203,5 +203,11 @@ class Page:
         with open(path, "wb") as f:
             f.write(base64.b64decode(data["data"]))
 
+    def small_picture(self, path):
+        """What a window of 900 pixels shows, for documents."""
+        data = self.send("Page.captureScreenshot", {"format": "webp", "quality": 28})
+        with open(path, "wb") as f:
+            f.write(base64.b64decode(data["data"]))
+
     def close(self):
         self.browser.send("Target.disposeBrowserContext", {"browserContextId": self.context})

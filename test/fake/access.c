@@ -60,11 +60,37 @@ static bool denied(const struct fake *f, const char *verb, const char *group, co
         return false;
 }
 
+/* The user of a request that shows a person's token; NULL: it is halflife's own, which may all but what is denied. */
+static const char *access_person(const struct fake *f, const struct request *rq)
+{
+        static const char bearer[] = "Bearer ";
+        if (rq->inside || !rq->authorization || strncmp(rq->authorization, bearer, sizeof bearer - 1) != 0)
+                return NULL;
+        return json_string_value(
+                json_object_get(json_object_get(f->people, rq->authorization + sizeof bearer - 1), "user"));
+}
+
+/* A person may what was granted. */
+static bool access_granted(const struct fake *f, const char *person, const struct request *rq, const struct target *t)
+{
+        size_t i;
+        json_t *grant;
+        json_array_foreach(f->grants, i, grant) if (rule_says(grant, "user", person) &&
+                                                    rule_says(grant, "resource", t->kind->plural) &&
+                                                    rule_says(grant, "verb", rq->verb) &&
+                                                    rule_says(grant, "namespace", t->ns) &&
+                                                    rule_says(grant, "name", t->name)) return true;
+        return false;
+}
+
 bool access_allowed(struct fake *f, const struct request *rq, const struct target *t, struct reply *rp)
 {
         const struct kind *k = t->kind;
         AUTO(mem_free) char *resource = mem_printf("%s%s%s", k->plural, *t->sub ? "/" : "", t->sub);
-        const char *what = denied(f, rq->verb, k->group, resource, t->ns) ? rq->verb : NULL;
+        const char *person = access_person(f, rq), *what = denied(f, rq->verb, k->group, resource, t->ns) ||
+                                                                           (person && !access_granted(f, person, rq, t))
+                                                                   ? rq->verb
+                                                                   : NULL;
         bool creates = strcmp(rq->verb, "patch") == 0 && rq->type &&
                        strncmp(rq->type, "application/apply-patch", 23) == 0 && !store_find(k, t->ns, t->name);
         if (!what && creates && denied(f, "create", k->group, resource, t->ns))
@@ -77,8 +103,8 @@ bool access_allowed(struct fake *f, const struct request *rq, const struct targe
         char *where = *t->ns ? mem_printf("in the namespace \"%s\"", t->ns) : mem_string("at the cluster scope");
         reply_refuse(rp, 403, "Forbidden", t, NULL,
                      "%s%s%s%s is forbidden: User \"%s\" cannot %s resource \"%s\" in API group \"%s\" %s",
-                     kind_resource(k, &r), *t->name ? " \"" : "", t->name, *t->name ? "\"" : "", f->user, what,
-                     resource, k->group, where);
+                     kind_resource(k, &r), *t->name ? " \"" : "", t->name, *t->name ? "\"" : "",
+                     person ? person : f->user, what, resource, k->group, where);
         buf_release(&r);
         return false;
 }

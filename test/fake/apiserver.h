@@ -100,7 +100,7 @@ void fake_allow_all(struct fake *f);
  * user has no permissions until they are granted.
  */
 void fake_person(struct fake *f, const char *token, const char *user, const char *audience);
-/* What a SubjectAccessReview allows a user, on recommendations.halflife.dev; NULL: any. */
+/* What a SubjectAccessReview, and the API server itself, allow a user, on recommendations.halflife.dev; NULL: any. */
 struct fake_grant {
         const char *user, *verb, *ns, *name;
 };

@@ -23,6 +23,7 @@ static const struct workload {
         {"StatefulSet", "billing", "ledger", 2, "2", "4Gi", "2", "4Gi", FLAT, 500, 1900, false},
         {"Deployment", "billing", "reports", 1, "3", "6Gi", "6", "12Gi", SPIKY, 1100, 2600, false},
         {"Deployment", "billing", "receipts", 2, "2", "1Gi", "4", "2Gi", FLAT, 466, 420, true},
+        {"Deployment", "shop", "orders", 2, "1", "1Gi", "2", "2Gi", FLAT, 260, 400, true},
         {"DaemonSet", "platform", "log-agent", 2, "500m", "512Mi", "1", "1Gi", FLAT, 60, 140, false},
         {"Deployment", "platform", "ingress", 2, "1", "512Mi", "2", "1Gi", EVENING, 330, 210, false},
         {"Deployment", "platform", "queue", 2, "600m", "1Gi", "1200m", "2Gi", OFFICE, 520, 640, false},

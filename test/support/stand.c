@@ -81,6 +81,12 @@ static void on_list_nodes(void *arg, uint64_t ticket)
         server_listed_nodes(s->server, ticket, t);
 }
 
+static void on_try_percentiles(void *arg, uint64_t ticket)
+{
+        struct stand *s = arg;
+        server_tried_percentiles(s->server, ticket, s->percentiles ? percentile_table_hold(s->percentiles) : NULL);
+}
+
 /* One pod of shop ran for a second, and one of bank. */
 static void on_read_ledger(void *arg, uint64_t ticket, const struct ledger_ask *ask)
 {
@@ -155,6 +161,7 @@ void stand_begin(struct stand *s, const struct rest_listener_options *o)
                                                .withdraw = on_withdraw,
                                                .recall = o->calls.relay ? NULL : on_recall,
                                                .list_nodes = o->calls.relay ? NULL : on_list_nodes,
+                                               .try_percentiles = o->calls.relay ? NULL : on_try_percentiles,
                                                .read_ledger = o->calls.relay ? NULL : on_read_ledger,
                                                .relay = o->calls.relay,
                                                .find_owner = on_find_owner,
@@ -173,7 +180,49 @@ void stand_begin(struct stand *s, const struct rest_listener_options *o)
 void stand_end(struct stand *s)
 {
         server_stop(s->server);
+        percentile_table_drop(s->percentiles);
         pthread_mutex_destroy(&s->lock);
+}
+
+static void stand_drop_changes(void *p)
+{
+        change_table_drop(p);
+}
+
+/* What the halflife that learns has beside the snapshot of its targets. */
+static void stand_learn(struct stand *s, struct snapshot *v, struct snapshot_target *t, int workloads)
+{
+        static struct profile_spec spec;
+        struct snapshot_profile *profile = arena_new(&v->arena, sizeof *profile);
+        for (enum resource r = CPU; r < RESOURCES; r++)
+                resource_policy_defaults(r, &spec.of[r]);
+        apply_policy_defaults(APPLY_ROLLOUT, &spec.apply);
+        *profile = (struct snapshot_profile){.name = "pool", .spec = &spec};
+        snapshot_add_profile(v, profile);
+        percentile_table_drop(s->percentiles);
+        s->percentiles = percentile_table_new();
+        v->changes = change_table_new((size_t)workloads);
+        snapshot_keep(v, v->changes, stand_drop_changes);
+        for (int i = 0; i < workloads; i++) {
+                struct percentile_row *row = percentile_table_add(s->percentiles, "shop", t[i].recommendation, "app");
+                for (int p = 0; row && p < TRIED; p++)
+                        row->at[CPU][p] = 0.1 + 0.1 * p;
+                t[i].profile = profile;
+                t[i].replicas = 3;
+                change_table_add(v->changes, &(struct change){.id = i + 1,
+                                                              .at_ms = 1700000000000,
+                                                              .ns = "shop",
+                                                              .group = "apps",
+                                                              .object_kind = "Deployment",
+                                                              .name = t[i].name,
+                                                              .mode = "Rollout",
+                                                              .container = "app",
+                                                              .from = 2000,
+                                                              .to = 440,
+                                                              .by = "halflife",
+                                                              .reason = "Lowered",
+                                                              .words = ""});
+        }
 }
 
 void stand_publish(struct stand *s, int workloads, const char *source_error)
@@ -214,6 +263,8 @@ void stand_publish(struct stand *s, int workloads, const char *source_error)
                                                 .container = &app};
                 snapshot_add_target(v, &t[i]);
         }
+        if (s->learned)
+                stand_learn(s, v, t, workloads);
         snapshot_add_ns(v, &shop);
         v->ready = true;
         v->at = now_read().wall;

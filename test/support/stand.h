@@ -26,6 +26,9 @@ struct stand {
         bool no_answer; /* nothing is ever recalled, no owner found */
         bool late; /* what was asked last is recalled as soon as something is admitted, by the server's own thread */
         uint64_t ticket; /* of what was asked last */
+        bool learned;    /* set before stand_publish: a profile selects the workloads, percentiles can be tried, changes
+                            are logged */
+        struct percentile_table *percentiles; /* NULL: none can be tried */
         char trouble[ERR_TEXT_MAX];
 };
 

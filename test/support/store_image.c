@@ -65,6 +65,8 @@ void image_release(struct image *i)
                 mem_free(i->loaded[n]);
         for (size_t n = 0; n < i->pages; n++)
                 mem_free(i->page[n].packed);
+        for (size_t n = 0; n < i->changes; n++)
+                mem_free(i->change[n].record);
         mem_free(i->loaded);
         mem_free(i->usage);
         mem_free(i->target);
@@ -142,6 +144,22 @@ static void add_page(struct image *i, const struct ledger_page_key *key, struct 
         i->page[i->pages++] = (struct image_page){*key, mem_string_n(packed.p, packed.len), packed.len};
 }
 
+static void add_change(void *image, int64_t id, struct wall at, struct text record)
+{
+        struct image *i = image;
+        assert(i->changes < IMAGE_CHANGES);
+        i->change[i->changes++] = (struct image_change){id, at.ms, mem_string_n(record.p, record.len)};
+}
+
+static void fill_changes(struct image *i, int turn)
+{
+        char record[48];
+        for (int id = 1; id <= IMAGE_CHANGES; id++) {
+                snprintf(record, sizeof record, "{\"turn\":%d,\"change\":%d}", turn, id);
+                add_change(i, id, (struct wall){1000 * turn + id}, text_of(record));
+        }
+}
+
 /* Two pages of each axis and span; the values are those of the turn. */
 static void fill_pages(struct image *i, int turn)
 {
@@ -177,6 +195,7 @@ void image_fill(struct image *i, int targets, int turn)
                 add_kill(i, &key, &kill);
         }
         fill_pages(i, turn);
+        fill_changes(i, turn);
         i->note = mem_printf("turn %d", turn);
 }
 
@@ -196,6 +215,8 @@ void image_put(const struct image *i, struct store_batch *b)
         }
         for (size_t n = 0; n < i->pages; n++)
                 store_batch_ledger(b, &i->page[n].key, (struct text){i->page[n].packed, i->page[n].len});
+        for (size_t n = 0; n < i->changes; n++)
+                store_batch_change(b, i->change[n].id, (struct wall){i->change[n].at_ms}, text_of(i->change[n].record));
         if (i->note)
                 store_batch_note(b, "turn", text_of(i->note));
 }
@@ -241,6 +262,16 @@ static bool pages_equal(const struct image *a, const struct image *b)
         return a->pages == b->pages;
 }
 
+static bool changes_equal(const struct image *a, const struct image *b)
+{
+        for (size_t n = 0; n < a->changes && n < b->changes; n++) {
+                const struct image_change *x = &a->change[n], *y = &b->change[n];
+                if (x->id != y->id || x->at_ms != y->at_ms || strcmp(x->record, y->record) != 0)
+                        return false;
+        }
+        return a->changes == b->changes;
+}
+
 static const char *difference(const struct image *a, const struct image *b)
 {
         static _Thread_local char text[600];
@@ -253,6 +284,8 @@ static const char *difference(const struct image *a, const struct image *b)
                 return text;
         if (!pages_equal(a, b))
                 return snprintf(text, sizeof text, "pages of the ledger: %zu and %zu", a->pages, b->pages), text;
+        if (!changes_equal(a, b))
+                return snprintf(text, sizeof text, "changes: %zu and %zu", a->changes, b->changes), text;
         for (size_t n = 0; n < a->targets; n++)
                 if (!target_equal(&a->target[n], &b->target[n]))
                         return snprintf(text, sizeof text, "target %zu (%s): %s, gone %lld and %s, gone %lld", n,
@@ -440,13 +473,15 @@ static void load_refused(void *arg, void *target, struct text container, const s
 int image_try_load(struct image *i, struct store *s, struct err *err)
 {
         struct store_reader r = {load_target, load_record, load_usage, load_kill, load_note, load_refused, i};
-        int pages;
+        int pages, changes;
         *i = (struct image){0};
         struct err why = {0};
         int rc = store_load(s, &r, err);
         if (rc == 0 && store_load_ledger(s, load_ledger, i, &pages, &why) < 0)
                 pages++; /* it stops no start */
-        i->refused += rc == 0 ? (size_t)pages : 0;
+        if (rc == 0 && store_load_changes(s, add_change, i, &changes, &why) < 0)
+                changes++;
+        i->refused += rc == 0 ? (size_t)pages + (size_t)changes : 0;
         return rc;
 }
 

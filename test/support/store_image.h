@@ -30,8 +30,14 @@ struct image_page { /* of the ledger */
         char *packed;
         size_t len;
 };
-enum { IMAGE_PAGES = 16 };
+struct image_change {
+        int64_t id, at_ms;
+        char *record;
+};
+enum { IMAGE_PAGES = 16, IMAGE_CHANGES = 8 };
 struct image {
+        struct image_change change[IMAGE_CHANGES];
+        size_t changes;
         struct image_page page[IMAGE_PAGES];
         size_t pages;
         struct image_usage *usage;

@@ -367,7 +367,7 @@ static void test_report_of_days(void **state)
 {
         enum { DAYS = 5, OPEN_MS = 700 };
         struct rig c;
-        struct ledger_ask ask = {LEDGER_NAMESPACE, LEDGER_DAY, 3 * (int64_t)DAY_MS, ""};
+        struct ledger_ask ask = {.axis = LEDGER_NAMESPACE, .span = LEDGER_DAY, .since_ms = 3 * (int64_t)DAY_MS};
         (void)state;
         open_world(&c);
         struct bookkeeping *b = books_new(&c);

@@ -114,6 +114,44 @@ static void test_who_sees_reports(void **state)
         stand_end(&s);
 }
 
+/* Changes and what-ifs are for who may list recommendations, days for who may get that one. */
+static void test_who_sees_changes(void **state)
+{
+#define WEB_1 "/api/v1/namespaces/shop/workloads/Deployment/web-1"
+        static const struct {
+                const char *path, *token, *has;
+                long want;
+        } row[] = {
+                {"/api/v1/changes", "good", "\"total\":2", 200},
+                {"/api/v1/changes?output=csv", "good", "\"web-1\"", 200},
+                {"/api/v1/namespaces/shop/changes", "nodes", "\"total\":2", 200},
+                {"/api/v1/namespaces/bank/changes", "good", "\"total\":0", 200},
+                {"/api/v1/changes", "nodes", "forbidden", 403},
+                {"/api/v1/namespaces/bank/changes", "nodes", "forbidden", 403},
+                {"/api/v1/changes", "stranger", "unauthenticated", 401},
+                {"/api/v1/profiles/what-if", "good", "\"workloads\":2", 200},
+                {"/api/v1/profiles/what-if", "good", "\"saving\":\"9360m\"", 200}, /* the same table, summed up once */
+                {"/api/v1/namespaces/shop/profiles/what-if", "nodes", "\"pool\"", 200},
+                {"/api/v1/namespaces/bank/profiles/what-if", "good", "\"items\":[]", 200},
+                {"/api/v1/profiles/what-if", "nodes", "forbidden", 403},
+                {STAND_WEB "/days", "good", "\"days\":[]", 200},
+                {STAND_WEB "/days", "narrow", "\"days\":[]", 200},
+                {WEB_1 "/days", "narrow", "forbidden", 403},
+        };
+        struct stand s;
+        (void)state;
+        stand_begin(&s, &(struct rest_listener_options){0});
+        s.learned = true;
+        stand_publish(&s, 2, NULL);
+        for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+                AUTO(got_release)
+                struct got g = stand_ask(&s, row[i].path, (struct fetch){.token = row[i].token});
+                if (g.status != row[i].want || !strstr(g.body, row[i].has))
+                        fail_msg("%s by %s: %ld %s", row[i].path, row[i].token, g.status, g.body);
+        }
+        stand_end(&s);
+}
+
 /* Nodes are for who may list nodes; their workloads are named to who may list recommendations. */
 static void test_who_sees_nodes(void **state)
 {
@@ -728,6 +766,7 @@ int main(void)
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_who_is_let_in),
                 cmocka_unit_test(test_who_sees_reports),
+                cmocka_unit_test(test_who_sees_changes),
                 cmocka_unit_test(test_who_sees_nodes),
                 cmocka_unit_test(test_nothing_is_given_away),
                 cmocka_unit_test(test_one_question_for_a_namespace),

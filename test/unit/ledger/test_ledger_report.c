@@ -60,6 +60,27 @@ static void test_one_account(void **state)
         ledger_report_free(r);
 }
 
+/* Of one workload no other account makes a day. */
+static void test_one_workload(void **state)
+{
+        (void)state;
+        const struct ledger_ask ask = {.axis = LEDGER_WORKLOAD,
+                                       .span = LEDGER_DAY,
+                                       .since_ms = 3 * (int64_t)DAY_MS,
+                                       .workload = "shop/apps/Deployment/web"};
+        struct ledger_report *r = ledger_report_new(&ask, DAY_ONE);
+        assert_true(text_is(ledger_report_only(r), ask.workload));
+        ledger_report_add(r, DAY_ONE, TEXT("shop/apps/Deployment/web-2"), &second);
+        ledger_report_add(r, DAY_ONE, TEXT(""), &away);
+        assert_int_equal(r->periods, 0);
+        ledger_report_add(r, DAY_ONE, text_of(ask.workload), &second);
+        ledger_report_add(r, DAY_ONE - (int64_t)DAY_MS, text_of(ask.workload), &second);
+        assert_int_equal(r->periods, 2);
+        assert_int_equal(r->rows, 1);
+        assert_int_equal(ledger_report_total(r).pod_ms, 2000);
+        ledger_report_free(r);
+}
+
 static void test_bounds(void **state)
 {
         (void)state;
@@ -97,9 +118,8 @@ static void test_damaged_page(void **state)
 int main(void)
 {
         static const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_stretch),
-                cmocka_unit_test(test_one_account),
-                cmocka_unit_test(test_bounds),
+                cmocka_unit_test(test_stretch),      cmocka_unit_test(test_one_account),
+                cmocka_unit_test(test_one_workload), cmocka_unit_test(test_bounds),
                 cmocka_unit_test(test_damaged_page),
         };
         return cmocka_run_group_tests_name("ledger_report", tests, NULL, NULL);

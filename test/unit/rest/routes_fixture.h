@@ -26,7 +26,8 @@ struct fixture {
         size_t copies;
         bool no_learner;
         struct node_table *nodes;
-        bool names; /* the caller may list recommendations */
+        struct percentile_table *percentiles; /* of containers app */
+        bool names;                           /* the caller may list recommendations */
         struct arena arena;
         struct wall at; /* of requests */
         struct route route;
@@ -180,6 +181,69 @@ static inline void fixture_nodes(struct fixture *f)
         node_table_sort(t);
 }
 
+static inline void fixture_drop_changes(void *p)
+{
+        change_table_drop(p);
+}
+
+/* Of each container app: 0.1 to 0.7 cores, and 500 Mi whatever the percentile. */
+static inline void fixture_percentiles(struct fixture *f)
+{
+        f->percentiles = percentile_table_new();
+        for (size_t i = 0; i < f->view->targets; i++) {
+                const struct snapshot_target *t = f->view->target[f->view->targets - 1 - i]; /* in any order */
+                struct percentile_row *row = percentile_table_add(f->percentiles, t->ns, t->recommendation, "app");
+                for (int p = 0; p < TRIED; p++) {
+                        row->at[CPU][p] = 0.1 * (p + 1);
+                        row->at[MEMORY][p] = (double)(500 * MI);
+                }
+        }
+}
+
+/* Of web a template changed, then taken back; of db somebody set the request again. */
+static inline void fixture_changes(struct snapshot *v)
+{
+        const struct change web = {.id = 1,
+                                   .at_ms = 1699990000000,
+                                   .kind = CHANGE_APPLIED,
+                                   .ns = "shop",
+                                   .group = "apps",
+                                   .object_kind = "Deployment",
+                                   .name = "web",
+                                   .mode = "Rollout",
+                                   .container = "app",
+                                   .resource = CPU,
+                                   .from = 2000,
+                                   .to = 454,
+                                   .by = "halflife",
+                                   .reason = "Lowered",
+                                   .words = ""};
+        struct change memory = web, guarded = web, contested = web;
+        v->changes = change_table_new(4);
+        change_table_add(v->changes, &web);
+        memory.id = 2;
+        memory.resource = MEMORY;
+        memory.from = -1;
+        memory.to = 812 * MI;
+        change_table_add(v->changes, &memory);
+        guarded.id = 3;
+        guarded.at_ms += HOUR_MS;
+        guarded.kind = CHANGE_GUARDED;
+        guarded.container = "";
+        guarded.reason = "Restarts";
+        guarded.words = "=its \"containers\" restarted";
+        change_table_add(v->changes, &guarded);
+        contested.id = 4;
+        contested.at_ms += 2 * HOUR_MS;
+        contested.kind = CHANGE_CONTESTED;
+        contested.ns = "bank";
+        contested.object_kind = "StatefulSet";
+        contested.name = "db";
+        contested.container = contested.mode = contested.by = "";
+        change_table_add(v->changes, &contested);
+        snapshot_keep(v, v->changes, fixture_drop_changes);
+}
+
 static inline void fixture_init(struct fixture *f)
 {
         memset(f, 0, sizeof *f);
@@ -217,12 +281,15 @@ static inline void fixture_init(struct fixture *f)
         old->conditions = 0;
         fixture_learn(f);
         fixture_nodes(f);
+        fixture_changes(v);
         snapshot_finish(v);
+        fixture_percentiles(f);
 }
 
 static inline void fixture_release(struct fixture *f)
 {
         node_table_drop(f->nodes);
+        percentile_table_drop(f->percentiles);
         buf_release(&f->got.body);
         snapshot_drop(f->view);
         arena_release(&f->arena);
@@ -232,9 +299,11 @@ static inline void fixture_release(struct fixture *f)
  * bank half of that, and four cores of nodes. In the last one 360 s were not booked. */
 static inline struct ledger_report *fixture_report(const struct ledger_ask *ask)
 {
-        static const char *const names[][2] = {[LEDGER_NAMESPACE] = {"shop", "bank"},
-                                               [LEDGER_PROFILE] = {"pool", ""},
-                                               [LEDGER_POOL] = {"spot", "spot"}};
+        static const char *const names[][2] = {
+                [LEDGER_NAMESPACE] = {"shop", "bank"},
+                [LEDGER_PROFILE] = {"pool", ""},
+                [LEDGER_POOL] = {"spot", "spot"},
+                [LEDGER_WORKLOAD] = {"shop/apps/Deployment/web", "bank/apps/StatefulSet/db"}};
         enum { PERIODS = 20 };
         int64_t now_ms = INT64_C(20000) * DAY_MS + INT64_C(12) * HOUR_MS;
         struct ledger_report *r = ledger_report_new(ask, now_ms);
@@ -259,7 +328,10 @@ static inline struct ledger_report *fixture_report(const struct ledger_ask *ask)
 static inline void fixture_answer_report(struct fixture *f, const struct request *r)
 {
         struct ledger_report *report = f->no_learner ? NULL : fixture_report(f->route.ledger);
-        route_report(&f->route, r, f->view, report, &f->arena, &f->got);
+        if (f->route.name == ROUTE_DAYS)
+                route_days(&f->route, r, f->view, report, &f->arena, &f->got);
+        else
+                route_report(&f->route, r, f->view, report, &f->arena, &f->got);
         ledger_report_free(report);
 }
 
@@ -272,7 +344,9 @@ static inline void fixture_request(struct fixture *f, const struct request *r)
         f->matched = route_match(r, f->view, &f->arena, &f->route, &f->got) == 0;
         if (f->matched && f->route.name == ROUTE_NODES)
                 route_nodes(&f->route, r, f->view, f->no_learner ? NULL : f->nodes, f->names, &f->arena, &f->got);
-        else if (f->matched && f->route.name == ROUTE_REPORT)
+        else if (f->matched && f->route.name == ROUTE_WHAT_IF)
+                route_what_if(&f->route, r, f->view, f->no_learner ? NULL : f->percentiles, &f->arena, &f->got);
+        else if (f->matched && f->route.ledger)
                 fixture_answer_report(f, r);
         else if (f->matched && f->route.name != ROUTE_RENDER)
                 route_answer(&f->route, r, f->view, f->no_learner ? NULL : f->learned, f->copies, &f->arena, &f->got);

@@ -71,6 +71,13 @@ static void test_doors(void **state)
                 {"GET", "/api/v1/namespaces/shop/profiles", ROUTE_PROFILES, "list", "shop", NULL, NULL, NULL, NULL},
                 {"GET", "/api/v1/report?since=48h&by=pool", ROUTE_REPORT, "list", "", NULL, NULL, NULL, NULL},
                 {"HEAD", "/api/v1/namespaces/shop/report", ROUTE_REPORT, "list", "shop", NULL, NULL, NULL, NULL},
+                {"GET", WL "/deploy/web/days", ROUTE_DAYS, "get", "shop", "apps", "Deployment", "web",
+                 "deployment-web"},
+                {"GET", "/api/v1/changes?change=Guarded", ROUTE_CHANGES, "list", "", NULL, NULL, NULL, NULL},
+                {"GET", "/api/v1/namespaces/shop/changes", ROUTE_CHANGES, "list", "shop", NULL, NULL, NULL, NULL},
+                {"GET", "/api/v1/profiles/what-if", ROUTE_WHAT_IF, "list", "", NULL, NULL, NULL, NULL},
+                {"GET", "/api/v1/namespaces/shop/profiles/what-if", ROUTE_WHAT_IF, "list", "shop", NULL, NULL, NULL,
+                 NULL},
                 {"GET", "/api/v1/nodes", ROUTE_NODES, "list", "", NULL, NULL, NULL, NULL},
                 {"GET", "/api/v1/nodes?namespace=shop&labelSelector=a", ROUTE_NODES, "list", "shop", NULL, NULL, NULL,
                  NULL},
@@ -121,6 +128,9 @@ static void test_wants(void **state)
                 {"GET", WL "/deploy/web/explain", false, true, false},
                 {"GET", "/api/v1/nodes", false, true, false},
                 {"GET", "/api/v1/report", false, true, false},
+                {"GET", WL "/deploy/web/days", false, true, false},
+                {"GET", "/api/v1/changes", false, true, true},
+                {"GET", "/api/v1/profiles/what-if", false, true, false},
                 {"POST", "/api/v1/namespaces/shop/render", true, false, false},
         };
         struct fixture f;

@@ -38,6 +38,9 @@ static const char *const templates[ROUTES] = {
         [ROUTE_SUMMARY] = "/api/v1/summary",
         [ROUTE_PROFILES] = "/api/v1/profiles",
         [ROUTE_REPORT] = "/api/v1/report",
+        [ROUTE_DAYS] = ONE "/days",
+        [ROUTE_CHANGES] = "/api/v1/changes",
+        [ROUTE_WHAT_IF] = "/api/v1/profiles/what-if",
 };
 
 /* The answer as JSON, as described. The caller's reference. */
@@ -155,6 +158,55 @@ static void test_sums(void **state)
                 {"/api/v1/workloads?sort=name", 200, "total", "6"},
                 {"/api/v1/workloads?sort=x", 400, "parameter", "sort"},
                 {"/ui/none", 404, "status", "404"},
+        };
+        EXPECT(row);
+}
+
+/* Twenty days of the ledger, and changes: test_routes_changes.c has what else is said of these. */
+static void test_days_and_changes(void **state)
+{
+        (void)state;
+        static const struct row row[] = {
+                {WEB "/days", 200, "metadata.name", "web"},
+                {WEB "/days", 200, "until", "2024-10-04T12:00:00Z"},
+                {WEB "/days", 200, "days.0.seconds", "86400"},
+                {WEB "/days", 200, "days.0.pods", "2"},
+                {WEB "/days", 200, "days.19.seconds", "43200"},
+                {WEB "/days", 200, "days.19.changes", "1"},
+                {WEB "/days", 200, "days.20", ""},
+                {WEB "/days?since=1d", 400, "parameter", "since"},
+                {"/api/v1/namespaces/shop/workloads/deploy/none/days", 404, "type",
+                 "https://halflife.dev/problems/not-found"},
+                {API "/days", 200, "days.0", ""},
+                {"/api/v1/changes", 200, "total", "4"},
+                {"/api/v1/changes", 200, "items.0.change", "Contested"},
+                {"/api/v1/changes", 200, "items.2.to", "812Mi"},
+                {"/api/v1/changes?change=Sold", 400, "parameter", "change"},
+                {"/api/v1/changes?output=xml", 400, "parameter", "output"},
+                {"/api/v1/changes?limit=501", 400, "parameter", "limit"},
+                {"/api/v1/changes?sort=time", 400, "parameter", "sort"},
+        };
+        EXPECT(row);
+}
+
+/* Five workloads have the profile: of each a container app of 2 cores and a target of 454m, three pods. */
+static void test_what_if(void **state)
+{
+        (void)state;
+#define WHAT_IF "/api/v1/profiles/what-if"
+        static const struct row row[] = {
+                {WHAT_IF, 200, "percentiles.0", "50"},
+                {WHAT_IF, 200, "percentiles.6", "100"},
+                {WHAT_IF, 200, "items.0.kind", "ClusterProfile"},
+                {WHAT_IF, 200, "items.0.name", "pool"},
+                {WHAT_IF, 200, "items.0.workloads", "5"},
+                {WHAT_IF, 200, "items.0.cpu.saving", "27828m"},
+                {WHAT_IF, 200, "items.0.cpu.tried.0", "32988m"},
+                {WHAT_IF, 200, "items.0.cpu.tried.5", "24708m"},
+                {WHAT_IF, 200, "items.0.memory.tried.0", "0"}, /* the profile does not manage memory */
+                {"/api/v1/namespaces/bank/profiles/what-if", 200, "items.0.workloads", "1"},
+                {"/api/v1/namespaces/none/profiles/what-if", 200, "items.0", ""},
+                {WHAT_IF "?percentile=90", 400, "parameter", "percentile"},
         };
         EXPECT(row);
 }
@@ -756,7 +808,7 @@ static void test_description_is_whole(void **state)
                         fail_msg("%s: route %d of enum route_name has no path in %s",
                                  templates[r] ? templates[r] : "NULL", (int)r,
                                  templates[r] ? "src/rest/openapi.yaml" : "the table templates of this test");
-        assert_int_equal(json_object_size(paths), ROUTES + 5);
+        assert_int_equal(json_object_size(paths), ROUTES + 7);
         json_t *responses = json_object_get(json_object_get(described, "components"), "responses"), *response;
         bool has_example[PROBLEMS] = {false};
         const char *name, *which;
@@ -857,6 +909,8 @@ int main(void)
                 cmocka_unit_test(test_names_are_described),
                 cmocka_unit_test(test_former_names),
                 cmocka_unit_test(test_sums),
+                cmocka_unit_test(test_days_and_changes),
+                cmocka_unit_test(test_what_if),
                 cmocka_unit_test(test_workload),
                 cmocka_unit_test(test_limits),
                 cmocka_unit_test(test_dimensions),

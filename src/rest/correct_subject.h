@@ -1,0 +1,20 @@
+/*
+ * A target as the rules judge it (core/rules.h), from the snapshot: for explanations and for what-ifs.
+ */
+#ifndef HALFLIFE_SRC_REST_CORRECT_SUBJECT_H
+#define HALFLIFE_SRC_REST_CORRECT_SUBJECT_H
+
+#include "core/rules.h"
+#include "snapshot/snapshot.h"
+
+struct correct_subject {
+        const struct snapshot_target *target;
+        const struct snapshot_ns *ns; /* NULL: its LimitRanges are not known */
+        const struct apply_policy *apply;
+        const struct resource_policy *defaults; /* [RESOURCES]: the policy without a profile */
+};
+/* The facts of one container and resource, with the published estimate; without what only the whole pod tells
+ * (pod_refused, guaranteed). */
+struct correct_facts correct_facts_of(const struct correct_subject *s, int container, enum resource r);
+
+#endif

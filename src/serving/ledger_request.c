@@ -1,0 +1,40 @@
+#include "serving/ledger_request.h"
+
+#include <string.h>
+
+#include "cache/bookkeeping.h"
+
+/* Workloads of the report's namespaces that no other one owns, and those that a profile selects. */
+static void ledger_request_count(const struct cache *c, struct ledger_report *r)
+{
+        const struct workload *w;
+        for (size_t at = 0; (w = map_each(&c->workloads, &at));) {
+                if (w->gone || w->owner || (r->ask.ns[0] && strcmp(w->ns, r->ask.ns) != 0))
+                        continue;
+                r->workloads++;
+                r->managed += w->chosen != NULL;
+        }
+}
+
+/* What was booked before the workload was made is that of another one, which had its name. */
+static void ledger_request_since_birth(const struct cache *c, struct ledger_ask *ask, int64_t now_ms)
+{
+        const struct target *t = map_get(&c->targets, text_of(ask->workload));
+        int64_t age_ms = t && t->workload && t->workload->created_ms > 0 ? now_ms - t->workload->created_ms : INT64_MAX;
+        if (age_ms < ask->since_ms)
+                ask->since_ms = age_ms > 0 ? age_ms : 0;
+}
+
+struct ledger_report *ledger_request_begin(const struct cache *c, struct ledger_ask *ask)
+{
+        const struct bookkeeping *books = c->books.of;
+        int64_t now_ms = bookkeeping_now_ms(books);
+        bool one = ask->workload[0];
+        if (one)
+                ledger_request_since_birth(c, ask, now_ms);
+        struct ledger_report *r = ledger_report_new(ask, now_ms);
+        if (!one)
+                ledger_request_count(c, r);
+        ledger_report_read(r, bookkeeping_ledger(books));
+        return r;
+}
