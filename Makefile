@@ -190,6 +190,12 @@ $(OUT)/quantity-lines: $(OUT)/test/cluster/c/quantity_lines.o $(OUT)/libhalflife
 	$(call say,LD,$@)
 	$(Q)$(CC) $(OUR_LDFLAGS) $(LDFLAGS) $^ $(LIB_LINK) -o $@
 
+# What kills halflife before one of its writes in test/cluster.
+$(OUT)/kill-at-write.so: test/cluster/c/kill_at_write.c
+	$(call say,LD,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) -std=gnu17 -D_GNU_SOURCE -O2 -g $(WARN) -shared -fPIC $(LDFLAGS) $< -o $@
+
 # What the containers of a real node run: their image holds nothing else, so it is static.
 $(OUT)/burn: $(OUT)/test/node/burn.o
 	$(call say,LD,$@)
@@ -388,7 +394,7 @@ demo-run: $(PROGRAM) $(FAKE)
 
 e2e: ## the scenarios on a real control plane, or ARGS of them (needs Go, and for one of them python3; E2E_LONG=1 plays more)
 	@.ci/packages curl
-	@$(MAKE) --no-print-directory all build/release/quantity-lines MODE=release
+	@$(MAKE) --no-print-directory all build/release/quantity-lines build/release/kill-at-write.so MODE=release
 	@test/cluster/run e2e $(ARGS)
 
 check-chart: ## the Helm chart gives what kubectl kustomize gives of each overlay, and values do what they say (needs Go)

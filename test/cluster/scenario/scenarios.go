@@ -196,6 +196,8 @@ var scenarios = []stage.Scenario{
 	{Name: "outage", Needs: stage.Alone, Run: outage},
 	{Name: "permission", Needs: stage.Alone, Run: permission},
 	{Name: "release", Needs: stage.Alone, Run: release},
+	{Name: "report", Needs: stage.Alone, Run: report},
+	{Name: "report-crash", Needs: stage.Alone, Run: reportCrash},
 	{Name: "restart", Needs: stage.Alone, Run: restart},
 	{Name: "rights", Needs: stage.Alone, Run: rights},
 	{Name: "restarted", Needs: stage.Alone, Run: restarted},
