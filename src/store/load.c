@@ -363,6 +363,7 @@ static int load_last_page(struct load_account *l, int64_t *ret)
 {
         struct load_pages *p = &l->pages;
         sqlite3_stmt *s = db_statement(p->d, SQL_LEDGER_LAST, p->err);
+        *ret = -1;
         if (!s)
                 return p->err->code;
         sqlite3_bind_int(s, 1, (int)l->key.span);
@@ -370,7 +371,8 @@ static int load_last_page(struct load_account *l, int64_t *ret)
         sqlite3_bind_int64(s, 3, l->key.start_ms);
         sqlite3_bind_int64(s, 4, LEDGER_NUMBERS);
         bool some = sqlite3_step(s) == SQLITE_ROW && sqlite3_column_type(s, 0) == SQLITE_INTEGER;
-        *ret = some ? sqlite3_column_int64(s, 0) : -1;
+        if (some)
+                *ret = sqlite3_column_int64(s, 0);
         return sqlite3_reset(s) == SQLITE_OK ? 0 : db_error(p->d, p->err, "read");
 }
 
