@@ -5,8 +5,9 @@
 #include <string.h>
 
 #include "handlers.h"
+#include "objects/target_key.h"
 
-enum { DAYS_MOST = 400, HOURS_MOST = 48 };
+enum { DAYS_MOST = 400, HOURS_MOST = 48, DAYS_KEPT = 35 };
 
 static int report_since(struct text t, int64_t *ret_ms)
 {
@@ -61,4 +62,16 @@ int report_asked(const struct query *q, struct arena *a, struct route *ret, stru
         strcpy(ask->ns, ret->ns);
         ret->ledger = ask;
         return rc;
+}
+
+void days_asked(struct arena *a, struct route *ret)
+{
+        struct ledger_ask *ask = arena_new(a, sizeof *ask);
+        AUTO(mem_free)
+        char *key = target_key_new(text_of(ret->ns), text_of(ret->group), text_of(ret->kind), text_of(ret->workload));
+        *ask = (struct ledger_ask){
+                .axis = LEDGER_WORKLOAD, .span = LEDGER_DAY, .since_ms = (DAYS_KEPT - 1) * (int64_t)DAY_MS};
+        size_t len = strlen(key);
+        memcpy(ask->workload, key, len < LEDGER_NAME_MAX ? len : LEDGER_NAME_MAX); /* the arena's memory is zero */
+        ret->ledger = ask;
 }

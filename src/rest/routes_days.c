@@ -5,21 +5,6 @@
 #include <math.h>
 
 #include "handlers.h"
-#include "objects/target_key.h"
-
-enum { DAYS_KEPT = 35 };
-
-void days_asked(struct arena *a, struct route *ret)
-{
-        struct ledger_ask *ask = arena_new(a, sizeof *ask);
-        AUTO(mem_free)
-        char *key = target_key_new(text_of(ret->ns), text_of(ret->group), text_of(ret->kind), text_of(ret->workload));
-        *ask = (struct ledger_ask){
-                .axis = LEDGER_WORKLOAD, .span = LEDGER_DAY, .since_ms = (DAYS_KEPT - 1) * (int64_t)DAY_MS};
-        size_t len = strlen(key);
-        memcpy(ask->workload, key, len < LEDGER_NAME_MAX ? len : LEDGER_NAME_MAX); /* the arena's memory is zero */
-        ret->ledger = ask;
-}
 
 static void days_write_one(struct writer *w, const struct ledger_report *r, const struct ledger_report_period *p)
 {

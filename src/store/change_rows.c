@@ -29,11 +29,13 @@ int change_rows_load(struct db *d, void (*each)(void *arg, int64_t id, struct wa
                      int *ret_refused, struct err *err)
 {
         struct scan s;
+        int64_t last = 0;
         *ret_refused = 0;
         if (!d->later[LATER_CHANGE])
                 return 0;
         scan_start(&s, d, TABLE_CHANGE, false);
-        while (scan_next(&s)) {
+        for (; scan_next(&s); last = s.id) {
+                *ret_refused += last > 0 && s.id != last + 1; /* no other table reveals a missing row, but ids do */
                 struct wall at = {sqlite3_column_int64(s.row, 1)};
                 struct text record = column_text(s.row, 2);
                 if (crc_of_change(s.id, at.ms, record) == sqlite3_column_int64(s.row, 3))
@@ -44,6 +46,7 @@ int change_rows_load(struct db *d, void (*each)(void *arg, int64_t id, struct wa
         int rc = s.err.code;
         if (rc < 0)
                 *err = s.err;
+        *ret_refused += s.damaged;
         scan_end(&s);
         return rc;
 }

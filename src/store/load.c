@@ -378,7 +378,7 @@ static int load_last_page(struct load_account *l, int64_t *ret)
 
 static int load_account_period(struct load_account *l)
 {
-        int64_t last;
+        int64_t last = -1;
         int rc = load_last_page(l, &last);
         l->found = false;
         int64_t near = l->near < last ? l->near : last;
