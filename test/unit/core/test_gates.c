@@ -506,6 +506,10 @@ static void test_hpa_puts_the_original_back(void **state)
         f.contested = false;
         f.state = STATE_STALE;
         expect("not while stale", &f, REASON_STALE, 1000);
+        f.state = STATE_LEARNING;
+        expect("nor while learning", &f, REASON_LEARNING, 1000);
+        f.rule = REASON_EARLY;
+        expect("nor with an early target", &f, REASON_EARLY, 1000);
         f = open_facts(&p);
         f.hpa_holds = true;
         expect("at the original it holds", &f, REASON_HPA_HOLD, 600);

@@ -2,6 +2,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 #include <cmocka.h>
 
@@ -58,8 +59,9 @@ static void test_what_may_match(void **state)
                 bool want;
         } row[] = {{NULL, NULL, true}, {"x", NULL, true}, {"y", NULL, false}, {NULL, "x", true},
                    {NULL, "y", false}, {"x", "x", true},  {"x", "y", false},  {"y", "x", false}};
-        struct requirement of[] = {{WORD("a"), OP_IN, (char *[]){WORD("x")}, 1},
-                                   {WORD("b"), OP_IN, (char *[]){WORD("x")}, 1}};
+        struct requirement *of = malloc(2 * sizeof *of); /* what is beyond is noticed */
+        of[0] = (struct requirement){WORD("a"), OP_IN, (char *[]){WORD("x")}, 1};
+        of[1] = (struct requirement){WORD("b"), OP_IN, (char *[]){WORD("x")}, 1};
         struct selector s = {.of = of, .count = 2};
         for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
                 struct label_pair label[2];
@@ -74,6 +76,7 @@ static void test_what_may_match(void **state)
         s.count = 0;
         assert_true(selector_may_match(&s, NULL, 0));
         assert_true(selector_may_match(NULL, NULL, 0));
+        free(of);
 }
 
 static void test_first_of_two_counts(void **state)

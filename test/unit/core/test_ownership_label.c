@@ -3,6 +3,8 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -71,8 +73,18 @@ static void test_ownership_label(void **state)
                                  rows[i].marks);
 }
 
+/* An empty pattern has no last byte. */
+static void test_an_empty_pattern(void **state)
+{
+        (void)state;
+        char *more = strdup(",team"); /* what is before it is noticed */
+        assert_true(ownership_label(TEXT("team"), more));
+        free(more);
+}
+
 int main(void)
 {
-        const struct CMUnitTest tests[] = {cmocka_unit_test(test_ownership_label)};
+        const struct CMUnitTest tests[] = {cmocka_unit_test(test_ownership_label),
+                                           cmocka_unit_test(test_an_empty_pattern)};
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

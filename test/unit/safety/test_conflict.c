@@ -212,7 +212,11 @@ static void test_it_is_stored(void **state)
                            .profile = &profile,
                            .apply_state = {.changed_ms = CHANGED_MS, .digest = 1}};
         struct plan plan = {.target = &t, .now = {CHANGED_MS + HOUR_MS}, .container = &container, .containers = 1};
+        container.reset[CPU] = false;
         t.apply_state_dirty = true;
+        conflict_watch(c.safety, &t, &plan); /* nothing was put back */
+        assert_true(t.apply_state_dirty);
+        container.reset[CPU] = true;
         conflict_watch(c.safety, &t, &plan);
         assert_int_equal(t.apply_state.resets, 1);
         assert_false(t.apply_state_dirty);
@@ -220,6 +224,14 @@ static void test_it_is_stored(void **state)
         conflict_changed(c.safety, &t, "changed to 500m by admission");
         assert_false(t.apply_state_dirty);
         assert_int_equal(c.safety->count.conflicts, 1);
+        static const struct err denied = {.code = ERR_DENIED,
+                                          .text = "ValidatingAdmissionPolicy 'halflife' denied request: no limit"},
+                                other = {.code = ERR_DENIED, .text = "admission webhook denied the request"};
+        assert_false(conflict_refused(c.safety, &t, &other));
+        assert_int_equal(c.safety->count.conflicts, 1);
+        assert_true(conflict_refused(c.safety, &t, &denied));
+        assert_int_equal(c.safety->count.conflicts, 2);
+        assert_string_equal(t.apply_state.contest, "the policy refused the write as other admission left it: no limit");
         mem_free(t.apply_state.contest);
         rig_end(&c);
 }
