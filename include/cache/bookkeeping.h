@@ -19,6 +19,7 @@ struct bookkeeping;
 struct bookkeeping_options { /* borrowed until bookkeeping_free */
         struct cache *cache; /* its pods call the bookkeeping from now on */
         const struct live_settings *live;
+        const char *label;            /* key of a label of workloads that is booked by as well; NULL: none */
         struct now (*now)(void *arg); /* wall: the earlier of both clocks (cache/clock_skew.h) */
         bool (*leads)(void *arg);
         void *arg;
@@ -42,5 +43,6 @@ void bookkeeping_write_again(struct bookkeeping *b); /* with the next checkpoint
 
 int64_t bookkeeping_now_ms(const struct bookkeeping *b); /* the wall time that is booked at */
 const struct ledger *bookkeeping_ledger(const struct bookkeeping *b);
+const char *bookkeeping_label(const struct bookkeeping *b); /* as in the options; "": none */
 
 #endif

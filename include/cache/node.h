@@ -51,6 +51,12 @@ struct node {
         struct node_facts *facts; /* NULL: only pods on it were seen, or there are more than NODES_MOST nodes */
 };
 
+/* The pool of a node, "" where it has none; n may be NULL. */
+static inline const char *node_pool(const struct node *n)
+{
+        return n && n->facts && n->facts->pool ? n->facts->pool : "";
+}
+
 struct nodes {
         struct map by_name;     /* name -> struct node */
         const char *pool_label; /* label whose value names the pool of a node; NULL: none */

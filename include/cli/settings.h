@@ -46,7 +46,8 @@ struct setting {
                 only; /* the command it affects; the others accept and ignore it, so that all may share a file */
         bool rotates; /* it affects halflife rotate too, which has few of the settings */
         const char *help;
-        const char *former; /* name in the previous version, still read; NULL: the same */
+        int (*check)(const char *text, struct err *err); /* of a text that is set; NULL: any is right */
+        const char *former;                              /* name in the previous version, still read; NULL: the same */
 };
 extern const struct setting setting_table[];
 extern const int settings_count;

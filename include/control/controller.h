@@ -22,6 +22,8 @@ struct controller_options {
         const char *ns; /* halflife's own namespace: it holds the Lease, and its workloads are never changed */
         const char *ownership_labels;  /* keys of labels that Recommendations do not copy, as core/ownership_label.h */
         const char *pool_label;        /* label of nodes whose value names a node's pool in reports; NULL: none */
+        const char *report_label;      /* key of a label of workloads that is booked by; NULL: none */
+        const char *prices;            /* as ledger/prices.h reads them; NULL: none */
         const char *exempt_namespaces; /* names with commas between, where no workload is changed; NULL: only ns */
         const char *lease_name;
         const char *identity;           /* of this process in the Lease and in Events; unique */

@@ -9,6 +9,7 @@
 #include "kube/pod_metrics.h"
 #include "learn/backfill.h"
 #include "learn/usage_from.h"
+#include "ledger/prices.h"
 #include "prometheus/prometheus.h"
 #include "report/report.h"
 #include "safety/safety.h"
@@ -26,6 +27,7 @@ struct learner_options { /* everything belongs to the caller and must stay valid
         struct report *report;
         struct safety *safety;
         const struct prometheus_options *prometheus; /* url NULL: no Prometheus */
+        const char *prices;                          /* as ledger/prices.h reads them; NULL: none */
         enum usage_from usage_from;
         int64_t history_ms;        /* how far back histories are back-filled; 0: no back-fill */
         int64_t step_ms;           /* between two points of a back-filled series */
@@ -36,7 +38,7 @@ struct learner_options { /* everything belongs to the caller and must stay valid
 };
 struct learner *learner_new(const struct learner_options *o);
 /* Set up Prometheus, the back-fill and the usage source, as the options say. Call once, before ingest_start.
- * ERR_INVALID: USAGE_FROM_PROMETHEUS without a url. */
+ * ERR_INVALID: USAGE_FROM_PROMETHEUS, or prices from there, without a url; prices that cannot be read. */
 int learner_connect(struct learner *learner, struct err *err);
 void learner_stop(struct learner *learner); /* end the poll under way; no further callback */
 void learner_free(struct learner *learner); /* after the client is freed; NULL: does nothing */
@@ -81,6 +83,9 @@ void annotation_commands_settle(struct learner *learner);
 void learner_backfill(struct learner *learner);
 /* Once a cycle: ask Prometheus which containers are throttled, where it is the usage source and it is time. */
 void learner_throttling(struct learner *learner);
+/* Once a cycle: ask Prometheus for prices, where the setting says so and it is time. */
+void learner_ask_prices(struct learner *learner);
+const struct prices *learner_prices(const struct learner *learner); /* of now; NULL: none are known */
 /* Identify the histories whose samples h contains: h itself first, then the imported ones. Returns their number. */
 int import_sources(const struct history *h, uint64_t ret[static TRANSFER_SOURCES]);
 

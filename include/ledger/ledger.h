@@ -14,7 +14,7 @@
 #include "base/map.h"
 #include "ledger/ledger_page.h"
 
-enum ledger_axis { LEDGER_NAMESPACE, LEDGER_PROFILE, LEDGER_POOL, LEDGER_WORKLOAD, LEDGER_AXES };
+enum ledger_axis { LEDGER_NAMESPACE, LEDGER_PROFILE, LEDGER_POOL, LEDGER_WORKLOAD, LEDGER_LABEL, LEDGER_AXES };
 enum ledger_span { LEDGER_HOUR, LEDGER_DAY, LEDGER_SPANS }; /* by UTC */
 
 /* Most accounts of a period; further ones are booked together as LEDGER_OTHERS, which no object can be named. */
@@ -27,7 +27,7 @@ bool ledger_keeps(enum ledger_axis a, enum ledger_span s);
 int64_t ledger_kept_ms(enum ledger_axis a, enum ledger_span s);
 
 struct ledger_names {
-        const char *of[LEDGER_AXES]; /* "": none, such as no profile */
+        const char *of[LEDGER_AXES]; /* "": none, such as no profile; NULL: this axis has no accounts at all */
 };
 
 struct ledger;

@@ -10,11 +10,13 @@
 
 #include "base/map.h"
 #include "ledger/ledger.h"
+#include "ledger/prices.h"
 
 enum {
         LEDGER_REPORT_ROWS = 20000,  /* further accounts are added to LEDGER_OTHERS */
         LEDGER_REPORT_PERIODS = 512, /* more than days are kept */
         LEDGER_NS_MAX = 64,
+        LEDGER_LABEL_MAX = 320, /* of a label's key */
 };
 
 /* What somebody asks for. */
@@ -24,6 +26,9 @@ struct ledger_ask {
         int64_t since_ms;       /* how far back; the stretch begins with the hour or day in which that is */
         char ns[LEDGER_NS_MAX]; /* "": all namespaces; else axis is LEDGER_NAMESPACE, and only this account is read */
         char workload[LEDGER_NAME_MAX + 1]; /* "": all; else axis is LEDGER_WORKLOAD, and only this account is read */
+        /* Key of LEDGER_LABEL, whose accounts are "key=value"; the rows have the value. What was booked by another key
+         * is in the row without a name. */
+        char label[LEDGER_LABEL_MAX];
 };
 
 struct ledger_report_row {
@@ -46,6 +51,10 @@ struct ledger_report {
         int damaged; /* pages that could not be read, wholly or in part */
         int64_t workloads,
                 managed; /* how many there are, and how many of them a profile selects; set by who makes the report */
+
+        char label[LEDGER_LABEL_MAX]; /* key of the label that is booked by; "": none. Set by who makes the report */
+        struct prices *prices;        /* the report's own; NULL: none */
+        struct ledger_report *pools;  /* the same stretch by pool, for what all of it costs; NULL: not made */
 
         struct map by_name;
         struct ledger_report_open { /* periods that were read from the ledger itself, with the numbers of their pages */

@@ -21,6 +21,12 @@
  *     max by (node, instance) (sum without (cpu) (rate(node_cpu_usage_seconds_total{…}[window])))
  *     max by (node, instance) (max_over_time(node_memory_working_set_bytes{…}[step]))
  *
+ * A fetch of prices sends these, as OpenCost tells them, and reads the label node. The values are those of a core-hour
+ * and of a GiB-hour.
+ *
+ *     max by (node) (node_cpu_hourly_cost{…})
+ *     max by (node) (node_ram_hourly_cost{…})
+ *
  * The sum joins the series of single cores. Series of one cgroup that differ in other labels, such as replica or job,
  * report the same usage again, so the largest counts. A fetch joins the cgroups of a container to one series
  * (prometheus/cgroup_choice.h). The window is the step or rate_window_ms, whichever is longer. A memory point is the
@@ -76,12 +82,12 @@ struct prometheus;
 int prometheus_new(struct loop *l, const struct prometheus_options *o, struct prometheus **ret, struct err *err);
 void prometheus_free(struct prometheus *p); /* after its fetches have ended or were cancelled */
 
-enum prometheus_of { PROMETHEUS_USAGE, PROMETHEUS_THROTTLING, PROMETHEUS_NODES };
+enum prometheus_of { PROMETHEUS_USAGE, PROMETHEUS_THROTTLING, PROMETHEUS_NODES, PROMETHEUS_PRICES };
 
 /* The span to fetch: points at from, from + step, … up to and including to. */
 struct prometheus_slice {
         enum prometheus_of of;
-        const char *ns; /* NULL: all namespaces; unused for PROMETHEUS_NODES */
+        const char *ns; /* NULL: all namespaces; unused for PROMETHEUS_NODES and PROMETHEUS_PRICES */
         struct wall from, to;
         int64_t step_ms;     /* whole seconds, at least one */
         int64_t deadline_ms; /* for each query */
@@ -89,13 +95,13 @@ struct prometheus_slice {
 };
 
 struct prometheus_series {
-        struct text ns, pod, container; /* of PROMETHEUS_NODES: pod is the node's name, the others are empty */
+        struct text ns, pod, container; /* of nodes and prices: pod is the node's name, the others are empty */
 };
 struct prometheus_point {
         struct wall at;
         uint32_t series; /* index in prometheus_answer.series */
         bool has[RESOURCES];
-        double value[RESOURCES]; /* cores, bytes: finite */
+        double value[RESOURCES]; /* cores, bytes; prices: finite and not negative */
         bool doubtful; /* its cgroups are of several pods: the values are the largest, and may be of another container
                         */
 };

@@ -11,6 +11,7 @@
 #include "cache/live_settings.h"
 #include "http/server.h"
 #include "kube/client.h"
+#include "learn/learner.h"
 #include "serving/owner_lookup.h"
 #include "serving/upstream.h"
 
@@ -21,6 +22,7 @@ struct loop_calls_options { /* borrowed until loop_calls_free */
         const struct cache *cache;
         const struct live_settings *live;
         struct checkpointer *checkpointer; /* has the database of the ledger; NULL: none */
+        const struct learner *learner;     /* has the prices; NULL: none */
         struct upstream *upstream;         /* replica only: the halflife that learns; NULL: not configured */
         const char *token_audience;        /* the audience of callers' tokens; NULL: the API server's own */
         bool replica;                      /* requests about learned data are forwarded to upstream */

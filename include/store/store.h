@@ -163,6 +163,10 @@ struct store_facts {
         long holder;                         /* process that holds the lock; 0: none, -1: held, process id unknown */
         int64_t schema, bytes;               /* bytes: size of the file and its WAL */
         int64_t targets, histories, refused; /* refused: bad rows */
+        int64_t ledger_days;                 /* days that the ledger has; 0: it was not written yet */
+        /* About what bytes will be once the ledger has all the hours and days that it keeps, each as large as the
+         * largest so far, and each history both generations. As many histories as now are assumed. */
+        int64_t bytes_later;
 };
 int store_inspect(const char *path, struct store_facts *ret, struct err *err);
 

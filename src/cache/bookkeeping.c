@@ -33,13 +33,19 @@ static bool is_booked(const struct pod *p)
 }
 
 /* "ns//Pod/name" of a pod that no known workload owns. */
-static const char *pod_workload(const struct pod *p, char alone[static LEDGER_NAME_MAX])
+static const struct workload *pod_top_owner(const struct pod *p)
 {
         const struct workload *top = p->owner;
-        if (p->target)
-                return p->target->key;
         while (top && top->owner)
                 top = top->owner;
+        return top;
+}
+
+static const char *pod_workload(const struct pod *p, char alone[static LEDGER_NAME_MAX])
+{
+        const struct workload *top = pod_top_owner(p);
+        if (p->target)
+                return p->target->key;
         if (top)
                 return top->key;
         snprintf(alone, LEDGER_NAME_MAX, "%s//Pod/%s", p->ns, p->name);
@@ -53,9 +59,20 @@ static const char *profile_account(const struct target *t)
         return *key == '/' ? key + 1 : key;
 }
 
-static const char *node_account(const struct node *n)
+/* What a pod's account by label is called: "key=value" by the workload's own label, or "". NULL: there are none. */
+static const char *label_account(const struct bookkeeping *b, const struct workload *of,
+                                 char out[static LEDGER_NAME_MAX])
 {
-        return n && n->facts && n->facts->pool ? n->facts->pool : "";
+        const char *key = b->o.label;
+        if (!key)
+                return NULL;
+        const struct labels own = of ? workload_own_labels(of) : (struct labels){0};
+        for (size_t i = 0; i < own.count; i++)
+                if (text_is(own.pair[i].key, key)) {
+                        snprintf(out, LEDGER_NAME_MAX, "%s=%.*s", key, TEXT_ARG(own.pair[i].value));
+                        return out;
+                }
+        return "";
 }
 
 /* Add what flowed in the ms before now, hour by hour. */
@@ -84,6 +101,7 @@ struct pod_walk {
                 struct ledger_names names;
                 int64_t ms; /* 0: nothing is summed up */
                 struct ledger_sum sum;
+                char label[LEDGER_NAME_MAX];
         } open;
 };
 
@@ -127,15 +145,17 @@ static bool pod_walk_in_hour(const struct pod_walk *w, int64_t ms)
         return w->now.wall.ms > 0 && ms <= (w->now.wall.ms - 1) % HOUR_MS + 1;
 }
 
-static void pod_walk_add(struct pod_walk *w, const struct ledger_names *names, const struct ledger_rates *rates,
-                         int64_t ms)
+/* of: the workload whose label is booked by */
+static void pod_walk_add(struct pod_walk *w, const struct ledger_names *names, const struct workload *of,
+                         const struct ledger_rates *rates, int64_t ms)
 {
         bool same = ms == w->open.ms;
-        for (int a = 0; same && a < LEDGER_AXES; a++)
+        for (int a = 0; same && a < LEDGER_LABEL; a++)
                 same = names->of[a] == w->open.names.of[a]; /* by address: equal texts elsewhere are booked apart */
         if (!same) {
                 pod_walk_book(w);
                 w->open = (struct pod_sums){.names = *names, .ms = ms};
+                w->open.names.of[LEDGER_LABEL] = label_account(w->b, of, w->open.label);
         }
         ledger_sum_flow(&w->open.sum, rates, ms);
 }
@@ -145,17 +165,19 @@ static void book_pod(struct pod_walk *w, const struct pod *p)
         struct bookkeeping *b = w->b;
         int64_t ms = w->now.mono.ns / 1000000 - (p->booked_ms > b->until_ms ? p->booked_ms : b->until_ms);
         struct ledger_rates rates;
-        char alone[LEDGER_NAME_MAX];
+        char alone[LEDGER_NAME_MAX], label[LEDGER_NAME_MAX];
         if (!is_booked(p) || ms <= 0 || ms > BOOKED_AT_ONCE_MS)
                 return;
-        const struct ledger_names names = {
-                {p->ns, profile_account(p->target), node_account(p->node), pod_workload(p, alone)}};
+        const struct workload *of = p->target ? p->target->workload : pod_top_owner(p);
+        struct ledger_names names = {
+                {p->ns, profile_account(p->target), node_pool(p->node), pod_workload(p, alone), NULL}};
         pod_rates(w, p, &rates);
         if (names.of[LEDGER_WORKLOAD] != alone && pod_walk_in_hour(w, ms)) {
-                pod_walk_add(w, &names, &rates, ms);
+                pod_walk_add(w, &names, of, &rates, ms);
                 return;
         }
         pod_walk_book(w);
+        names.of[LEDGER_LABEL] = label_account(b, of, label);
         bookkeeping_flow(b, &names, &rates, ms);
 }
 
@@ -163,7 +185,7 @@ static void book_nodes(struct bookkeeping *b, int64_t ms)
 {
         const struct node *n;
         for (size_t at = 0; (n = map_each(&b->o.cache->nodes.by_name, &at));) {
-                const struct ledger_names names = {{"", "", node_account(n), ""}};
+                const struct ledger_names names = {{"", "", node_pool(n), "", b->o.label ? "" : NULL}};
                 struct ledger_rates rates = {0};
                 for (enum resource r = CPU; r < RESOURCES; r++)
                         rates.of[LEDGER_ALLOCATABLE][r] = n->allocatable[r].set ? n->allocatable[r].value : 0;
@@ -174,7 +196,7 @@ static void book_nodes(struct bookkeeping *b, int64_t ms)
 
 static void book_unbooked(struct bookkeeping *b, int64_t ms)
 {
-        const struct ledger_names names = {{"", "", "", ""}};
+        const struct ledger_names names = {{"", "", "", "", b->o.label ? "" : NULL}};
         const struct ledger_sum sum = {.unbooked_ms = (uint64_t)ms};
         if (ms > 0)
                 ledger_book(b->ledger, &names, &sum, bookkeeping_wall_ms(b));
@@ -241,9 +263,11 @@ void bookkeeping_count(struct cache *w, const struct target *t, enum ledger_even
 {
         struct bookkeeping *b = w->books.of;
         struct ledger_sum sum = {0};
+        char label[LEDGER_NAME_MAX];
         if (!b)
                 return;
-        const struct ledger_names names = {{t->ns, profile_account(t), "", t->key}};
+        const struct ledger_names names = {
+                {t->ns, profile_account(t), "", t->key, label_account(b, t->workload, label)}};
         sum.events[e] = 1;
         ledger_book(b->ledger, &names, &sum, bookkeeping_wall_ms(b));
 }
@@ -297,6 +321,11 @@ int64_t bookkeeping_now_ms(const struct bookkeeping *b)
 const struct ledger *bookkeeping_ledger(const struct bookkeeping *b)
 {
         return b->ledger;
+}
+
+const char *bookkeeping_label(const struct bookkeeping *b)
+{
+        return b->o.label ? b->o.label : "";
 }
 
 /* --- from start to end --- */

@@ -9,6 +9,7 @@
 #include "base/noun.h"
 #include "check_admission.h"
 #include "check_apis.h"
+#include "check_database.h"
 #include "check_permissions.h"
 #include "check_proxies.h"
 #include "check_storage.h"
@@ -17,7 +18,6 @@
 #include "commands.h"
 #include "custom_metrics/api_registration.h"
 #include "kube/resource_list.h"
-#include "store/store.h"
 #include "terminal.h"
 
 /* --- settings --- */
@@ -196,96 +196,6 @@ static void check_kinds(struct checking *c)
                         line = mem_printf("kind %s.%s, which a profile targets", k->plural, k->group);
                         check_tell(c, GOOD, line, NULL);
                 }
-        }
-}
-
-/* --- the database --- */
-
-static char *folder_of(const char *file)
-{
-        const char *slash = strrchr(file, '/');
-        if (!slash)
-                return mem_string(".");
-        return mem_string_n(file, slash == file ? 1 : (size_t)(slash - file));
-}
-
-static bool has_folder(const char *file)
-{
-        AUTO(mem_free) char *folder = folder_of(file);
-        return access(folder, F_OK) == 0;
-}
-
-static bool is_writable(const char *file)
-{
-        AUTO(mem_free) char *folder = folder_of(file);
-        bool exists = access(file, F_OK) == 0;
-        return access(folder, W_OK | X_OK) == 0 && (!exists || access(file, W_OK) == 0);
-}
-
-/* For a damaged file, the store's message says what is wrong; docs/operations.md says what happens to it. */
-static void check_tell_refused(struct checking *c, const struct err *err)
-{
-        char line[ERR_TEXT_MAX + 64];
-        snprintf(line, sizeof line, "database: %s", err->text);
-        if (err->code == ERR_DAMAGED)
-                check_tell(c, DOUBTFUL, line,
-                           "halflife run moves the file aside and keeps what is readable; copy the file now if you "
-                           "want to examine it");
-        else
-                check_tell(c, BAD, line,
-                           err->code == ERR_DENIED
-                                   ? "make the file and its folder writable for this user, or set --database "
-                                     "FILE"
-                                   : "until this is corrected, halflife run keeps histories in memory only");
-}
-
-static void tell_facts(struct checking *c, const char *file, const struct store_facts *f)
-{
-        char line[1024], way_out[256] = "";
-        size_t at = (size_t)snprintf(line, sizeof line, "database '%.500s': schema %lld, %s, %s, %.1f MiB", file,
-                                     (long long)f->schema, NOUN_COUNT(f->targets, "target"),
-                                     NOUN_COUNT(f->histories, "history"), (double)f->bytes / 1048576);
-        if (f->refused)
-                at += (size_t)snprintf(line + at, sizeof line - at, ", %s", NOUN_COUNT(f->refused, "damaged row"));
-        if (f->holder > 0)
-                snprintf(line + at, sizeof line - at, ", held by process %ld", f->holder);
-        else if (f->holder)
-                snprintf(line + at, sizeof line - at, ", held by another process");
-        else if (!f->clean)
-                snprintf(line + at, sizeof line - at, ", not closed cleanly: halflife checks it at the next start");
-        if (f->holder)
-                snprintf(way_out, sizeof way_out,
-                         "no problem if that process is the halflife you check; a second halflife run needs its own "
-                         "--database FILE");
-        else if (f->refused)
-                snprintf(way_out, sizeof way_out,
-                         "halflife run uses the previous checkpoint, or learns those histories anew; copy the file "
-                         "now if you want to examine it");
-        check_tell(c, *way_out ? DOUBTFUL : GOOD, line, way_out);
-}
-
-static void check_database(struct checking *c)
-{
-        char line[1024];
-        struct store_facts facts;
-        struct err err = {0};
-        const char *file = c->settings.controller.database;
-        if (!file) {
-                check_tell(c, DOUBTFUL, "no database: a restart loses all histories", "set --database FILE");
-        } else if (!is_writable(file)) {
-                bool folder = has_folder(file);
-                snprintf(line, sizeof line, "database '%s' cannot be written%s", file,
-                         folder ? "" : ": its folder does not exist");
-                check_tell(c, BAD, line,
-                           folder ? "make the folder writable for this user, or set --database FILE"
-                                  : "create the folder, or set --database FILE");
-        } else if (store_inspect(file, &facts, &err) < 0) {
-                check_tell_refused(c, &err);
-        } else if (!facts.exists) {
-                snprintf(line, sizeof line, "database '%s' does not exist yet: halflife run will create it", file);
-                check_tell(c, GOOD, line, NULL);
-        } else {
-                tell_facts(c, file, &facts);
         }
 }
 

@@ -137,13 +137,38 @@ static const char *reporting_text(const json_t *of, const char *key)
         return text ? text : "";
 }
 
+/* --- money --- */
+
+static const char *reporting_currency(const struct reporting *n)
+{
+        return reporting_text(json_object_get(n->answer, "prices"), "currency");
+}
+
+static double reporting_money(const json_t *of, const char *flow)
+{
+        return json_number_value(json_object_get(json_object_get(of, "money"), flow));
+}
+
+static char *reporting_money_saved(const json_t *of)
+{
+        if (!json_object_get(of, "money"))
+                return mem_string("-");
+        return mem_printf("%.2f", reporting_money(of, "asked") - reporting_money(of, "inForce"));
+}
+
 /* --- tables --- */
 
-enum { REPORT_COLUMNS = 13, SERIES_COLUMNS = 5 };
+enum { REPORT_COLUMNS = 13, SERIES_COLUMNS = 8, REPORT_EVENTS = 3 };
+static const char *const events[REPORT_EVENTS] = {"changes", "guards", "kills"};
 
-static void reporting_fill_row(struct table *t, const json_t *of, const char *name)
+static void reporting_add_events(struct table *t, const json_t *of)
 {
-        static const char *const events[] = {"changes", "guards", "kills"};
+        for (int i = 0; i < REPORT_EVENTS; i++)
+                table_add(t, mem_printf("%lld", (long long)json_integer_value(json_object_get(of, events[i]))));
+}
+
+static void reporting_fill_row(const struct reporting *n, struct table *t, const json_t *of, const char *name)
+{
         table_add(t, terminal_tame(mem_string(name)));
         table_add(t, mem_printf("%.1f", reporting_number(of, "pods")));
         for (enum resource r = CPU; r < RESOURCES; r++) {
@@ -152,32 +177,41 @@ static void reporting_fill_row(struct table *t, const json_t *of, const char *na
                 table_add(t, reporting_hours(reporting_saved(of, r)));
                 table_add(t, reporting_share(reporting_flow(of, r, "used"), reporting_flow(of, r, "inForce")));
         }
-        for (int i = 0; i < 3; i++)
-                table_add(t, mem_printf("%lld", (long long)json_integer_value(json_object_get(of, events[i]))));
+        reporting_add_events(t, of);
+        if (json_object_get(n->answer, "prices"))
+                table_add(t, reporting_money_saved(of));
 }
 
-/* BEFORE and AFTER: a pod's mean request, in cores and GiB. SAVED: core-hours and GiB-hours. */
+/* BEFORE and AFTER: a pod's mean request, in cores and GiB. SAVED: core-hours and GiB-hours; last, in money. */
 static void reporting_fill_rows(struct table *t, const struct reporting *n)
 {
         static const char *const titles[REPORT_COLUMNS] = {
                 "NAME",         "PODS",         "CPU-BEFORE",  "CPU-AFTER", "CPU-SAVED", "CPU-USED", "MEMORY-BEFORE",
                 "MEMORY-AFTER", "MEMORY-SAVED", "MEMORY-USED", "CHANGES",   "GUARDS",    "KILLS"};
         const json_t *rows = json_object_get(n->answer, "rows");
-        table_init(t, REPORT_COLUMNS);
+        const json_t *weeks = json_object_get(n->answer, "weeks");
+        bool money = json_object_get(n->answer, "prices") != NULL;
+        table_init(t, REPORT_COLUMNS + money);
         for (int i = 0; i < REPORT_COLUMNS; i++)
                 table_add(t, mem_string(titles[i]));
+        if (money)
+                table_add(t, terminal_tame(mem_printf("%s-SAVED", reporting_currency(n))));
         for (size_t i = 0; i < json_array_size(rows); i++) {
                 const json_t *row = json_array_get(rows, i);
                 const char *name = reporting_text(row, "name");
-                reporting_fill_row(t, row, *name ? name : "(none)");
+                reporting_fill_row(n, t, row, *name ? name : "(none)");
         }
-        reporting_fill_row(t, json_object_get(n->answer, "total"), "(total)");
+        reporting_fill_row(n, t, json_object_get(n->answer, "total"), "(total)");
+        if (weeks) {
+                reporting_fill_row(n, t, json_object_get(weeks, "first"), "(first week)");
+                reporting_fill_row(n, t, json_object_get(weeks, "last"), "(last week)");
+        }
 }
 
 static void reporting_fill_series(struct table *t, const struct reporting *n)
 {
-        static const char *const titles[SERIES_COLUMNS] = {"TIME", "CPU-PACKED", "CPU-USED", "MEMORY-PACKED",
-                                                           "MEMORY-USED"};
+        static const char *const titles[SERIES_COLUMNS] = {"TIME",        "CPU-PACKED", "CPU-USED", "MEMORY-PACKED",
+                                                           "MEMORY-USED", "CHANGES",    "GUARDS",   "KILLS"};
         const json_t *series = json_object_get(n->answer, "series");
         table_init(t, SERIES_COLUMNS);
         for (int i = 0; i < SERIES_COLUMNS; i++)
@@ -190,6 +224,7 @@ static void reporting_fill_series(struct table *t, const struct reporting *n)
                         table_add(t, reporting_share(in_force, reporting_flow(of, r, "allocatable")));
                         table_add(t, reporting_share(reporting_flow(of, r, "used"), in_force));
                 }
+                reporting_add_events(t, of);
         }
 }
 
@@ -227,6 +262,30 @@ static void reporting_print_weeks(const json_t *allocatable)
                reporting_number(last, "cpu") / 3600, reporting_number(last, "memory") / 3600);
 }
 
+static void reporting_print_cost(const json_t *total, const char *from, const char *currency)
+{
+        printf("At the prices of now (%s): asked for %s %.2f, in force %.2f, used %.2f", from, currency,
+               reporting_money(total, "asked"), reporting_money(total, "inForce"), reporting_money(total, "used"));
+        if (json_object_get(json_object_get(total, "money"), "allocatable"))
+                printf(", nodes %.2f", reporting_money(total, "allocatable"));
+        printf(". A bill falls where nodes go, not where requests do.\n");
+}
+
+/* What is in the money, and what is not. */
+static void reporting_print_money(const struct reporting *n, const json_t *total)
+{
+        const json_t *prices = json_object_get(n->answer, "prices"), *unpriced = json_object_get(prices, "unpriced");
+        if (!prices)
+                return;
+        AUTO(mem_free) char *currency = terminal_tame(mem_string(reporting_currency(n)));
+        bool asked = strcmp(reporting_text(prices, "from"), "opencost") == 0;
+        if (json_object_get(total, "money"))
+                reporting_print_cost(total, asked ? "OpenCost's" : "setting prices", currency);
+        if (unpriced)
+                printf("Not priced: %.1f core-hours and %.1f GiB-hours asked for in pools without a price.\n",
+                       reporting_number(unpriced, "cpu") / 3600, reporting_number(unpriced, "memory") / 3600);
+}
+
 static void reporting_print_sentences(const struct reporting *n)
 {
         const json_t *workloads = json_object_get(n->answer, "workloads"), *total = json_object_get(n->answer, "total"),
@@ -242,6 +301,7 @@ static void reporting_print_sentences(const struct reporting *n)
                "%.3g GiB.\n",
                reporting_saved(total, CPU) / 3600, reporting_saved(total, MEMORY) / 3600,
                reporting_number(possible, "cpu"), reporting_number(possible, "memory"));
+        reporting_print_money(n, total);
         reporting_print_weeks(json_object_get(n->answer, "allocatable"));
         if (away >= 60)
                 printf("%.0f minutes were not booked: halflife was away.\n", away / 60);
@@ -262,8 +322,12 @@ static void reporting_print_csv(const struct reporting *n)
 {
         static const char *const flow[] = {"asked", "inForce", "used"};
         const json_t *rows = json_object_get(n->answer, "rows");
+        bool money = json_object_get(n->answer, "prices") != NULL;
+        AUTO(mem_free) char *currency = terminal_tame(mem_string(reporting_currency(n)));
         printf("name,pod_seconds,cpu_asked_core_seconds,cpu_in_force_core_seconds,cpu_used_core_seconds,"
-               "memory_asked_gib_seconds,memory_in_force_gib_seconds,memory_used_gib_seconds,changes,guards,kills\r\n");
+               "memory_asked_gib_seconds,memory_in_force_gib_seconds,memory_used_gib_seconds,changes,guards,kills%"
+               "s\r\n",
+               money ? ",currency,money_asked,money_in_force,money_used" : "");
         for (size_t i = 0; i < json_array_size(rows); i++) {
                 const json_t *of = json_array_get(rows, i);
                 AUTO(mem_free) char *name = terminal_tame(mem_string(reporting_text(of, "name")));
@@ -272,8 +336,14 @@ static void reporting_print_csv(const struct reporting *n)
                 for (enum resource r = CPU; r < RESOURCES; r++)
                         for (int f = 0; f < 3; f++)
                                 printf(",%.3f", reporting_flow(of, r, flow[f]));
-                printf(",%.0f,%.0f,%.0f\r\n", reporting_number(of, "changes"), reporting_number(of, "guards"),
-                       reporting_number(of, "kills"));
+                for (int e = 0; e < REPORT_EVENTS; e++)
+                        printf(",%.0f", reporting_number(of, events[e]));
+                if (money && json_object_get(of, "money"))
+                        printf(",%s,%.6f,%.6f,%.6f", currency, reporting_money(of, "asked"),
+                               reporting_money(of, "inForce"), reporting_money(of, "used"));
+                else if (money)
+                        printf(",,,,");
+                printf("\r\n");
         }
 }
 
@@ -321,7 +391,7 @@ static const struct option_spec options[] = {
         {.name = "since", .value = "TIME", OPTION_IN(struct reporting, since),
          .help = "how far back, from 1h to 400d; up to 48h by hour, else by day (default 30d)"},
         {.name = "by", .value = "WHAT", OPTION_IN(struct reporting, by),
-         .help = "rows by namespace, profile, pool or cluster (default namespace)"},
+         .help = "rows by namespace, profile, pool, label:KEY or cluster (default namespace)"},
         {.name = "namespace", .letter = 'n', .value = "NAME", .shape = OPTION_NAMESPACE,
          OPTION_IN(struct reporting, ns),
          .help = "only this namespace; for users who may list recommendations only there"},
@@ -342,7 +412,8 @@ const struct command command_report = {
                  "a\n"
                  "running halflife booked it. Asks that halflife, as a user who may list recommendations. Of the\n"
                  "columns, BEFORE and AFTER are a pod's mean request in cores and GiB, SAVED is core-hours and\n"
-                 "GiB-hours, USED is the share of what is in force, PACKED that of what nodes have for pods.\n",
+                 "GiB-hours, USED is the share of what is in force, PACKED that of what nodes have for pods. Money is\n"
+                 "told where the setting prices gives it.\n",
         COMMAND_OPTIONS(options),
         .size = sizeof(struct reporting),
         .check = reporting_check,

@@ -9,6 +9,29 @@
 #include "base/mem.h"
 #include "base/yaml.h"
 #include "cache/namespace.h"
+#include "ledger/ledger_report.h"
+
+/* --- texts --- */
+
+static int settings_check_prices(const char *text, struct err *err)
+{
+        struct prices prices;
+        int rc = prices_parse(text, &prices, err);
+        if (rc == 0)
+                prices_release(&prices);
+        return rc;
+}
+
+static int settings_check_label(const char *text, struct err *err)
+{
+        static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./";
+        size_t len = strlen(text);
+        if (strspn(text, plain) < len || len >= LEDGER_LABEL_MAX)
+                return err_set(err, ERR_INVALID, "'%.80s' is no key of a label: give one, such as team", text);
+        return 0;
+}
+
+/* --- the table --- */
 
 /* clang-format off */
 
@@ -155,6 +178,12 @@ const struct setting setting_table[] = {
                  "own is always one. The list in manifests/base/policy.yaml must be the same"},
         {.name = "pool-label", TEXT_IN(controller.pool_label, "KEY", ""), .only = FOR_RUN,
          .help = "label of nodes whose value names the pool of a node in reports, such as node.kubernetes.io/instance-type"},
+        {.name = "prices", TEXT_IN(controller.prices, "PRICES", ""), .only = FOR_RUN, .check = settings_check_prices,
+         .help = "currency, and prices of a core-hour and a GiB-hour by pool, such as 'EUR, spot=0.012/0.0015, "
+                 "*=0.034/0.0045'; or 'USD, opencost': those that OpenCost tells Prometheus. Reports tell money with it"},
+        {.name = "report-label", TEXT_IN(controller.report_label, "KEY", ""), .only = FOR_RUN,
+         .check = settings_check_label,
+         .help = "label of workloads by whose value the ledger is kept as well, for reports by label:KEY, such as team"},
         {.name = "ownership-labels", TEXT_IN(controller.ownership_labels, "KEYS", ""), .only = FOR_RUN,
          .help = "keys of labels by which your deployment tools find what they manage, separated by commas, a last * for "
                  "the rest of a key; Recommendations copy none of them, nor those of tools that halflife knows"},
@@ -242,8 +271,10 @@ static int parse_number(const struct setting *s, const char *text, int64_t *ret)
 static int settings_check(const struct setting *s, const char *text, const char *source, int64_t *ret, struct err *err)
 {
         int64_t least, most;
-        if (s->kind == SETTING_TEXT)
+        if (s->kind == SETTING_TEXT && (!s->check || !*text || s->check(text, err) == 0))
                 return 0;
+        if (s->kind == SETTING_TEXT)
+                return err_wrap(err, "setting '%s' (%s)", s->name, source);
         if (s->kind == SETTING_CHOICE) {
                 *ret = option_choice(s->choices, text);
                 if (*ret < 0)

@@ -221,6 +221,7 @@ static int serve_start(struct controller *c, struct err *err)
                                                                  .cache = &c->p.cache,
                                                                  .live = &c->p.options.live,
                                                                  .checkpointer = c->p.checkpointer,
+                                                                 .learner = c->p.learner,
                                                                  .upstream = c->p.upstream,
                                                                  .token_audience = co->token_audience,
                                                                  .replica = co->replica});
@@ -383,8 +384,8 @@ static void controller_make_parts(struct controller *c)
         p->skew = clock_skew_new(p->loop);
         p->cache.nodes.pool_label = o->pool_label;
         if (!o->replica)
-                p->books = bookkeeping_new(
-                        &(struct bookkeeping_options){&p->cache, &o->live, controller_now, controller_leads, c});
+                p->books = bookkeeping_new(&(struct bookkeeping_options){&p->cache, &o->live, o->report_label,
+                                                                         controller_now, controller_leads, c});
         p->checkpointer = checkpointer_new(p->loop, &p->cache, p->skew, &o->live, o->database, &kept);
         p->safety = safety_new(
                 &(struct safety_options){p->loop, &p->cache, &o->live, p->checkpointer, p->leadership, p->report});
@@ -399,6 +400,7 @@ static void controller_make_parts(struct controller *c)
                 .report = p->report,
                 .safety = p->safety,
                 .prometheus = o->replica ? &none : &o->prometheus,
+                .prices = o->replica ? NULL : o->prices,
                 .usage_from = o->replica ? USAGE_FROM_METRICS_SERVER : o->usage_from,
                 .history_ms = o->prometheus_history_ms,
                 .step_ms = whole_second(o->prometheus_step_ms),

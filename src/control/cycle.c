@@ -206,6 +206,7 @@ static void cycle_end(struct cycle *c)
                 checkpointer_recall(c->parts->checkpointer);
                 learner_backfill(c->parts->learner);
                 learner_throttling(c->parts->learner);
+                learner_ask_prices(c->parts->learner);
                 checkpointer_forget_old(c->parts->checkpointer);
         }
         annotation_commands_settle(c->parts->learner);

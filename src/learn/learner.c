@@ -1,4 +1,5 @@
 #include "learner_private.h"
+#include "node_prices.h"
 #include "throttling.h"
 
 struct learner *learner_new(const struct learner_options *o)
@@ -36,6 +37,8 @@ int learner_connect(struct learner *learner, struct err *err)
         if (o->usage_from == USAGE_FROM_PROMETHEUS && !o->prometheus->url)
                 return err_set(err, ERR_INVALID, "usage-source is prometheus, but prometheus-url is not set");
         int rc = o->prometheus->url ? prometheus_new(learner->loop, o->prometheus, &learner->prometheus, err) : 0;
+        if (rc == 0 && o->prices)
+                rc = node_prices_new(learner, o->prices, &learner->prices, err);
         if (rc < 0)
                 return rc;
         if (learner->prometheus && o->history_ms > 0)
@@ -51,6 +54,7 @@ void learner_stop(struct learner *learner)
         if (learner->source)
                 learner->source->stop(learner->source);
         throttling_stop(learner->throttling);
+        node_prices_stop(learner->prices);
 }
 
 void learner_free(struct learner *learner)
@@ -61,6 +65,7 @@ void learner_free(struct learner *learner)
                 learner->source->free(learner->source);
         backfill_free(learner->backfill);
         throttling_free(learner->throttling);
+        node_prices_free(learner->prices);
         prometheus_free(learner->prometheus);
         probes_release(learner);
         mem_free(learner->poll_ns);
@@ -77,6 +82,17 @@ void learner_throttling(struct learner *learner)
 {
         if (learner->throttling)
                 throttling_tick(learner->throttling, loop_now(learner->loop).mono);
+}
+
+void learner_ask_prices(struct learner *learner)
+{
+        if (learner->prices)
+                node_prices_tick(learner->prices, loop_now(learner->loop).mono);
+}
+
+const struct prices *learner_prices(const struct learner *learner)
+{
+        return learner->prices ? node_prices_now(learner->prices) : NULL;
 }
 
 const struct learner_counts *learner_counts(const struct learner *learner)

@@ -31,6 +31,7 @@ struct learner {
         struct prometheus *prometheus; /* NULL: none was configured */
         struct backfill *backfill;     /* NULL: there is no back-fill */
         struct throttling *throttling; /* NULL: Prometheus is not the usage source */
+        struct node_prices *prices;    /* NULL: nobody gives prices */
         struct usage_source *source;   /* NULL before learner_connect */
         const char **poll_ns;          /* namespaces to poll one by one; NULL: one list for the whole cluster */
         size_t poll_left;              /* namespaces of poll_ns that are still to be polled */

@@ -39,8 +39,11 @@ struct ledger {
         } last;
 };
 
-static const size_t accounts_most[LEDGER_AXES] = {
-        [LEDGER_NAMESPACE] = 10000, [LEDGER_PROFILE] = 10000, [LEDGER_POOL] = 1000, [LEDGER_WORKLOAD] = 200000};
+static const size_t accounts_most[LEDGER_AXES] = {[LEDGER_NAMESPACE] = 10000,
+                                                  [LEDGER_PROFILE] = 10000,
+                                                  [LEDGER_POOL] = 1000,
+                                                  [LEDGER_WORKLOAD] = 200000,
+                                                  [LEDGER_LABEL] = 1000};
 
 /* --- periods --- */
 
@@ -154,19 +157,21 @@ static bool ledger_is_there(const struct place *p, const struct ledger_names *na
 {
         if (p->hour_ms != hour_ms)
                 return false;
-        for (int a = 0; a < LEDGER_AXES; a++)
-                if (strcmp(p->account[a][LEDGER_DAY]->name, names->of[a]) != 0)
+        for (int a = 0; a < LEDGER_AXES; a++) {
+                const struct account *account = p->account[a][LEDGER_DAY];
+                if (!account != !names->of[a] || (account && strcmp(account->name, names->of[a]) != 0))
                         return false;
+        }
         return true;
 }
 
 static void ledger_find(struct ledger *l, const struct ledger_names *names, int64_t at_ms)
 {
         struct place *p = &l->last;
-        p->hour_ms = ledger_span_start(LEDGER_HOUR, at_ms);
+        *p = (struct place){.hour_ms = ledger_span_start(LEDGER_HOUR, at_ms)};
         for (enum ledger_axis a = 0; a < LEDGER_AXES; a++)
                 for (enum ledger_span s = 0; s < LEDGER_SPANS; s++)
-                        if (ledger_keeps(a, s)) {
+                        if (ledger_keeps(a, s) && names->of[a]) {
                                 p->sheet[a][s] = ledger_sheet(l, a, s, ledger_span_start(s, at_ms));
                                 p->account[a][s] =
                                         sheet_account(p->sheet[a][s], text_of(names->of[a]), accounts_most[a]);
@@ -183,7 +188,7 @@ void ledger_book(struct ledger *l, const struct ledger_names *names, const struc
                 ledger_find(l, names, at_ms);
         for (enum ledger_axis a = 0; a < LEDGER_AXES; a++)
                 for (enum ledger_span s = 0; s < LEDGER_SPANS; s++)
-                        if (ledger_keeps(a, s)) {
+                        if (p->account[a][s]) {
                                 struct account *to = p->account[a][s];
                                 ledger_sum_add(&to->sum, sum);
                                 p->sheet[a][s]->dirty[to->index / LEDGER_PAGE_ACCOUNTS] = true;

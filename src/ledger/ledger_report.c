@@ -22,6 +22,8 @@ void ledger_report_free(struct ledger_report *r)
                 return;
         for (size_t i = 0; i < r->rows; i++)
                 mem_free(r->row[i]);
+        ledger_report_free(r->pools);
+        prices_free(r->prices);
         map_release(&r->by_name);
         mem_free(r->row);
         mem_free(r);
@@ -70,6 +72,17 @@ static struct ledger_report_period *report_period(struct ledger_report *r, int64
         return &r->period[at];
 }
 
+/* The name of an account's row. */
+static struct text report_name(const struct ledger_ask *ask, struct text name)
+{
+        size_t key = strlen(ask->label);
+        if (ask->axis != LEDGER_LABEL || text_is(name, LEDGER_OTHERS))
+                return name;
+        if (name.len <= key || memcmp(name.p, ask->label, key) != 0 || name.p[key] != '=')
+                return TEXT("");
+        return (struct text){name.p + key + 1, name.len - key - 1};
+}
+
 void ledger_report_add(struct ledger_report *r, int64_t start_ms, struct text name, const struct ledger_sum *sum)
 {
         struct ledger_report_period *period;
@@ -82,7 +95,7 @@ void ledger_report_add(struct ledger_report *r, int64_t start_ms, struct text na
                 return;
         }
         ledger_sum_add(&period->sum, sum);
-        ledger_sum_add(&report_row(r, name)->sum, sum);
+        ledger_sum_add(&report_row(r, report_name(&r->ask, name))->sum, sum);
 }
 
 struct text ledger_report_only(const struct ledger_report *r)

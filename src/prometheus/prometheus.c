@@ -155,11 +155,16 @@ static int on_point(void *arg, struct wall at, double value)
         return 0;
 }
 
+static bool prometheus_tells_nodes(const struct prometheus_slice *s)
+{
+        return s->of == PROMETHEUS_NODES || s->of == PROMETHEUS_PRICES;
+}
+
 static int on_item(void *arg, struct text item)
 {
         struct query *q = arg;
         struct prometheus_fetch *f = q->fetch;
-        struct series_reader r = {on_series, on_point, q, f->slice.of == PROMETHEUS_NODES};
+        struct series_reader r = {on_series, on_point, q, prometheus_tells_nodes(&f->slice)};
         arena_reset(&f->item);
         return series_decode(item, &f->item, &r, &f->answer.refused, &f->answer.err);
 }
@@ -197,7 +202,8 @@ static void fetch_end(struct prometheus_fetch *f)
 {
         static const char *const what[] = {[PROMETHEUS_USAGE] = "usage",
                                            [PROMETHEUS_THROTTLING] = "throttling",
-                                           [PROMETHEUS_NODES] = "usage of nodes"};
+                                           [PROMETHEUS_NODES] = "usage of nodes",
+                                           [PROMETHEUS_PRICES] = "prices"};
         struct prometheus_answer *a = &f->answer;
         if (a->err.code == 0)
                 series_rows_join(&f->rows, a);
@@ -320,6 +326,8 @@ static void prometheus_ask(struct prometheus_fetch *f, enum resource r)
                 query_promql_throttling(&promql, &p->options, &f->slice);
         else if (f->slice.of == PROMETHEUS_NODES)
                 query_promql_nodes(&promql, &p->options, r, &f->slice);
+        else if (f->slice.of == PROMETHEUS_PRICES)
+                query_promql_prices(&promql, &p->options, r);
         else
                 query_promql(&promql, &p->options, r, &f->slice);
         query_form(&form, promql.data, &f->slice);

@@ -98,6 +98,12 @@ void query_promql_nodes(struct buf *out, const struct prometheus_options *o, enu
                          more ? o->matchers : "", query_window_s(o, r, s), r == CPU ? "))" : ")");
 }
 
+void query_promql_prices(struct buf *out, const struct prometheus_options *o, enum resource r)
+{
+        (void)buf_printf(out, "max by (node) (%s{%s})", r == CPU ? "node_cpu_hourly_cost" : "node_ram_hourly_cost",
+                         o->matchers ? o->matchers : "");
+}
+
 static void query_add_increase(struct buf *out, const struct prometheus_options *o, const char *counter, const char *ns)
 {
         (void)buf_printf(out, "sum by (namespace, pod, container) (increase(%s", counter);

@@ -16,6 +16,8 @@ void query_promql(struct buf *out, const struct prometheus_options *o, enum reso
 /* Append the PromQL for one resource of nodes. */
 void query_promql_nodes(struct buf *out, const struct prometheus_options *o, enum resource r,
                         const struct prometheus_slice *s);
+/* Append the PromQL for the price of a core-hour or of a GiB-hour. */
+void query_promql_prices(struct buf *out, const struct prometheus_options *o, enum resource r);
 /* Append the PromQL for the share of throttled periods. */
 void query_promql_throttling(struct buf *out, const struct prometheus_options *o, const struct prometheus_slice *s);
 /* Append the form for /api/v1/query_range, percent-encoded. */

@@ -1,6 +1,7 @@
 /*
  * What a request for a report asks of the ledger: how far back, and by what.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,31 +32,44 @@ static int report_since_asked(const struct query *q, int64_t *ret_ms, struct ans
         return 0;
 }
 
-static int report_axis_asked(struct text by, const struct route *route, enum ledger_axis *ret,
+/* The key of "label:KEY"; p NULL: it is something else. */
+static struct text report_label(struct text by)
+{
+        static const char label[] = "label:";
+        if (by.len < sizeof label || memcmp(by.p, label, sizeof label - 1) != 0)
+                return (struct text){NULL, 0};
+        return (struct text){by.p + sizeof label - 1, by.len - (sizeof label - 1)};
+}
+
+static int report_axis_asked(struct text by, const struct route *route, struct ledger_ask *ret,
                              struct answer *ret_answer)
 {
-        *ret = LEDGER_NAMESPACE;
+        struct text label = by.p ? report_label(by) : (struct text){NULL, 0};
+        ret->axis = LEDGER_NAMESPACE;
         if (!by.p || text_is(by, "namespace") || (route->ns[0] && text_is(by, REPORT_CLUSTER)))
                 return 0;
-        if (by.len > 6 && memcmp(by.p, "label:", 6) == 0)
+        if (!label.p && !text_is(by, "profile") && !text_is(by, "pool") && !text_is(by, REPORT_CLUSTER))
                 return answer_bad_parameter(ret_answer, "by",
-                                            "a report by label is not made: the ledger keeps accounts of namespaces, "
-                                            "profiles and pools, and summary has sums by label of now");
-        if (!text_is(by, "profile") && !text_is(by, "pool") && !text_is(by, REPORT_CLUSTER))
-                return answer_bad_parameter(ret_answer, "by", "by '%s' is neither cluster, namespace, profile nor pool",
-                                            by.p);
+                                            "by '%s' is neither cluster, namespace, profile, pool nor label:KEY", by.p);
+        if (label.len >= sizeof ret->label)
+                return answer_bad_parameter(ret_answer, "by", "by has a label's key of more than %d bytes",
+                                            LEDGER_LABEL_MAX - 1);
         if (route->ns[0])
                 return answer_bad_parameter(ret_answer, "by",
-                                            "accounts of profiles and pools are those of all namespaces: ask "
+                                            "accounts of profiles, pools and labels are those of all namespaces: ask "
                                             "/api/v1/report");
-        *ret = text_is(by, "profile") ? LEDGER_PROFILE : LEDGER_POOL; /* of which there are fewest, for the cluster */
+        if (label.p)
+                snprintf(ret->label, sizeof ret->label, "%.*s", TEXT_ARG(label));
+        ret->axis = label.p                  ? LEDGER_LABEL
+                    : text_is(by, "profile") ? LEDGER_PROFILE
+                                             : LEDGER_POOL; /* of which there are fewest, for the cluster */
         return 0;
 }
 
 int report_asked(const struct query *q, struct arena *a, struct route *ret, struct answer *ret_answer)
 {
         struct ledger_ask *ask = arena_new(a, sizeof *ask);
-        int rc = report_axis_asked(q->value[PARAM_BY], ret, &ask->axis, ret_answer);
+        int rc = report_axis_asked(q->value[PARAM_BY], ret, ask, ret_answer);
         if (rc == 0)
                 rc = report_since_asked(q, &ask->since_ms, ret_answer);
         ask->span = ask->since_ms <= INT64_C(1) * HOURS_MOST * HOUR_MS ? LEDGER_HOUR : LEDGER_DAY;

@@ -1,5 +1,6 @@
 /*
- * GET …/report: what pods asked for, had in force and used over a stretch of time, by namespace, profile or pool.
+ * GET …/report: what pods asked for, had in force and used over a stretch of time, by namespace, profile, pool or
+ * label.
  */
 #include <assert.h>
 #include <math.h>
@@ -7,6 +8,7 @@
 #include <string.h>
 
 #include "handlers.h"
+#include "ledger/ledger_money.h"
 #include "target_sums.h"
 
 enum { ROWS_MOST = 1000, WEEK_DAYS = 7 };
@@ -16,6 +18,7 @@ enum { ROWS_MOST = 1000, WEEK_DAYS = 7 };
 struct report_scope {
         bool allocatable;  /* it is told: it is that of the whole cluster */
         bool in_rows;      /* it is told of each row as well, which is a pool */
+        bool is_all;       /* the sum is that of the whole cluster */
         double booked_sec; /* how long is in the sums */
 };
 
@@ -35,6 +38,16 @@ void report_write_flows(struct writer *w, const struct ledger_sum *s, bool alloc
         }
 }
 
+static void report_write_money(struct writer *w, const struct ledger_money *money, bool allocatable)
+{
+        char printed[PRICES_MONEY_MAX];
+        writer_open(w, "money", '{');
+        for (enum ledger_flow f = 0; f < LEDGER_FLOWS; f++)
+                if (f != LEDGER_ALLOCATABLE || allocatable)
+                        writer_raw(w, flow_name[f], text_of(price_print(money->of[f], printed)));
+        writer_close(w, '}');
+}
+
 void report_write_events(struct writer *w, const struct ledger_sum *s)
 {
         writer_int(w, "changes", (int64_t)s->events[LEDGER_CHANGE]);
@@ -42,13 +55,17 @@ void report_write_events(struct writer *w, const struct ledger_sum *s)
         writer_int(w, "kills", (int64_t)s->events[LEDGER_KILL]);
 }
 
-static void report_write_sum(struct writer *w, const struct ledger_sum *s, const struct report_scope *scope)
+/* money NULL: it has no price */
+static void report_write_sum(struct writer *w, const struct ledger_sum *s, const struct report_scope *scope,
+                             const struct ledger_money *money)
 {
         double pod_seconds = (double)s->pod_ms / 1e3;
         writer_double(w, "pods", scope->booked_sec > 0 ? round(pod_seconds / scope->booked_sec * 1e3) / 1e3 : 0);
         writer_double(w, "podSeconds", pod_seconds);
         report_write_flows(w, s, scope->in_rows);
         report_write_events(w, s);
+        if (money)
+                report_write_money(w, money, scope->in_rows || (scope->allocatable && scope->is_all));
 }
 
 /* --- rows --- */
@@ -81,12 +98,13 @@ static int report_compare_rows(const void *left, const void *right)
         return strcmp(a->name, b->name);
 }
 
-static void report_write_row(struct writer *w, const char *name, const struct ledger_sum *s,
-                             const struct report_scope *scope)
+static void report_write_row(struct writer *w, const struct ledger_report *r, const char *name,
+                             const struct ledger_sum *s, const struct report_scope *scope)
 {
+        struct ledger_money money;
         writer_open(w, NULL, '{');
         writer_text(w, "name", text_of(name));
-        report_write_sum(w, s, scope);
+        report_write_sum(w, s, scope, ledger_money_row(r, name, s, &money) ? &money : NULL);
         writer_close(w, '}');
 }
 
@@ -101,7 +119,7 @@ static void report_write_rows(struct writer *w, struct ledger_report *r, const s
                 if (!report_is_row(row, scope->in_rows))
                         continue;
                 if (written < ROWS_MOST && strcmp(row->name, LEDGER_OTHERS) != 0) {
-                        report_write_row(w, row->name, &row->sum, scope);
+                        report_write_row(w, r, row->name, &row->sum, scope);
                         written++;
                 } else {
                         ledger_sum_add(&others, &row->sum);
@@ -109,7 +127,7 @@ static void report_write_rows(struct writer *w, struct ledger_report *r, const s
                 }
         }
         if (left)
-                report_write_row(w, LEDGER_OTHERS, &others, scope);
+                report_write_row(w, r, LEDGER_OTHERS, &others, scope);
 }
 
 /* --- what could be saved --- */
@@ -141,47 +159,113 @@ static void report_write_series(struct writer *w, const struct ledger_report *r,
                 writer_time(w, "time", p->start_ms);
                 writer_int(w, "seconds", so_far_ms < SECOND_MS ? 1 : (so_far_ms < ms ? so_far_ms : ms) / SECOND_MS);
                 report_write_flows(w, &p->sum, scope->allocatable);
+                report_write_events(w, &p->sum);
                 writer_close(w, '}');
         }
         writer_close(w, ']');
 }
 
-/* The mean of a day that was booked whole, over seven days. Nothing if halflife was away for all of them. */
-static void report_write_week(struct writer *w, const char *key, const struct ledger_report_period *first)
+/* --- the first and the last week --- */
+
+struct report_week {
+        struct ledger_sum sum;
+        double booked_days; /* without the time that halflife was away */
+};
+
+static struct report_week report_week_of(const struct ledger_report_period *first)
 {
-        struct ledger_sum sum = {0};
-        double booked_days = 0;
+        struct report_week week = {0};
         for (int i = 0; i < WEEK_DAYS; i++) {
                 double away = (double)first[i].sum.unbooked_ms / (double)DAY_MS;
-                booked_days += away < 1 ? 1 - away : 0;
-                ledger_sum_add(&sum, &first[i].sum);
+                week.booked_days += away < 1 ? 1 - away : 0;
+                ledger_sum_add(&week.sum, &first[i].sum);
         }
-        if (booked_days <= 0)
-                return;
-        writer_open(w, key, '{');
-        for (enum resource r = CPU; r < RESOURCES; r++)
-                writer_double(w, resource_name(r), ledger_sum_seconds(&sum, LEDGER_ALLOCATABLE, r) / booked_days);
-        writer_close(w, '}');
+        return week;
 }
 
-/* The day on which the ledger began and the day of today are no whole days. */
-static void report_write_weeks(struct writer *w, const struct ledger_report *r)
+/* Seven whole days each. The day on which the ledger began and the day of today are none. False: there are no two such
+ * weeks. */
+static bool report_find_weeks(const struct ledger_report *r, struct report_week *ret_first,
+                              struct report_week *ret_last)
 {
         size_t from = r->periods && r->period[0].start_ms > r->from_ms, to = r->periods;
         if (to > 0 && r->period[to - 1].start_ms + DAY_MS > r->until_ms)
                 to--;
         if (r->ask.span != LEDGER_DAY || to < from + 2 * (size_t)WEEK_DAYS)
+                return false;
+        *ret_first = report_week_of(&r->period[from]);
+        *ret_last = report_week_of(&r->period[to - WEEK_DAYS]);
+        return true;
+}
+
+static void report_write_week(struct writer *w, const char *key, const struct report_week *week)
+{
+        const struct report_scope scope = {.booked_sec = week->booked_days * (double)DAY_MS / 1e3};
+        writer_open(w, key, '{');
+        report_write_sum(w, &week->sum, &scope, NULL);
+        writer_close(w, '}');
+}
+
+static void report_write_weeks(struct writer *w, const struct ledger_report *r)
+{
+        struct report_week first, last;
+        if (!report_find_weeks(r, &first, &last))
                 return;
-        report_write_week(w, "firstWeek", &r->period[from]);
-        report_write_week(w, "lastWeek", &r->period[to - WEEK_DAYS]);
+        writer_open(w, "weeks", '{');
+        report_write_week(w, "first", &first);
+        report_write_week(w, "last", &last);
+        writer_close(w, '}');
+}
+
+/* The mean of a day that was booked whole. Nothing if halflife was away for all seven. */
+static void report_write_nodes_of_week(struct writer *w, const char *key, const struct report_week *week)
+{
+        if (week->booked_days <= 0)
+                return;
+        writer_open(w, key, '{');
+        for (enum resource r = CPU; r < RESOURCES; r++)
+                writer_double(w, resource_name(r),
+                              ledger_sum_seconds(&week->sum, LEDGER_ALLOCATABLE, r) / week->booked_days);
+        writer_close(w, '}');
 }
 
 static void report_write_allocatable(struct writer *w, const struct ledger_report *r, const struct ledger_sum *total)
 {
+        struct report_week first, last;
         writer_open(w, "allocatable", '{');
         for (enum resource res = CPU; res < RESOURCES; res++)
                 writer_double(w, resource_name(res), ledger_sum_seconds(total, LEDGER_ALLOCATABLE, res));
-        report_write_weeks(w, r);
+        if (report_find_weeks(r, &first, &last)) {
+                report_write_nodes_of_week(w, "firstWeek", &first);
+                report_write_nodes_of_week(w, "lastWeek", &last);
+        }
+        writer_close(w, '}');
+}
+
+/* --- money --- */
+
+static void report_write_prices(struct writer *w, const struct prices *p, const struct ledger_sum *unpriced)
+{
+        char printed[PRICES_MONEY_MAX];
+        writer_open(w, "prices", '{');
+        writer_text(w, "currency", text_of(p->currency));
+        writer_text(w, "from", p->asked ? TEXT("opencost") : TEXT("setting"));
+        writer_open(w, "pools", '[');
+        for (size_t i = 0; i < p->count; i++) {
+                writer_open(w, NULL, '{');
+                writer_text(w, "name", text_of(p->price[i].pool));
+                for (enum resource r = CPU; r < RESOURCES; r++)
+                        writer_raw(w, resource_name(r),
+                                   text_of(price_print((unsigned __int128)p->price[i].of[r], printed)));
+                writer_close(w, '}');
+        }
+        writer_close(w, ']');
+        if (unpriced->of[LEDGER_ASKED][CPU] || unpriced->of[LEDGER_ASKED][MEMORY]) {
+                writer_open(w, "unpriced", '{');
+                for (enum resource r = CPU; r < RESOURCES; r++)
+                        writer_double(w, resource_name(r), ledger_sum_seconds(unpriced, LEDGER_ASKED, r));
+                writer_close(w, '}');
+        }
         writer_close(w, '}');
 }
 
@@ -199,7 +283,10 @@ static struct report_scope report_scope_of(const struct ask *k, const struct led
 static void report_write(struct ask *k, struct ledger_report *r)
 {
         struct ledger_sum total = ledger_report_total(r);
-        struct report_scope scope = report_scope_of(k, r, &total);
+        struct report_scope scope = report_scope_of(k, r, &total), all = scope;
+        struct ledger_money money;
+        struct ledger_sum unpriced;
+        bool priced = ledger_money_total(r, &money, &unpriced);
         struct text by = k->query->value[PARAM_BY];
         struct writer w = answer_begin(k->ret);
         writer_open(&w, NULL, '{');
@@ -211,17 +298,25 @@ static void report_write(struct ask *k, struct ledger_report *r)
         writer_int(&w, "all", r->workloads);
         writer_close(&w, '}');
         writer_open(&w, "rows", '[');
-        if (by.p && text_is(by, REPORT_CLUSTER))
-                report_write_row(&w, REPORT_CLUSTER, &total, &scope);
-        else
+        all.is_all = true;
+        if (by.p && text_is(by, REPORT_CLUSTER)) {
+                writer_open(&w, NULL, '{');
+                writer_text(&w, "name", TEXT(REPORT_CLUSTER));
+                report_write_sum(&w, &total, &all, priced ? &money : NULL);
+                writer_close(&w, '}');
+        } else {
                 report_write_rows(&w, r, &scope);
+        }
         writer_close(&w, ']');
         writer_open(&w, "total", '{');
-        report_write_sum(&w, &total, &scope);
+        report_write_sum(&w, &total, &all, priced ? &money : NULL);
         writer_close(&w, '}');
+        if (priced || unpriced.pod_ms)
+                report_write_prices(&w, r->prices, &unpriced);
         report_write_possible(&w, k);
         if (scope.allocatable)
                 report_write_allocatable(&w, r, &total);
+        report_write_weeks(&w, r);
         report_write_series(&w, r, &scope);
         writer_double(&w, "notBooked", (double)total.unbooked_ms / 1e3);
         if (r->damaged)
@@ -237,6 +332,20 @@ void answer_no_ledger(struct answer *ret)
                 "at once: try again");
 }
 
+static void report_refuse_label(struct answer *ret, const struct ledger_report *r)
+{
+        if (r->label[0])
+                answer_bad_parameter(ret, "by",
+                                     "no accounts are kept by label '%s', but by label:%s; the setting "
+                                     "report-label chooses it",
+                                     r->ask.label, r->label);
+        else
+                answer_bad_parameter(ret, "by",
+                                     "no accounts are kept by label '%s': name it in the setting report-label. The "
+                                     "summary has sums by label of now",
+                                     r->ask.label);
+}
+
 void route_report(const struct route *route, const struct request *r, const struct snapshot *v,
                   struct ledger_report *report, struct arena *a, struct answer *ret)
 {
@@ -244,6 +353,10 @@ void route_report(const struct route *route, const struct request *r, const stru
         assert(route->name == ROUTE_REPORT);
         if (!report) {
                 answer_no_ledger(ret);
+                return;
+        }
+        if (report->ask.axis == LEDGER_LABEL && strcmp(report->ask.label, report->label) != 0) {
+                report_refuse_label(ret, report);
                 return;
         }
         report_write(&k, report);

@@ -1,5 +1,6 @@
 #include "serving/ledger_request.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "cache/bookkeeping.h"
@@ -35,6 +36,7 @@ struct ledger_report *ledger_request_begin(const struct cache *c, struct ledger_
         struct ledger_report *r = ledger_report_new(ask, now_ms);
         if (!one)
                 ledger_request_count(c, r);
+        snprintf(r->label, sizeof r->label, "%s", bookkeeping_label(books));
         ledger_report_read(r, bookkeeping_ledger(books));
         return r;
 }

@@ -81,6 +81,56 @@ static int inspect_read_all(struct db *d, struct store_facts *ret, struct err *e
         return rc;
 }
 
+/* --- how large it becomes --- */
+
+/* Bytes of a page of the ledger in the file: behind a long one its leaf stays partly empty. */
+#define PAGE_BYTES "length(packed) + CASE WHEN length(packed) < 512 THEN 100 ELSE 1024 END"
+
+static int64_t inspect_periods(enum ledger_axis a, enum ledger_span s)
+{
+        return ledger_kept_ms(a, s) / ledger_span_ms(s) + 1; /* and the one that still runs */
+}
+
+/* Of each axis and span what all periods take, and what they will if each takes as much as the largest has so far. */
+static int inspect_ledger(struct db *d, struct store_facts *ret, struct err *err)
+{
+        static const char by_period[] = "SELECT span, axis, sum(bytes), max(bytes), count(*) FROM"
+                                        " (SELECT span, axis, sum(" PAGE_BYTES ") AS bytes FROM ledger"
+                                        " GROUP BY span, axis, start_ms) GROUP BY span, axis";
+        sqlite3_stmt *s = NULL;
+        int step = sqlite3_prepare_v2(d->sql, by_period, -1, &s, NULL);
+        while (step == SQLITE_OK && (step = sqlite3_step(s)) == SQLITE_ROW) {
+                int64_t span = sqlite3_column_int64(s, 0), axis = sqlite3_column_int64(s, 1);
+                step = SQLITE_OK;
+                if (span < 0 || span >= LEDGER_SPANS || axis < 0 || axis >= LEDGER_AXES)
+                        continue;
+                int64_t most = inspect_periods((enum ledger_axis)axis, (enum ledger_span)span),
+                        periods = sqlite3_column_int64(s, 4), bytes = sqlite3_column_int64(s, 2),
+                        full = sqlite3_column_int64(s, 3) * most;
+                ret->bytes_later += full > bytes ? full - bytes : 0;
+                if (span == LEDGER_DAY && periods > ret->ledger_days)
+                        ret->ledger_days = periods;
+        }
+        sqlite3_finalize(s);
+        return step == SQLITE_DONE ? 0 : db_error(d, err, "read the ledger of");
+}
+
+/* A history that was written once has its second generation yet to come. */
+static int64_t inspect_second_generations(struct db *d)
+{
+        static const char first[] = "SELECT total(length(packed) + length(doors)) FROM usage0",
+                          second[] = "SELECT total(length(packed) + length(doors)) FROM usage1";
+        int64_t a = db_number(d, first), b = db_number(d, second);
+        return a > b ? a - b : b - a;
+}
+
+static int inspect_size(struct db *d, struct store_facts *ret, struct err *err)
+{
+        ret->bytes = db_bytes(d);
+        ret->bytes_later = ret->bytes + inspect_second_generations(d);
+        return d->ledger ? inspect_ledger(d, ret, err) : 0;
+}
+
 int store_inspect(const char *path, struct store_facts *ret, struct err *err)
 {
         enum db_file file;
@@ -102,6 +152,8 @@ int store_inspect(const char *path, struct store_facts *ret, struct err *err)
         rc = db_check(&d, false, err);
         if (rc == 0)
                 rc = inspect_read_all(&d, ret, err);
+        if (rc == 0)
+                rc = inspect_size(&d, ret, err);
         db_close(&d);
         return rc;
 }

@@ -221,13 +221,20 @@ static void take_page(void *arg, const struct ledger_page_key *key, struct text 
         ledger_report_page(arg, key, packed);
 }
 
+/* Damaged pages of the pools count in the report that they belong to. */
+static int store_read_pages(struct store *s, struct ledger_report *of, int *damaged, struct err *err)
+{
+        int refused = 0, rc = load_ledger_stretch(&s->c.db, of, take_page, of, &refused, err);
+        *damaged += refused;
+        return rc == 0 && of->pools ? store_read_pages(s, of->pools, damaged, err) : rc;
+}
+
 static void answer_report(struct store *s, struct store_batch *b)
 {
         struct store_result r = {.report = b->report, .report_tag = b->report_tag};
-        int rc = s->c.db.sql ? 0 : store_reopen(s, &r.err), refused = 0;
+        int rc = s->c.db.sql ? 0 : store_reopen(s, &r.err);
         if (rc == 0)
-                (void)load_ledger_stretch(&s->c.db, b->report, take_page, b->report, &refused, &r.err);
-        b->report->damaged += refused;
+                (void)store_read_pages(s, b->report, &b->report->damaged, &r.err);
         store_batch_free(b);
         s->o.told(s->o.arg, &r);
 }

@@ -33,7 +33,8 @@ static void start(void)
 {
         stage.halflife =
                 halflife_start(stage.fake, "report.db",
-                               (const char *const[]){"--serve-listen", "127.0.0.1:0", "--interval", "2s", NULL});
+                               (const char *const[]){"--serve-listen", "127.0.0.1:0", "--interval", "2s",
+                                                     "--report-label", "app", "--prices", "EUR, *=36/3.6", NULL});
         stage.address = halflife_rest_address(stage.halflife);
         assert_non_null(stage.address);
         assert_true(halflife_await_cycles(stage.halflife, stage.fake, 3, LONG_MS));
@@ -125,8 +126,8 @@ static void expect_same(const char *by, const char *since)
                         usleep(50000);
                         continue;
                 }
-                static const char *const keys[] = {"changes", "kills", "podSeconds", "cpu", "memory"};
-                size_t alike = strcmp(by, "pool") == 0 ? 3 : 5; /* the total of pools tells what nodes have as well */
+                static const char *const keys[] = {"changes", "kills", "podSeconds", "money", "cpu", "memory"};
+                size_t alike = strcmp(by, "pool") == 0 ? 4 : 6; /* the total of pools tells what nodes have as well */
                 for (size_t k = 0; k < alike; k++)
                         if (!json_equal(json_object_get(total, keys[k]),
                                         json_object_get(json_object_get(between, "total"), keys[k])))
@@ -138,10 +139,10 @@ static void expect_same(const char *by, const char *since)
 
 static void test_same_sums(void **state)
 {
-        static const char *const by[] = {"namespace", "profile", "pool"}, *const since[] = {"2h", "30d"};
+        static const char *const by[] = {"namespace", "profile", "pool", "label:app"}, *const since[] = {"2h", "30d"};
         (void)state;
         for (int s = 0; s < 2; s++)
-                for (int i = 0; i < 3; i++)
+                for (int i = 0; i < 4; i++)
                         expect_same(by[i], since[s]);
 }
 
@@ -172,8 +173,16 @@ static void test_command(void **state)
         } row[] = {
                 {"auditor", {NULL}, 0, {"A profile selects", "core-hours", "CPU-BEFORE", "(total)", "CPU-PACKED"}},
                 {"auditor", {"--by", "profile"}, 0, {"shop/team", "(none)"}},
+                {"auditor",
+                 {"--by", "label:app"},
+                 0,
+                 {"EUR-SAVED", "in force", "nodes ", "A bill falls where nodes go"}},
+                {"auditor", {"--by", "label:owner"}, 1, {"no accounts are kept by label 'owner', but by label:app"}},
                 {"auditor", {"--by", "cluster", "-o", "md"}, 0, {"| NAME |", "|---|", "| cluster |"}},
-                {"auditor", {"-o", "csv"}, 0, {"name,pod_seconds,", "\r\nshop,", "!total"}},
+                {"auditor",
+                 {"-o", "csv"},
+                 0,
+                 {"name,pod_seconds,", "kills,currency,money_asked", ",EUR,", "\r\nshop,", "!total"}},
                 {"auditor", {"-o", "json", "--since", "1h"}, 0, {"\"series\"", "\"allocatable\""}},
                 {"auditor", {"--since", "1y"}, 1, {"HTTP 400: since '1y' is no time from 1h to 400d"}},
                 {"team", {"-n", "shop"}, 0, {"shop", "!billing"}},

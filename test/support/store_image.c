@@ -160,11 +160,11 @@ static void fill_changes(struct image *i, int turn)
         }
 }
 
-/* Two pages of each axis and span; the values are those of the turn. */
+/* Two pages of each span and of the axes that are always booked; the values are those of the turn. */
 static void fill_pages(struct image *i, int turn)
 {
         static uint8_t packed[LEDGER_PAGE_BYTES];
-        for (enum ledger_axis a = 0; a < LEDGER_AXES; a++)
+        for (enum ledger_axis a = 0; a <= LEDGER_WORKLOAD; a++)
                 for (enum ledger_span s = 0; s < LEDGER_SPANS; s++)
                         for (int64_t n = 0; n < 2 && ledger_keeps(a, s); n++) {
                                 struct ledger_sum sum = {.pod_ms = (uint64_t)turn << 20, .events = {(uint64_t)n}};

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "../../support/rig.h"
+#include "../../support/shop.h"
 #include "../../support/tmp.h"
 #include "cache/bookkeeping.h"
 
@@ -59,9 +60,11 @@ static void stored(void *arg, const struct store_result *r)
                 reported = r->report;
 }
 
+static const char *label; /* that is booked by */
+
 static struct bookkeeping *books_new(struct rig *c)
 {
-        return bookkeeping_new(&(struct bookkeeping_options){&c->cache, &c->live, the_time, who_leads, NULL});
+        return bookkeeping_new(&(struct bookkeeping_options){&c->cache, &c->live, label, the_time, who_leads, NULL});
 }
 
 static void *no_target(void *arg, const struct store_key *key)
@@ -362,6 +365,54 @@ static void test_long_gap(void **state)
         close_world(&c, b);
 }
 
+/* By the label that the workload itself has, at the moment of booking; a label of its template alone is none. */
+static void test_by_label(void **state)
+{
+        static const char spec[] = "\"replicas\":1,\"template\":{\"metadata\":{\"labels\":{\"owner\":\"x\"}},\"spec\":{"
+                                   "\"containers\":[{\"name\":\"app\",\"resources\":{}}]}}";
+        static const char *const team[] = {",\"labels\":{\"app\":\"web\",\"team\":\"pay\"}",
+                                           ",\"labels\":{\"team\":\"data\",\"app\":\"web\"}", ""};
+        struct rig c;
+        (void)state;
+        open_world(&c);
+        label = "team";
+        struct bookkeeping *b = books_new(&c);
+        assert_string_equal(bookkeeping_label(b), "team");
+        bookkeeping_cycle(b);
+        for (int i = 0; i < 3; i++) {
+                shop_workload(&c.cache, &(struct shop_workload){"apps", "Deployment", "web", "web", 1, team[i], spec,
+                                                                SHOP_ROLLED_OUT});
+                if (i == 0)
+                        shop_pod(&c.cache, 1, 0, 0);
+                cache_relink(&c.cache, loop_now(c.loop));
+                pass((i + 1) * 1000);
+                bookkeeping_cycle(b);
+        }
+        put_pod(&c, "Running", "1", ""); /* of no workload */
+        pass(500);
+        bookkeeping_count(&c.cache, shop_target(&c.cache), LEDGER_CHANGE);
+        books_read_back(b);
+        label = NULL;
+        assert_int_equal(stored_sum(LEDGER_LABEL, LEDGER_DAY, "team=pay").pod_ms, 1000);
+        assert_int_equal(stored_sum(LEDGER_LABEL, LEDGER_HOUR, "team=data").pod_ms, 2000);
+        assert_int_equal(stored_sum(LEDGER_LABEL, LEDGER_DAY, "").pod_ms, 3000 + 2 * 500);
+        assert_int_equal(stored_sum(LEDGER_LABEL, LEDGER_DAY, "").events[LEDGER_CHANGE], 1);
+        const struct ledger_sum all = stored_sum(LEDGER_NAMESPACE, LEDGER_DAY, NULL),
+                                labels = stored_sum(LEDGER_LABEL, LEDGER_DAY, NULL);
+        assert_true(ledger_sum_equal(&all, &labels));
+        close_world(&c, b);
+        open_world(&c);
+        b = books_new(&c);
+        assert_string_equal(bookkeeping_label(b), "");
+        put_pod(&c, "Running", "1", "");
+        bookkeeping_cycle(b);
+        pass(1000);
+        books_read_back(b);
+        for (int i = 0; i < pages; i++)
+                assert_true(page[i].key.axis != LEDGER_LABEL);
+        close_world(&c, b);
+}
+
 /* Days that are over are read from the database, beside what is open; what waits to be written is read as well. */
 static void test_report_of_days(void **state)
 {
@@ -399,10 +450,10 @@ static void test_report_of_days(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_to_the_moment),  cmocka_unit_test(test_hours_and_days),
-                cmocka_unit_test(test_restart),        cmocka_unit_test(test_not_while_another_leads),
-                cmocka_unit_test(test_clock_set),      cmocka_unit_test(test_long_gap),
-                cmocka_unit_test(test_report_of_days),
+                cmocka_unit_test(test_to_the_moment), cmocka_unit_test(test_hours_and_days),
+                cmocka_unit_test(test_restart),       cmocka_unit_test(test_not_while_another_leads),
+                cmocka_unit_test(test_clock_set),     cmocka_unit_test(test_long_gap),
+                cmocka_unit_test(test_by_label),      cmocka_unit_test(test_report_of_days),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -17,28 +17,42 @@
 #include "../../support/tmp.h"
 #include "base/file_read.h"
 #include "base/mem.h"
+#include "cli/check_database.h"
 #include "cli/commands.h"
 
-/* What a command says on stdout or stderr, as one text (mem_free). It has to exit so. */
-static char *said(const struct command *command, int stream, char **argv, int exit_code)
+static int capture_begin(int stream)
 {
         AUTO(mem_free) char *out = tmp_path("out");
-        struct err err = {0};
-        size_t len;
-        int argc = 0;
-        while (argv[argc])
-                argc++;
         fflush(NULL);
         int kept = dup(stream), fd = open(out, O_CREAT | O_TRUNC | O_WRONLY, 0600);
         dup2(fd, stream);
         close(fd);
-        int code = command_call(command, argc, argv);
+        return kept;
+}
+
+/* What was said since, as one text (mem_free). */
+static char *capture_end(int stream, int kept)
+{
+        AUTO(mem_free) char *out = tmp_path("out");
+        struct err err = {0};
+        size_t len;
         fflush(NULL);
         dup2(kept, stream);
         close(kept);
-        assert_int_equal(code, exit_code);
         char *text = file_read(out, 1 << 16, &len, &err);
         assert_non_null(text);
+        return text;
+}
+
+/* What a command says on stdout or stderr, as one text (mem_free). It has to exit so. */
+static char *said(const struct command *command, int stream, char **argv, int exit_code)
+{
+        int argc = 0;
+        while (argv[argc])
+                argc++;
+        int kept = capture_begin(stream), code = command_call(command, argc, argv);
+        char *text = capture_end(stream, kept);
+        assert_int_equal(code, exit_code);
         return text;
 }
 
@@ -75,6 +89,10 @@ static const struct {
 } row[] = {
         {"missing", false, NULL, NULL, 0, "ok", "does not exist yet"},
         {"good", true, NULL, NULL, 0, "ok", "schema 1, 3 targets, 6 histories, "},
+        {"with a day more", true, NULL,
+         "INSERT INTO ledger (span, axis, start_ms, number, packed, crc) VALUES (1, 3, 86400000, 0, zeroblob(1000), 0)",
+         0, "ok", " MiB once the ledger, now of 2 days, is full"},
+        {"without a ledger", true, NULL, "DELETE FROM ledger", 0, "ok", " MiB, more with the ledger"},
         {"unclean", true, NULL, "UPDATE mark SET clean = 0", 0, "ok", "not closed cleanly"},
         {"a text", false, "somebody's file\n", NULL, 0, "FAIL", "is not a database of halflife"},
         {"another's database", false, NULL, "CREATE TABLE x (y); PRAGMA application_id = 77", 0, "FAIL",
@@ -139,6 +157,32 @@ static int times(const char *text, const char *part)
         return count;
 }
 
+static void test_room(void **state)
+{
+        static const struct {
+                int64_t bytes, later, left;
+                const char *line, *way_out; /* NULL: nothing is said */
+        } room[] = {
+                {10 << 20, 10 << 20, 0, NULL, NULL},
+                {10 << 20, 20 << 20, 10 << 20, NULL, NULL},
+                {10 << 20, (20 << 20) + 1, 10 << 20, "has 10.0 MiB free, and the database will need 10.0 more",
+                 "enlarge the volume by 1 MiB at least"},
+                {1 << 20, 301 << 20, 50 << 20, "has 50.0 MiB free, and the database will need 300.0 more",
+                 "enlarge the volume by 250 MiB at least"},
+        };
+        (void)state;
+        for (size_t i = 0; i < sizeof room / sizeof room[0]; i++) {
+                struct checking c = {0};
+                int kept = capture_begin(STDOUT_FILENO);
+                check_database_room(&c, "/data/h.db", room[i].bytes, room[i].later, room[i].left);
+                AUTO(mem_free) char *text = capture_end(STDOUT_FILENO, kept);
+                if (room[i].line ? !strstr(text, room[i].line) || !strstr(text, room[i].way_out) || c.warned != 1
+                                 : *text || c.warned)
+                        fail_msg("row %zu: %s", i, text);
+                assert_int_equal(c.failed, 0);
+        }
+}
+
 /* A setting by its former name: check warns and says the new name; run and serve log it, once. */
 static void test_former_names(void **state)
 {
@@ -174,6 +218,7 @@ int main(void)
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_files),
                 cmocka_unit_test(test_held),
+                cmocka_unit_test(test_room),
                 cmocka_unit_test(test_former_names),
         };
         return cmocka_run_group_tests_name("check", tests, NULL, NULL);

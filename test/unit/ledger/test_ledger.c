@@ -125,7 +125,7 @@ struct played {
 
 static const char *const workloads[] = {"a/apps/Deployment/web", "a/apps/Deployment/db", "b/apps/Deployment/web"},
                          *const namespaces[] = {"a", "a", "b"}, *const profiles[] = {"shared", "", "b/own"},
-                         *const pools[] = {"", "spot"};
+                         *const pools[] = {"", "spot"}, *const labels[] = {"team=a", "", "team=b"};
 
 static uint32_t up_to(uint64_t *seed, uint32_t most)
 {
@@ -167,8 +167,8 @@ static void play_expect(struct played *h, const struct played_pod *p, int64_t ms
 
 static void play_book(struct played *h, const struct played_pod *p, int64_t from_ms, int64_t ms)
 {
-        const struct ledger_names names = {
-                {namespaces[p->workload], profiles[p->workload], pools[p->pool], workloads[p->workload]}};
+        const struct ledger_names names = {{namespaces[p->workload], profiles[p->workload], pools[p->pool],
+                                            workloads[p->workload], labels[p->workload]}};
         struct ledger_rates rates = {.pods = 1};
         memcpy(rates.of[LEDGER_ASKED], p->original, sizeof p->original);
         memcpy(rates.of[LEDGER_IN_FORCE], p->request, sizeof p->request);
@@ -296,7 +296,7 @@ static void book(struct ledger *l, const char *ns, int64_t at_ms, int64_t ms)
         const struct ledger_rates rates = {.pods = 1, .of = {[LEDGER_ASKED] = {1000, 1 << 30}}};
         struct ledger_sum sum = {0};
         ledger_sum_flow(&sum, &rates, ms);
-        ledger_book(l, &(struct ledger_names){{ns, "", "", ns}}, &sum, at_ms);
+        ledger_book(l, &(struct ledger_names){{ns, "", "", ns, ns}}, &sum, at_ms);
 }
 
 static void test_seconds(void **state)
@@ -383,6 +383,28 @@ static void test_too_many_accounts(void **state)
                           others = kept_sum(k, LEDGER_NAMESPACE, LEDGER_DAY, LEDGER_OTHERS);
         assert_int_equal(all.pod_ms, 10500);
         assert_int_equal(others.pod_ms, 500);
+        all = kept_sum(k, LEDGER_LABEL, LEDGER_DAY, NULL);
+        others = kept_sum(k, LEDGER_LABEL, LEDGER_DAY, LEDGER_OTHERS);
+        assert_int_equal(all.pod_ms, 10500);
+        assert_int_equal(others.pod_ms, 9500);
+        kept_release(k);
+        mem_free(k);
+        ledger_free(l);
+}
+
+/* Without a label to book by there are no accounts by label, also where there were some. */
+static void test_no_label(void **state)
+{
+        (void)state;
+        struct ledger *l = ledger_new(1);
+        struct kept *k = MEM_NEW(struct kept);
+        struct ledger_sum second = {.pod_ms = 1000};
+        for (int i = 0; i < 4; i++)
+                ledger_book(l, &(struct ledger_names){{"a", "", "", "a", i % 2 ? "team=x" : NULL}}, &second, DAY_ONE);
+        ledger_write(l, DAY_ONE, kept_put, k);
+        assert_int_equal(kept_sum(k, LEDGER_NAMESPACE, LEDGER_DAY, "a").pod_ms, 4000);
+        assert_int_equal(kept_sum(k, LEDGER_LABEL, LEDGER_DAY, NULL).pod_ms, 2000);
+        assert_int_equal(kept_sum(k, LEDGER_LABEL, LEDGER_HOUR, "team=x").pod_ms, 2000);
         kept_release(k);
         mem_free(k);
         ledger_free(l);
@@ -466,6 +488,7 @@ int main(void)
                 cmocka_unit_test(test_range),
                 cmocka_unit_test(test_page_round_trip),
                 cmocka_unit_test(test_too_many_accounts),
+                cmocka_unit_test(test_no_label),
                 cmocka_unit_test(test_totals),
                 cmocka_unit_test(test_damaged_page),
                 cmocka_unit_test(test_only_changed_pages),

@@ -81,6 +81,26 @@ static void test_one_workload(void **state)
         ledger_report_free(r);
 }
 
+/* By the value of the label that is asked for. Of accounts by another key the value is not known. */
+static void test_by_label(void **state)
+{
+        static const struct {
+                const char *account, *row;
+        } one[] = {{"team=pay", "pay"}, {"team=", ""},      {"", ""},
+                   {"owner=x", ""},     {"teams=x", ""},    {LEDGER_OTHERS, LEDGER_OTHERS},
+                   {"team", ""},        {"team=a=b", "a=b"}};
+        (void)state;
+        for (size_t i = 0; i < sizeof one / sizeof one[0]; i++) {
+                struct ledger_ask ask = {.axis = LEDGER_LABEL, .span = LEDGER_DAY, .since_ms = DAY_MS, .label = "team"};
+                struct ledger_report *r = ledger_report_new(&ask, DAY_ONE);
+                ledger_report_add(r, DAY_ONE, text_of(one[i].account), &second);
+                assert_int_equal(r->rows, 1);
+                assert_string_equal(r->row[0]->name, one[i].row);
+                assert_int_equal(ledger_report_total(r).pod_ms, 1000);
+                ledger_report_free(r);
+        }
+}
+
 static void test_bounds(void **state)
 {
         (void)state;
@@ -119,8 +139,8 @@ int main(void)
 {
         static const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_stretch),      cmocka_unit_test(test_one_account),
-                cmocka_unit_test(test_one_workload), cmocka_unit_test(test_bounds),
-                cmocka_unit_test(test_damaged_page),
+                cmocka_unit_test(test_one_workload), cmocka_unit_test(test_by_label),
+                cmocka_unit_test(test_bounds),       cmocka_unit_test(test_damaged_page),
         };
         return cmocka_run_group_tests_name("ledger_report", tests, NULL, NULL);
 }

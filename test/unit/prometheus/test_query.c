@@ -261,6 +261,26 @@ static void nodes_are_asked_for_by_the_names_that_are_scraped(void **state)
         }
 }
 
+static void prices_are_those_of_opencost(void **state)
+{
+        static const struct {
+                enum resource r;
+                const char *matchers, *want;
+        } row[] = {
+                {CPU, NULL, "max by (node) (node_cpu_hourly_cost{})"},
+                {CPU, "", "max by (node) (node_cpu_hourly_cost{})"},
+                {MEMORY, "cluster=\"a\"", "max by (node) (node_ram_hourly_cost{cluster=\"a\"})"},
+        };
+        (void)state;
+        for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+                struct buf out = {0};
+                buf_init(&out, 1 << 16);
+                query_promql_prices(&out, &(struct prometheus_options){.matchers = row[i].matchers}, row[i].r);
+                assert_string_equal(out.data, row[i].want);
+                buf_release(&out);
+        }
+}
+
 static void refusals_are_told_in_one_line(void **state)
 {
         (void)state;
@@ -281,6 +301,7 @@ int main(void)
                 cmocka_unit_test(series_are_read),
                 cmocka_unit_test(series_of_nodes_are_read),
                 cmocka_unit_test(nodes_are_asked_for_by_the_names_that_are_scraped),
+                cmocka_unit_test(prices_are_those_of_opencost),
                 cmocka_unit_test(refusals_are_told_in_one_line),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -25,6 +25,7 @@ struct fixture {
         struct learned_copy learned[FIXTURE_COPIES];
         size_t copies;
         bool no_learner;
+        const char *prices; /* of reports; NULL: none */
         struct node_table *nodes;
         struct percentile_table *percentiles; /* of containers app */
         bool names;                           /* the caller may list recommendations */
@@ -303,7 +304,8 @@ static inline struct ledger_report *fixture_report(const struct ledger_ask *ask)
                 [LEDGER_NAMESPACE] = {"shop", "bank"},
                 [LEDGER_PROFILE] = {"pool", ""},
                 [LEDGER_POOL] = {"spot", "spot"},
-                [LEDGER_WORKLOAD] = {"shop/apps/Deployment/web", "bank/apps/StatefulSet/db"}};
+                [LEDGER_WORKLOAD] = {"shop/apps/Deployment/web", "bank/apps/StatefulSet/db"},
+                [LEDGER_LABEL] = {"team=pay", ""}};
         enum { PERIODS = 20 };
         int64_t now_ms = INT64_C(20000) * DAY_MS + INT64_C(12) * HOUR_MS;
         struct ledger_report *r = ledger_report_new(ask, now_ms);
@@ -325,9 +327,27 @@ static inline struct ledger_report *fixture_report(const struct ledger_ask *ask)
         return r;
 }
 
+/* As the loop adds them. */
+static inline void fixture_add_prices(struct ledger_report *r, const char *text)
+{
+        struct ledger_ask pools = {.axis = LEDGER_POOL, .span = r->ask.span, .since_ms = r->ask.since_ms};
+        struct prices prices;
+        struct err err;
+        if (prices_parse(text, &prices, &err) < 0)
+                return;
+        r->prices = prices_copy(&prices);
+        prices_release(&prices);
+        if (!r->ask.ns[0] && r->ask.axis != LEDGER_POOL && !prices_only(r->prices))
+                r->pools = fixture_report(&pools);
+}
+
 static inline void fixture_answer_report(struct fixture *f, const struct request *r)
 {
         struct ledger_report *report = f->no_learner ? NULL : fixture_report(f->route.ledger);
+        if (report)
+                strcpy(report->label, "team");
+        if (report && f->prices)
+                fixture_add_prices(report, f->prices);
         if (f->route.name == ROUTE_DAYS)
                 route_days(&f->route, r, f->view, report, &f->arena, &f->got);
         else

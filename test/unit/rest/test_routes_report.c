@@ -60,8 +60,10 @@ static void test_asked(void **state)
                 {"?since=d", "no time from", 0, 0, 0},
                 {"?since=1.5d", "no time from", 0, 0, 0},
                 {"?since=30", "no time from", 0, 0, 0},
-                {"?by=label:team", "a report by label is not made", 0, 0, 0},
+                {"?by=label:team", NULL, LEDGER_LABEL, LEDGER_DAY, 30 * 24},
+                {"?by=label:owner", "no accounts are kept by label 'owner', but by label:team", 0, 0, 0},
                 {"?by=label:", "by 'label:' is neither cluster", 0, 0, 0},
+                {"?by=label", "by 'label' is neither cluster", 0, 0, 0},
                 {"?by=workload", "by 'workload' is neither cluster", 0, 0, 0},
                 {"?state=Ready", "no parameter", 0, 0, 0},
         };
@@ -88,8 +90,8 @@ static void test_asked(void **state)
 
 static void assert_number(const json_t *json, const char *path, double want)
 {
-        double got = number(json, path);
-        if (got < want || got > want)
+        double got = number(json, path), apart = want / 1e12;
+        if (want < 0 ? got != want : got < want - apart || got > want + apart)
                 fail_msg("%s is %.9g, not %.9g", path, got, want);
 }
 
@@ -153,6 +155,88 @@ static void test_other_axes(void **state)
         assert_int_equal(json_array_size(json_object_get(hours, "series")), 5);
         assert_number(hours, "series.0.seconds", 3600);
         assert_number(hours, "allocatable.firstWeek.cpu", -1);
+        fixture_release(&f);
+}
+
+static void test_label(void **state)
+{
+        struct fixture f;
+        (void)state;
+        fixture_init(&f);
+        json_t *all AUTO(json_decref) = ask(&f, "/api/v1/report"),
+                    *label AUTO(json_decref) = ask(&f, "/api/v1/report?by=label:team");
+        assert_string_equal(json_string_value(json_object_get(label, "by")), "label:team");
+        assert_string_equal(
+                json_string_value(json_object_get(json_array_get(json_object_get(label, "rows"), 0), "name")), "pay");
+        assert_true(json_equal(json_object_get(label, "total"), json_object_get(all, "total")));
+        assert_true(json_equal(json_object_get(label, "series"), json_object_get(all, "series")));
+        char url[512];
+        snprintf(url, sizeof url, "/api/v1/report?by=label:%0*d", LEDGER_LABEL_MAX, 1);
+        json_decref(ask(&f, url));
+        assert_int_equal(f.got.status, 400);
+        fixture_release(&f);
+}
+
+/* The first week and the last, of twenty days, the last of which is not over. */
+static void test_weeks(void **state)
+{
+        struct fixture f;
+        (void)state;
+        fixture_init(&f);
+        json_t *all AUTO(json_decref) = ask(&f, "/api/v1/report"),
+                    *shop AUTO(json_decref) = ask(&f, "/api/v1/namespaces/shop/report"),
+                    *hours AUTO(json_decref) = ask(&f, "/api/v1/report?since=4h");
+        assert_number(all, "weeks.first.cpu.asked", 7 * 86400 * 3);
+        assert_number(all, "weeks.last.cpu.inForce", 7 * 86400 * 1.5);
+        assert_number(all, "weeks.first.changes", 7);
+        assert_number(all, "weeks.first.pods", 3);
+        assert_number(all, "weeks.first.kills", 0);
+        assert_number(all, "series.3.changes", 1);
+        assert_number(shop, "weeks.last.podSeconds", 7 * 86400 * 2);
+        assert_null(json_object_get(hours, "weeks"));
+        fixture_release(&f);
+}
+
+/* Money is told of pools and their total, of other rows where all pools cost the same, and of nothing without prices.
+ */
+static void test_money(void **state)
+{
+        static const double SECONDS = 19.5 * 86400;
+        struct fixture f;
+        (void)state;
+        fixture_init(&f);
+        json_t *none AUTO(json_decref) = ask(&f, "/api/v1/report?by=pool");
+        assert_null(strstr(f.got.body.data, "money"));
+        assert_null(json_object_get(none, "prices"));
+        f.prices = "EUR, spot=0.036/0, other=7/7";
+        json_t *pool AUTO(json_decref) = ask(&f, "/api/v1/report?by=pool"),
+                     *rows AUTO(json_decref) = ask(&f, "/api/v1/report"),
+                     *cluster AUTO(json_decref) = ask(&f, "/api/v1/report?by=cluster");
+        assert_number(pool, "rows.0.money.asked", SECONDS * 3 * 0.036 / 3600);
+        assert_number(pool, "rows.0.money.allocatable", SECONDS * 4 * 0.036 / 3600);
+        assert_number(pool, "total.money.inForce", SECONDS * 1.5 * 0.036 / 3600);
+        assert_number(pool, "prices.pools.0.cpu", 0.036);
+        assert_number(rows, "rows.0.money.asked", -1);
+        assert_number(rows, "total.money.asked", number(pool, "total.money.asked"));
+        assert_number(rows, "total.money.allocatable", number(pool, "total.money.allocatable"));
+        assert_number(cluster, "rows.0.money.used", number(pool, "total.money.used"));
+        assert_number(rows, "prices.unpriced.cpu", -1);
+        json_t *shop AUTO(json_decref) = ask(&f, "/api/v1/namespaces/shop/report");
+        assert_int_equal(f.got.status, 200);
+        assert_null(json_object_get(shop, "prices")); /* of pools it is told nothing */
+        assert_null(strstr(f.got.body.data, "spot"));
+        f.prices = "EUR, other=7/7";
+        json_t *unpriced AUTO(json_decref) = ask(&f, "/api/v1/report");
+        assert_number(unpriced, "prices.unpriced.cpu", SECONDS * 3);
+        assert_null(json_object_get(json_object_get(unpriced, "total"), "money"));
+        f.prices = "EUR, *=0.036/0.0036";
+        json_t *one AUTO(json_decref) = ask(&f, "/api/v1/report"),
+                    *here AUTO(json_decref) = ask(&f, "/api/v1/namespaces/shop/report");
+        assert_number(one, "rows.0.money.asked", SECONDS * (2 * 0.036 + 4 * 0.0036) / 3600);
+        assert_number(one, "rows.0.money.allocatable", -1);
+        assert_number(one, "total.money.allocatable", SECONDS * (4 * 0.036 + 16 * 0.0036) / 3600);
+        assert_number(here, "total.money.asked", number(one, "rows.0.money.asked"));
+        assert_number(here, "total.money.allocatable", -1);
         fixture_release(&f);
 }
 
@@ -235,7 +319,8 @@ int main(void)
         static const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_asked),      cmocka_unit_test(test_answer),
                 cmocka_unit_test(test_other_axes), cmocka_unit_test(test_one_namespace),
-                cmocka_unit_test(test_many_rows),
+                cmocka_unit_test(test_many_rows),  cmocka_unit_test(test_label),
+                cmocka_unit_test(test_weeks),      cmocka_unit_test(test_money),
         };
         return cmocka_run_group_tests_name("routes_report", tests, begin, end);
 }

@@ -349,8 +349,41 @@ static void test_inspect(void **state)
         image_close(s);
         assert_int_equal(store_inspect(path, &facts, &err), 0);
         assert_true(facts.exists && facts.clean && facts.holder == 0 && facts.bytes > 0);
+        assert_true(facts.ledger_days == 1 && facts.bytes_later > facts.bytes);
         assert_true(facts.targets == 10 && facts.histories == 10 * IMAGE_CONTAINERS && facts.refused == 0);
         image_release(&put);
+}
+
+/* What the ledger will be is told from its days so far: about what the file has once all of them are there. */
+static void test_inspect_ledger(void **state)
+{
+        enum { PAGE_BYTES = 17000, PAGES = 4, FIRST = 3 };
+        (void)state;
+        char *path AUTO(mem_free) = fresh_path("ledger.db");
+        static char packed[PAGE_BYTES];
+        struct store_facts few, all;
+        struct err err;
+        for (size_t i = 0; i < sizeof packed; i++)
+                packed[i] = (char)(i * 31);
+        for (int part = 0; part < 2; part++) {
+                struct store *s = image_open(path);
+                struct store_batch *b = store_batch_new();
+                for (int day = part ? FIRST : 0; day < (part ? 36 : FIRST); day++)
+                        for (int64_t number = 0; number < PAGES; number++)
+                                store_batch_ledger(b,
+                                                   &(struct ledger_page_key){LEDGER_WORKLOAD, LEDGER_DAY,
+                                                                             (20000 + day) * (int64_t)DAY_MS, number},
+                                                   (struct text){packed, sizeof packed});
+                store_submit(s, b);
+                image_wait(1);
+                image_close(s);
+                assert_int_equal(store_inspect(path, part ? &all : &few, &err), 0);
+        }
+        assert_int_equal(few.ledger_days, FIRST);
+        assert_int_equal(all.ledger_days, 36);
+        assert_int_equal(all.bytes_later, all.bytes);
+        if (few.bytes_later < all.bytes * 9 / 10 || few.bytes_later > all.bytes * 12 / 10)
+                fail_msg("%lld bytes said, %lld are", (long long)few.bytes_later, (long long)all.bytes);
 }
 
 struct looker {
@@ -452,14 +485,23 @@ static void test_scan_ends(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_round_trip),   cmocka_unit_test(test_newer_rows_replace),
-                cmocka_unit_test(test_keys),         cmocka_unit_test(test_name_too_long),
-                cmocka_unit_test(test_kill_once),    cmocka_unit_test(test_doors_kept_or_gone),
-                cmocka_unit_test(test_forget),       cmocka_unit_test(test_forgetting_gives_space_back),
-                cmocka_unit_test(test_recall),       cmocka_unit_test(test_many_batches),
-                cmocka_unit_test(test_second_owner), cmocka_unit_test(test_reader_beside_owner),
-                cmocka_unit_test(test_inspect),      cmocka_unit_test(test_looks_keep_no_owner_out),
-                cmocka_unit_test(test_old_schemas),  cmocka_unit_test(test_scan_ends),
+                cmocka_unit_test(test_round_trip),
+                cmocka_unit_test(test_newer_rows_replace),
+                cmocka_unit_test(test_keys),
+                cmocka_unit_test(test_name_too_long),
+                cmocka_unit_test(test_kill_once),
+                cmocka_unit_test(test_doors_kept_or_gone),
+                cmocka_unit_test(test_forget),
+                cmocka_unit_test(test_forgetting_gives_space_back),
+                cmocka_unit_test(test_recall),
+                cmocka_unit_test(test_many_batches),
+                cmocka_unit_test(test_second_owner),
+                cmocka_unit_test(test_reader_beside_owner),
+                cmocka_unit_test(test_inspect_ledger),
+                cmocka_unit_test(test_inspect),
+                cmocka_unit_test(test_looks_keep_no_owner_out),
+                cmocka_unit_test(test_old_schemas),
+                cmocka_unit_test(test_scan_ends),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }
