@@ -39,6 +39,11 @@ struct cache_books {
         struct change_log *changes; /* change_log.h; NULL: none was logged */
 };
 
+struct pod_list {
+        struct pod **of;
+        size_t count, cap;
+};
+
 struct cached_zones {
         struct map by_name; /* name -> struct cached_zone */
         struct mono read;   /* when the time zones of the profiles were read last */
@@ -60,8 +65,7 @@ struct cache {
         size_t ordered, order_cap;
         struct pod **fresh; /* pods not yet in order */
         size_t freshes, fresh_cap;
-        struct pod **dropped; /* pods gone, freed at the next settle */
-        size_t droppeds, dropped_cap;
+        struct pod_list dropped; /* pods gone, freed at the next settle */
         struct watched_kind *kinds;
         struct map kinds_by_key; /* "group/Kind" -> struct watched_kind */
         bool kinds_renamed;      /* some kind_share is stale */

@@ -102,9 +102,10 @@ static void pod_drop(struct cache *w, struct pod *p)
                 pod_turns(w, p);
         p->running = false; /* it stays in its target's list until the next settle */
         map_drop(&w->pods, text_of(pod_key(p)));
-        if (w->droppeds == w->dropped_cap)
-                w->dropped = mem_resize(w->dropped, w->dropped_cap = w->dropped_cap * 2 + 64, sizeof *w->dropped);
-        w->dropped[w->droppeds++] = p;
+        struct pod_list *to = &w->dropped;
+        if (to->count == to->cap)
+                to->of = mem_resize(to->of, to->cap = to->cap * 2 + 64, sizeof(struct pod *));
+        to->of[to->count++] = p;
         w->changed = true;
 }
 
@@ -403,17 +404,15 @@ static int pod_compare_at(const void *a, const void *b)
  * came or went. */
 void pods_settle(struct cache *w)
 {
-        if (w->droppeds) {
-                size_t kept = 0;
-                for (size_t i = 0; i < w->ordered; i++)
+        if (w->dropped.count) {
+                size_t ordered = w->ordered, freshes = w->freshes;
+                w->ordered = w->freshes = 0;
+                for (size_t i = 0; i < ordered; i++)
                         if (!w->order[i]->gone)
-                                w->order[kept++] = w->order[i];
-                w->ordered = kept;
-                kept = 0;
-                for (size_t i = 0; i < w->freshes; i++)
+                                w->order[w->ordered++] = w->order[i];
+                for (size_t i = 0; i < freshes; i++)
                         if (!w->fresh[i]->gone)
-                                w->fresh[kept++] = w->fresh[i];
-                w->freshes = kept;
+                                w->fresh[w->freshes++] = w->fresh[i];
         }
         if (w->freshes) {
                 qsort(w->fresh, w->freshes, sizeof *w->fresh, pod_compare_at);
@@ -446,9 +445,9 @@ size_t pods_from(const struct cache *w, const char *ns)
 /* The kills of the gone pods were counted, so these pods may be freed. */
 void pods_free_dropped(struct cache *w)
 {
-        for (size_t i = 0; i < w->droppeds; i++)
-                pod_free(w, w->dropped[i]);
-        w->droppeds = 0;
+        for (size_t i = 0; i < w->dropped.count; i++)
+                pod_free(w, w->dropped.of[i]);
+        w->dropped.count = 0;
 }
 
 /*
@@ -496,5 +495,5 @@ void pods_release(struct cache *w)
         map_release(&w->pods);
         mem_free(w->order);
         mem_free(w->fresh);
-        mem_free(w->dropped);
+        mem_free(w->dropped.of);
 }

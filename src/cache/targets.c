@@ -326,8 +326,8 @@ static void container_recall(const struct pod *p, struct pod_container *c)
 /* Link pods that came and went between two settles too, because they may have kills. */
 static void link_dropped(struct cache *w)
 {
-        for (size_t i = 0; i < w->droppeds; i++) {
-                struct pod *p = w->dropped[i];
+        for (size_t i = 0; i < w->dropped.count; i++) {
+                struct pod *p = w->dropped.of[i];
                 if (p->target)
                         continue;
                 p->target = pod_target(p);

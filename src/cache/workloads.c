@@ -457,8 +457,8 @@ void workloads_settle(struct cache *w)
         for (size_t at = 0; (p = map_each(&w->pods, &at));)
                 if (!p->owner && (p->owner = owner_by_uid(w, p->ns, p->owner_uid)))
                         p->owner->children++;
-        for (size_t i = 0; i < w->droppeds; i++) { /* pods that came and went since the last settle */
-                p = w->dropped[i];
+        for (size_t i = 0; i < w->dropped.count; i++) { /* pods that came and went since the last settle */
+                p = w->dropped.of[i];
                 if (!p->owner && (p->owner = owner_by_uid(w, p->ns, p->owner_uid)))
                         p->owner->children++;
         }

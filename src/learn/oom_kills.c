@@ -235,8 +235,8 @@ void oom_count(struct learner *learner)
                 return;
         for (size_t i = 0; i < learner->cache->ordered; i++)
                 oom_count_pod(learner, learner->cache->order[i]);
-        for (size_t i = 0; i < learner->cache->droppeds; i++)
-                oom_count_pod(learner, learner->cache->dropped[i]);
+        for (size_t i = 0; i < learner->cache->dropped.count; i++)
+                oom_count_pod(learner, learner->cache->dropped.of[i]);
         checkpointer_kills(learner->checkpointer);
 }
 

@@ -194,8 +194,8 @@ static void one_that_vanished(void **state)
         assert_false(w.kills);
         pod_swept(&w, 2);
         assert_true(w.kills);
-        assert_int_equal(w.droppeds, 1);
-        print_kills(w.dropped[0], true, got, sizeof got);
+        assert_int_equal(w.dropped.count, 1);
+        print_kills(w.dropped.of[0], true, got, sizeof got);
         assert_string_equal(got, "app:1@7");
         cache_release(&w);
 }
