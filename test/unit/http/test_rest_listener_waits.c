@@ -223,8 +223,8 @@ static void test_no_room_for_what_was_packed(void **state)
         struct stand s;
         stand_begin(&s, &(struct rest_listener_options){.bodies_max = 16 << 10, .calls.relay = on_relay_long});
         AUTO(got_release)
-        struct got g = stand_ask(&s, STAND_WEB "/explain",
-                                 (struct fetch){.token = "good", .header = "Accept-Encoding: gzip"});
+        struct got g =
+                stand_ask(&s, STAND_WEB "/explain", (struct fetch){.token = "good", .header = "Accept-Encoding: gzip"});
         assert_int_equal(g.status, 503);
         assert_false(has(&g, "Content-Encoding"));
         assert_non_null(strstr(g.body, "/problems/"));
