@@ -19,8 +19,8 @@
  *
  * Limits:
  *   - a body: 16 MiB for render, 3 MiB for admission, none for a GET;
- *   - bodies and unread answers at once: 128 MiB, and 64 MiB more for reviews, half of it for one address; less
- *     than 64 KiB each does not count;
+ *   - bodies and unread answers at once: 128 MiB, a quarter of it for one caller, and 64 MiB more for reviews, half
+ *     of it for one address; less than 64 KiB each does not count;
  *   - request line and headers: 16 KiB;
  *   - a request is complete within 10 s; a connection idle for 60 s is closed;
  *   - with all connections taken, a new one displaces one of the address that has the most, idle ones first;
@@ -135,8 +135,7 @@ struct rest_listener_options {
 struct server_options {
         const char *listen;  /* "127.0.0.1:8080", ":8080", "[::1]:0"; NULL: only REST and admission */
         int64_t interval_ms; /* the interval of cycles, for /healthz */
-        /* One address gets at most a quarter: a client that holds connections open must not lock out the kubelet. */
-        int connections_max;
+        int connections_max; /* beyond it, a new one displaces one of the address that has the most */
         struct rest_listener_options rest;
 };
 struct server;

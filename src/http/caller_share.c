@@ -45,10 +45,10 @@ static void add_text(struct sha256 *s, struct text t)
         sha256_add(s, t.p, t.len);
 }
 
-void caller_id(struct text token, uint8_t ret[static 32])
+void caller_id(struct text caller, uint8_t ret[static 32])
 {
         static const char account[] = "system:serviceaccount:";
-        AUTO(json_decref) json_t *claims = token_claims(token);
+        AUTO(json_decref) json_t *claims = token_claims(caller);
         const char *issuer = json_string_value(json_object_get(claims, "iss"));
         struct text subject = text_of(json_string_value(json_object_get(claims, "sub")));
         struct sha256 s;
@@ -56,7 +56,7 @@ void caller_id(struct text token, uint8_t ret[static 32])
                 subject.len = (size_t)(strrchr(subject.p, ':') - subject.p); /* without the account's name */
         sha256_init(&s);
         add_text(&s, text_of(subject.len && issuer ? issuer : ""));
-        add_text(&s, subject.len ? subject : token);
+        add_text(&s, subject.len ? subject : caller);
         sha256_finish(&s, ret);
         explicit_bzero(&s, sizeof s);
 }
@@ -66,10 +66,10 @@ static struct text caller_key(const struct caller *c)
         return (struct text){(const char *)c->id, sizeof c->id};
 }
 
-struct caller *caller_take(struct caller_shares *s, struct text token)
+struct caller *caller_take(struct caller_shares *s, struct text caller)
 {
         struct caller asked = {0};
-        caller_id(token, asked.id);
+        caller_id(caller, asked.id);
         struct caller *c = map_get(&s->callers, caller_key(&asked));
         if (!c) {
                 c = MEM_NEW(struct caller);

@@ -7,6 +7,13 @@
 #include "headers.h"
 #include "request_step.h"
 
+struct text http_request_caller(const struct http_request *v)
+{
+        struct text token;
+        bool accepted = !v->admission && v->job->route.verb && headers_token(v->connection, &token);
+        return accepted ? token : text_of(v->from->text);
+}
+
 /* Refuse a caller whose requests hold its share of the memory; other callers go on. */
 static void refuse_share(struct http_request *v)
 {
@@ -22,12 +29,9 @@ static void refuse_share(struct http_request *v)
 /* Count the request for its caller, whose share may be used up. false: the request was refused. */
 static bool http_request_has_share(struct http_request *v, size_t more)
 {
-        struct text token = {"", 0};
-        if (!v->job->caller) {
-                (void)headers_token(v->connection, &token); /* without one, the answer is for everybody */
-                v->job->caller = caller_take(&v->listener->shares, token);
-        }
-        if (!v->job->caller || caller_may_hold(&v->listener->shares, v->job->caller, more))
+        if (!v->job->caller)
+                v->job->caller = caller_take(&v->listener->shares, http_request_caller(v));
+        if (caller_may_hold(&v->listener->shares, v->job->caller, more))
                 return true;
         refuse_share(v);
         return false;

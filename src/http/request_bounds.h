@@ -7,6 +7,9 @@
 
 #include "rest_listener_private.h"
 
+/* Who the caller is, for caller_id: the token that the API server accepted. Admission and routes open to everybody look
+ * at none, so that it could claim to be anybody's: there it is the address. */
+struct text http_request_caller(const struct http_request *v);
 /* Read the announced length of the body, and refuse what cannot be read or is longer than the path takes. */
 void http_request_check_body(struct http_request *v);
 /* Make room for a body that has grown to so many bytes; false: the request was refused. */

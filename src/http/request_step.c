@@ -8,6 +8,7 @@ void http_request_refuse(struct http_request *v, enum problem p, const char *why
         struct answer *a = &v->job->answer;
         buf_release(&a->body);
         *a = (struct answer){0};
+        v->job->gzipped = false; /* the answer that this one replaces may have been */
         answer_problem(a, p, "%s", why);
         v->step = STEP_ANSWER;
 }

@@ -4,21 +4,17 @@
 
 #include "base/mem.h"
 #include "headers.h"
+#include "request_bounds.h"
 #include "request_step.h"
 #include "rest/routes.h"
 #include "turns.h"
 
-/* Name the client for turns: by its accepted token, or by its address for admission and routes open to everybody. */
 static void http_request_take_client(struct http_request *v)
 {
-        struct job *j = v->job;
-        struct text token;
         uint8_t id[32];
-        bool known = !v->admission && j->route.verb && headers_token(v->connection, &token);
-        if (known)
-                caller_id(token, id);
-        j->client = known ? (struct text){(const char *)id, sizeof id} : text_of(v->from->text);
-        j->client.p = arena_text(&j->arena, j->client);
+        caller_id(http_request_caller(v), id);
+        v->job->client = (struct text){(const char *)id, sizeof id};
+        v->job->client.p = arena_text(&v->job->arena, v->job->client);
 }
 
 static void http_request_wait_for_turn(struct http_request *v, struct turns *t)

@@ -1,7 +1,9 @@
 #include "rest_listener_private.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/eventfd.h>
 #include <sys/random.h>
 #include <sys/resource.h>
@@ -369,6 +371,8 @@ static int listener_start_daemon(struct rest_listener *d, int fd, struct err *er
 
 static int listener_start(struct rest_listener *d, struct err *err)
 {
+        if (d->wake < 0) /* no other thread could wake this one, not even to stop it */
+                return err_set(err, ERR_IO, "eventfd: %s", strerror(errno));
         int rc = d->o.tls ? certificate_new(d->o.cert_file, d->o.key_file, &d->certificate, err) : 0;
         int fd = rc < 0 ? rc : socket_listen(d->o.listen, err);
         if (fd < 0)
@@ -386,8 +390,9 @@ static int listener_start(struct rest_listener *d, struct err *err)
                 rc = turns_start(&d->reviews_read, on_worked, d, err);
         if (rc < 0)
                 return rc;
-        d->running = pthread_create(&d->thread, NULL, listener_run, d) == 0;
-        return d->running ? 0 : err_set(err, ERR_IO, "the HTTP thread cannot start: %m");
+        int why = pthread_create(&d->thread, NULL, listener_run, d);
+        d->running = why == 0;
+        return d->running ? 0 : err_set(err, ERR_IO, "the HTTP thread cannot start: %s", strerror(why));
 }
 
 int rest_listener_open(const struct rest_listener_options *o, struct snapshot_ref *views, struct rest_listener **ret,

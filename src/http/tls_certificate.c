@@ -32,7 +32,7 @@ struct certificate {
         struct pair *pair;    /* newest first */
         const char *cert_file, *key_file;
         struct stamps taken, refused;
-        bool told; /* the pair in refused was already reported as CERTIFICATE_REFUSED */
+        enum { REFUSED_NOT, REFUSED_ONCE, REFUSED_TOLD } state; /* of the pair in refused; told: reported */
 };
 
 static _Thread_local struct certificate *mine; /* GnuTLS passes no argument to the retrieve function */
@@ -163,16 +163,16 @@ enum certificate_look certificate_look(struct certificate *t, struct mono now, s
         if (!t->cert_file)
                 return CERTIFICATE_SAME;
         struct stamps is = {stamp_of(t->cert_file), stamp_of(t->key_file)};
-        bool again = stamps_same(&is, &t->refused);
-        if (stamps_same(&is, &t->taken) || (again && t->told))
+        bool again = t->state != REFUSED_NOT && stamps_same(&is, &t->refused);
+        if (stamps_same(&is, &t->taken) || (again && t->state == REFUSED_TOLD))
                 return CERTIFICATE_SAME;
         if (read_files(t, err) == 0) {
                 t->taken = is;
-                t->refused = (struct stamps){0};
+                t->state = REFUSED_NOT;
                 return CERTIFICATE_RENEWED;
         }
         t->refused = is;
-        t->told = again;
+        t->state = again ? REFUSED_TOLD : REFUSED_ONCE;
         return again ? CERTIFICATE_REFUSED : CERTIFICATE_SAME;
 }
 

@@ -203,6 +203,34 @@ static void test_what_another_says(void **state)
         stand_end(&s);
 }
 
+/* Some 200 KiB that compress badly. */
+static void on_relay_long(void *arg, const struct server_proxy_request *e)
+{
+        enum { LONG = 200 << 10 };
+        struct stand *s = arg;
+        AUTO(mem_free) char *body = mem_new(LONG + 1);
+        uint32_t seed = 1;
+        for (int i = 0; i < LONG; i++)
+                body[i] = (char)(' ' + ((seed = seed * 1664525 + 1013904223) >> 24) % 90);
+        struct server_relayed r = {.status = 200, .type = "text/plain", .body = {body, LONG}};
+        server_relayed(s->server, e->ticket, &r);
+}
+
+/* A problem in place of an answer that was compressed is told as what it is. */
+static void test_no_room_for_what_was_packed(void **state)
+{
+        (void)state;
+        struct stand s;
+        stand_begin(&s, &(struct rest_listener_options){.bodies_max = 16 << 10, .calls.relay = on_relay_long});
+        AUTO(got_release)
+        struct got g =
+                stand_ask(&s, STAND_WEB "/explain", (struct fetch){.token = "good", .header = "Accept-Encoding: gzip"});
+        assert_int_equal(g.status, 503);
+        assert_false(has(&g, "Content-Encoding"));
+        assert_non_null(strstr(g.body, "/problems/"));
+        stand_end(&s);
+}
+
 /* A deploy never waits for us: the API server gives up after two seconds. */
 static void test_an_owner_nobody_finds(void **state)
 {
@@ -355,6 +383,7 @@ int main(void)
                 cmocka_unit_test(test_it_closes_on_what_is_pipelined),
                 cmocka_unit_test(test_nobody_answers),
                 cmocka_unit_test(test_what_another_says),
+                cmocka_unit_test(test_no_room_for_what_was_packed),
                 cmocka_unit_test(test_an_owner_nobody_finds),
                 cmocka_unit_test(test_no_message_lies_about),
                 cmocka_unit_test(test_work_is_given_more_time),

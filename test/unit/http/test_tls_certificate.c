@@ -105,6 +105,7 @@ static void test_looking_at_files(void **state)
                 }
         }
         unlink(crt_path);
+        unlink(key_path);
         assert_int_equal(certificate_look(c, mono_read(), &err), CERTIFICATE_SAME);
         assert_int_equal(certificate_look(c, mono_read(), &err), CERTIFICATE_REFUSED);
         assert_int_equal(certificate_look(c, mono_read(), &err), CERTIFICATE_SAME);
