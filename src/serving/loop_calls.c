@@ -7,6 +7,7 @@
 #include "base/list.h"
 #include "base/log.h"
 #include "base/mailbox.h"
+#include "cache/bookkeeping.h"
 #include "kube/review.h"
 #include "learn/learner.h"
 #include "objects/target_key.h"

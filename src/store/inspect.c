@@ -128,7 +128,7 @@ static int inspect_size(struct db *d, struct store_facts *ret, struct err *err)
 {
         ret->bytes = db_bytes(d);
         ret->bytes_later = ret->bytes + inspect_second_generations(d);
-        return d->ledger ? inspect_ledger(d, ret, err) : 0;
+        return d->later[LATER_LEDGER] ? inspect_ledger(d, ret, err) : 0;
 }
 
 int store_inspect(const char *path, struct store_facts *ret, struct err *err)
