@@ -7,7 +7,8 @@
 #include "cache/cache.h"
 #include "ledger/ledger_report.h"
 
-/* The cache has bookkeeping. Of one workload the stretch begins when it was made, by *ask too. The caller's. */
-struct ledger_report *ledger_request_begin(const struct cache *c, struct ledger_ask *ask);
+/* The cache has bookkeeping. Of one workload the stretch begins when it was made, by *ask too. prices: NULL for none;
+ * they are copied. The caller releases what it returns. */
+struct ledger_report *ledger_request_begin(const struct cache *c, const struct prices *prices, struct ledger_ask *ask);
 
 #endif

@@ -26,7 +26,18 @@ static void ledger_request_since_birth(const struct cache *c, struct ledger_ask 
                 ask->since_ms = age_ms > 0 ? age_ms : 0;
 }
 
-struct ledger_report *ledger_request_begin(const struct cache *c, struct ledger_ask *ask)
+/* Sums by pool as well, where a pool has a price of its own and the rows are no pools. */
+static void ledger_request_add_prices(const struct ledger *l, const struct prices *prices, struct ledger_report *r)
+{
+        struct ledger_ask pools = {.axis = LEDGER_POOL, .span = r->ask.span, .since_ms = r->ask.since_ms};
+        r->prices = prices_copy(prices);
+        if (r->ask.ns[0] || r->ask.axis == LEDGER_POOL || prices_only(prices))
+                return;
+        r->pools = ledger_report_new(&pools, r->until_ms);
+        ledger_report_read(r->pools, l);
+}
+
+struct ledger_report *ledger_request_begin(const struct cache *c, const struct prices *prices, struct ledger_ask *ask)
 {
         const struct bookkeeping *books = c->books.of;
         int64_t now_ms = bookkeeping_now_ms(books);
@@ -38,5 +49,7 @@ struct ledger_report *ledger_request_begin(const struct cache *c, struct ledger_
                 ledger_request_count(c, r);
         snprintf(r->label, sizeof r->label, "%s", bookkeeping_label(books));
         ledger_report_read(r, bookkeeping_ledger(books));
+        if (prices && !one)
+                ledger_request_add_prices(bookkeeping_ledger(books), prices, r);
         return r;
 }

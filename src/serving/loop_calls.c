@@ -7,7 +7,6 @@
 #include "base/list.h"
 #include "base/log.h"
 #include "base/mailbox.h"
-#include "cache/bookkeeping.h"
 #include "kube/review.h"
 #include "learn/learner.h"
 #include "objects/target_key.h"
@@ -328,20 +327,6 @@ static void ledger_was_read(void *arg, struct ledger_report *r, const struct err
         come_back(q);
 }
 
-/* What a report tells beside its own axis. */
-static void loop_call_add_prices(const struct loop_calls_options *o, struct ledger_report *r, const struct ledger *l)
-{
-        const struct prices *prices = o->learner ? learner_prices(o->learner) : NULL;
-        struct ledger_ask pools = {.axis = LEDGER_POOL, .span = r->ask.span, .since_ms = r->ask.since_ms};
-        if (!prices || r->ask.axis == LEDGER_WORKLOAD) /* days have no prices */
-                return;
-        r->prices = prices_copy(prices);
-        if (r->ask.ns[0] || r->ask.axis == LEDGER_POOL || prices_only(prices))
-                return;
-        r->pools = ledger_report_new(&pools, r->until_ms);
-        ledger_report_read(r->pools, l);
-}
-
 static void answer_ledger(struct loop_call *q)
 {
         const struct loop_calls_options *o = &q->all->o;
@@ -351,8 +336,8 @@ static void answer_ledger(struct loop_call *q)
                 come_back(q);
                 return;
         }
-        struct ledger_report *r = ledger_request_begin(o->cache, q->ledger);
-        loop_call_add_prices(o, r, bookkeeping_ledger(o->cache->books.of));
+        const struct prices *prices = o->learner ? learner_prices(o->learner) : NULL;
+        struct ledger_report *r = ledger_request_begin(o->cache, prices, q->ledger);
         if (checkpointer_read_ledger(o->checkpointer, r, ledger_was_read, q))
                 return;
         ledger_report_free(r);
