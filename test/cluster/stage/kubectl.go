@@ -3,6 +3,7 @@ package stage
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"halflife.dev/cluster/kube"
 )
@@ -10,24 +11,25 @@ import (
 // Ctl runs kubectl and returns its output. A failure ends the scenario.
 func (t *T) Ctl(args ...string) string { return t.CtlIn("", args...) }
 
-// CtlIn is Ctl with an input. An apply that was given up is run again: it comes to the same.
-func (t *T) CtlIn(stdin string, args ...string) (out string) {
-	run := func() (err error) {
-		out, err = t.Kubectl.Run(stdin, args...)
-		return err
+// CtlIn is Ctl with an input.
+func (t *T) CtlIn(stdin string, args ...string) string {
+	run := t.Kubectl.Run
+	if slices.Contains(args, "apply") {
+		run = t.apply
 	}
-	if !slices.Contains(args, "apply") {
-		t.Check(run())
-		return out
-	}
-	t.Eventually("kubectl apply", Soon, func() error {
-		err := run()
-		if !isGivenUp(err) {
-			t.Check(err)
-		}
-		return err
-	})
+	out, err := run(stdin, args...)
+	t.Check(err)
 	return out
+}
+
+// apply runs kubectl apply, and again what was given up: it comes to the same.
+func (w *World) apply(stdin string, args ...string) (string, error) {
+	for began := time.Now(); ; {
+		out, err := w.Kubectl.Run(stdin, args...)
+		if !isGivenUp(err) || w.stopped() || time.Since(began) > Scaled(Soon) {
+			return out, err
+		}
+	}
 }
 
 // isGivenUp says whether a busy machine took longer than limits that nothing here sets: kubectl's for the schema that it
