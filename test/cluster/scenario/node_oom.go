@@ -9,9 +9,11 @@ import (
 	"halflife.dev/cluster/stage"
 )
 
-// Usage that jumps over its limit between two samples is its limit's matter, whatever the last sample was.
+// Usage that jumps over its limit between two samples is its limit's matter, whatever the last sample was. On a node in common
+// the cause is unknown as long as one of the others has no sample yet.
 func nodeOOMJump(t *stage.T) {
 	t.Namespace()
+	t.StartOwn()
 	profile := stage.QuickProfile("InPlace")
 	profile["apply"].(M)["guard"] = M{"watch": "10m", "restarts": 1}
 	t.Profile(profile)

@@ -217,7 +217,6 @@ var scenarios = []stage.Scenario{
 	// On a real node with one learner in common, side by side.
 	{Name: "node-raise", Needs: stage.OnNode, Run: nodeRaise},
 	{Name: "node-guard", Needs: stage.OnNode, Run: nodeGuard},
-	{Name: "node-oom-jump", Needs: stage.OnNode, Run: nodeOOMJump},
 	{Name: "node-oom-limit", Needs: stage.OnNode, Run: nodeOOMLimit},
 	{Name: "node-learn", Needs: stage.OnNode, Run: nodeLearn},
 	{Name: "node-startup", Needs: stage.OnNode, Run: nodeStartup},
@@ -230,6 +229,7 @@ var scenarios = []stage.Scenario{
 	{Name: "node-evict", Needs: stage.OwnNode, Node: small, Run: func(t *stage.T) { nodeEvict(t, 143, "Failed") }},
 	{Name: "node-evict-exit0", Needs: stage.OwnNode, Node: small, Run: func(t *stage.T) { nodeEvict(t, 0, "Succeeded") }},
 	{Name: "node-kubelet-down", Needs: stage.OwnNode, Node: brief, Run: nodeKubeletDown},
+	{Name: "node-oom-jump", Needs: stage.OwnNode, Run: nodeOOMJump},
 	{Name: "node-oom-room", Needs: stage.OwnNode, Node: tight, Run: nodeOOMRoom},
 	{Name: "node-oom-marked", Needs: stage.OwnNode, Node: tight, Run: nodeOOMMarked},
 	{Name: "node-oom-marked-resize", Needs: stage.OwnNode, Node: tight, Run: nodeOOMMarkedResize},

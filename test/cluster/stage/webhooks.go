@@ -31,7 +31,7 @@ func (w *World) InstallWebhooks() error {
 	} else if kube.Code(err) != 404 {
 		return err
 	}
-	if _, err := w.Kubectl.Run("", "apply", "-k", w.Root+"/manifests/overlays/admission"); err != nil {
+	if _, err := w.apply("", "apply", "-k", w.Root+"/manifests/overlays/admission"); err != nil {
 		return err
 	}
 	if _, err := w.Kubectl.Run("", "-n", OwnNamespace, "scale", "deployment", "--all", "--replicas=0"); err != nil {
@@ -150,7 +150,7 @@ func (w *World) answered(webhook string) (int64, error) {
 func (w *World) removeWebhooks() {
 	_, _ = w.Kubectl.Run("", "delete", "mutatingwebhookconfiguration", "halflife", "--ignore-not-found")
 	_, _ = w.Kubectl.Run("", "-n", OwnNamespace, "delete", "deployment,service,poddisruptionbudget", "halflife-serve", "--ignore-not-found")
-	_, _ = w.Kubectl.Run("", "apply", "-k", w.Root+"/manifests")
+	_, _ = w.apply("", "apply", "-k", w.Root+"/manifests")
 	_, _ = w.Kubectl.Run("", "-n", OwnNamespace, "scale", "deployment", "--all", "--replicas=0")
 }
 

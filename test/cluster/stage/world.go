@@ -49,10 +49,10 @@ func NewWorld(ctx context.Context, pl *plane.Plane, root string) (*World, error)
 	}
 	w := &World{Client: c, Plane: pl, Root: root, Dir: pl.Dir, Kubectl: pl.Kubectl(), Context: ctx}
 	w.Audit = &Audit{path: pl.AuditLog()}
-	if _, err := w.Kubectl.Run("", "apply", "-k", filepath.Join(root, "manifests")); err != nil {
+	if _, err := w.apply("", "apply", "-k", filepath.Join(root, "manifests")); err != nil {
 		return nil, err
 	}
-	if _, err := w.Kubectl.Run("", "apply", "-f", filepath.Join(root, "manifests/components/in-place/rbac.yaml")); err != nil {
+	if _, err := w.apply("", "apply", "-f", filepath.Join(root, "manifests/components/in-place/rbac.yaml")); err != nil {
 		return nil, err
 	}
 	if _, err := w.Kubectl.Run("", "-n", OwnNamespace, "scale", "deployment", "--all", "--replicas=0"); err != nil {
