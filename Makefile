@@ -13,7 +13,7 @@ endif
 
 # Another compiler than the system's has a folder of its own: build/debug-clang.
 OUT      := build/$(MODE)$(addprefix -,$(filter-out cc gcc,$(notdir $(CC))))
-MODULES  := base core ledger net objects manifest kube store prometheus snapshot deploy page rest http custom_metrics cache load_watcher report plan safety learn scan apply serving control replay
+MODULES  := base core ledger net objects manifest kube store prometheus snapshot deploy page rest http custom_metrics cache load_watcher notices plan safety learn scan apply serving control replay
 LIB_SRC  := $(wildcard $(MODULES:%=src/%/*.c))
 CLI_SRC  := $(wildcard src/cli/*.c)
 CORE_SRC := $(wildcard src/core/*.c)

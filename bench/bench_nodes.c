@@ -160,7 +160,7 @@ static void measure(void *arg)
                 double t0 = bench_thread_seconds();
                 poll_nodes(c, at);
                 double t1 = bench_thread_seconds();
-                (void)report_hot_nodes(c->report, &c->cache, 80);
+                (void)notice_hot_nodes(c->notices, &c->cache, 80);
                 double t2 = bench_thread_seconds();
                 struct node_table *t = node_rows_make(&c->cache, 80, now_read().wall, 5 * MINUTE_MS);
                 double t3 = bench_thread_seconds();

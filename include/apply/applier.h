@@ -8,8 +8,8 @@
 
 #include "cache/checkpointer.h"
 #include "kube/client.h"
+#include "notices/notices.h"
 #include "plan/plan.h"
-#include "report/report.h"
 #include "safety/safety.h"
 
 struct applier;
@@ -21,7 +21,7 @@ struct applier_options { /* everything belongs to the caller and must stay valid
         struct checkpointer *checkpointer;
         struct clock_skew *skew;
         struct leadership *leadership;
-        struct report *report;
+        struct notices *notices;
         struct safety *safety;
         const char *ownership_labels; /* further keys of core/ownership_label.h; NULL: none */
         /* Why nothing may be applied: the error or name of a needed watch that cannot be read; NULL: all are read. */

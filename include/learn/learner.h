@@ -10,8 +10,8 @@
 #include "learn/backfill.h"
 #include "learn/usage_from.h"
 #include "ledger/prices.h"
+#include "notices/notices.h"
 #include "prometheus/prometheus.h"
-#include "report/report.h"
 #include "safety/safety.h"
 #include "store/transfer.h"
 
@@ -24,7 +24,7 @@ struct learner_options { /* everything belongs to the caller and must stay valid
         struct checkpointer *checkpointer;
         struct clock_skew *skew;
         struct leadership *leadership;
-        struct report *report;
+        struct notices *notices;
         struct safety *safety;
         const struct prometheus_options *prometheus; /* url NULL: no Prometheus */
         const char *prices;                          /* as ledger/prices.h reads them; NULL: none */

@@ -11,8 +11,8 @@
 #include "cache/live_settings.h"
 #include "cache/oom_kill.h"
 #include "core/fuse_verdict.h"
+#include "notices/notices.h"
 #include "plan/plan.h"
-#include "report/report.h"
 
 struct safety;
 struct safety_options { /* all pointers are the caller's and must stay valid until safety_free */
@@ -21,7 +21,7 @@ struct safety_options { /* all pointers are the caller's and must stay valid unt
         const struct live_settings *live;
         struct checkpointer *checkpointer;
         struct leadership *leadership;
-        struct report *report;
+        struct notices *notices;
 };
 struct safety *safety_new(const struct safety_options *o);
 void safety_free(struct safety *safety); /* NULL: does nothing */

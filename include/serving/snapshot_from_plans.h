@@ -6,8 +6,8 @@
 
 #include "cache/clock_skew.h"
 #include "cache/live_settings.h"
+#include "notices/notices.h"
 #include "plan/plan.h"
-#include "report/report.h"
 #include "safety/safety.h"
 #include "snapshot/snapshot.h"
 
@@ -17,7 +17,7 @@ struct snapshot_writer_options { /* borrowed until snapshot_writer_free */
         struct cache *cache;
         const struct live_settings *live;
         struct clock_skew *skew;
-        struct report *report;
+        struct notices *notices;
         struct safety *safety;
 };
 struct snapshot_writer *snapshot_writer_new(const struct snapshot_writer_options *o);

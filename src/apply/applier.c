@@ -24,7 +24,7 @@ struct applier *applier_new(const struct applier_options *o)
                 .checkpointer = o->checkpointer,
                 .skew = o->skew,
                 .leadership = o->leadership,
-                .report = o->report,
+                .notices = o->notices,
                 .safety = o->safety,
                 .options = *o,
                 .work = queue_new(WORK_MAX, BACK_OFF_LEAST_MS, BACK_OFF_MOST_MS, target_tenant),
@@ -52,7 +52,7 @@ static struct plan_facts applier_facts_of(const struct applier *applier, const s
                 .now = loop_now(applier->loop),
                 .interval_ms = applier->live->interval_ms,
                 .apply_never = applier->live->apply_never || ns_find(applier->cache, t->ns)->exempt,
-                .source_away = report_usage_source(applier->report)->away || blind,
+                .source_away = notice_usage_source(applier->notices)->away || blind,
                 .fuse_blown = fuse_blown(applier->safety) != NULL,
         };
 }

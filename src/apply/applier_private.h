@@ -24,7 +24,7 @@ struct applier {
         struct checkpointer *checkpointer;
         struct clock_skew *skew;
         struct leadership *leadership;
-        struct report *report;
+        struct notices *notices;
         struct safety *safety;
         struct applier_options options;
         struct arena plans; /* memory for the decision and write of one target, reset after it */

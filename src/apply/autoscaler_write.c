@@ -103,11 +103,11 @@ static void retune_patched(void *arg, const struct client_answer *answer)
         if (answer->err.code == 0 && !r->asks && r->moves) {
                 applier->count.retuned++;
                 if (r->first || r->last)
-                        report_event(applier->report, r->target, false, r->first ? "Retuned" : "TargetRestored",
+                        notice_event(applier->notices, r->target, false, r->first ? "Retuned" : "TargetRestored",
                                      r->note);
                 log_info("an autoscaler's targets changed", KV("namespace", r->target->ns), KV("kind", r->target->kind),
                          KV("name", r->target->name), KV("change", r->note),
-                         KV_INT("cycle", report_cycle(applier->report)));
+                         KV_INT("cycle", notice_cycle(applier->notices)));
         }
         retuning_end(r, &err, answer->retry_after_ms);
 }

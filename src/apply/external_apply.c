@@ -74,5 +74,5 @@ void external_apply_adopt(struct applier *applier, struct target *t)
         log_info("found requests set by halflife that this process did not write", KV("namespace", t->ns),
                  KV("kind", t->kind), KV("name", t->name), KV("requests", d->containers));
         checkpointer_apply_state(applier->checkpointer, t);
-        report_deployed(applier->report, applier->cache, t);
+        notice_deployed(applier->notices, applier->cache, t);
 }

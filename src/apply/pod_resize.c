@@ -127,9 +127,9 @@ void resize_set(struct applier *applier, const struct plan *p)
         checkpointer_apply_state(applier->checkpointer, t);
         applier->count.applied++;
         bookkeeping_count(applier->cache, t, LEDGER_CHANGE);
-        report_event(applier->report, t, false, "Applied", note);
+        notice_event(applier->notices, t, false, "Applied", note);
         log_info("requests set", KV("namespace", t->ns), KV("kind", t->kind), KV("name", t->name), KV("change", note),
-                 KV_INT("cycle", report_cycle(applier->report)));
+                 KV_INT("cycle", notice_cycle(applier->notices)));
 }
 
 /* --- one pod --- */
@@ -201,7 +201,7 @@ static int64_t again_ms(int failures)
 static void resize_deny(struct applier *applier, struct target *t, const char *text)
 {
         if (target_set_denied(t, text))
-                report_event(applier->report, t, true, "Denied", text);
+                notice_event(applier->notices, t, true, "Denied", text);
 }
 
 /* The pod is ending or gone: put it off, so that it is not read again and again until the watch reports that. */
@@ -277,7 +277,7 @@ static void resize_refused(struct resize *z, const struct client_answer *answer)
         if (kept && !work_contested(applier, t, err)) {
                 resize_put_off(z, kept, resize_said(err));
                 applier->count.resizes_refused++;
-                report_refusal(applier->report,
+                notice_refusal(applier->notices,
                                &(struct refused){"Pod", t->ns, strchr(z->key, '/') + 1, t->recommendation}, err);
                 if (err->code == ERR_DENIED)
                         resize_deny(applier, t, err->text);
@@ -325,13 +325,13 @@ static void tell_resized(struct resize *z)
         budget_goes_on(applier->safety, t);
         (void)target_set_denied(t, NULL);
         log_info(z->raises ? "pod raised" : "pod resized", KV("pod", z->key), KV("change", z->goal.note),
-                 KV_INT("cycle", report_cycle(applier->report)));
+                 KV_INT("cycle", notice_cycle(applier->notices)));
         if (!z->raises)
                 return;
         resize_log_raise(z);
         AUTO(mem_free)
         char *note = mem_printf("pod %s uses more than it requests: %s", strchr(z->key, '/') + 1, z->goal.note);
-        report_event(applier->report, t, false, "Raised", note);
+        notice_event(applier->notices, t, false, "Raised", note);
 }
 
 /* The pod has its requests. why not NULL: the pod cannot be resized, and stays as it is until new requests are decided.
@@ -372,7 +372,7 @@ static bool resize_is_changed(struct resize *z, const struct pod_view *v)
         if (!admission_message(answer, answers, words))
                 return false;
         conflict_changed(z->applier->safety, z->target, words);
-        report_event(z->applier->report, z->target, true, "Contested", words);
+        notice_event(z->applier->notices, z->target, true, "Contested", words);
         return true;
 }
 

@@ -101,10 +101,10 @@ static void profile_status_judge(struct applier *applier, const struct profile *
         if (p->left_out) { /* first, because replicas go by it */
                 v->degraded_reason = "TooManyProfiles";
                 profile_left_out_says(v->degraded_message, sizeof v->degraded_message);
-        } else if (report_usage_source(applier->report)->away) {
+        } else if (notice_usage_source(applier->notices)->away) {
                 v->degraded_reason = "UsageUnavailable";
                 snprintf(v->degraded_message, sizeof v->degraded_message, "%s",
-                         report_usage_source(applier->report)->error);
+                         notice_usage_source(applier->notices)->error);
         } else if (blind) {
                 v->degraded_reason = "CannotSee";
                 snprintf(v->degraded_message, sizeof v->degraded_message,
@@ -141,7 +141,7 @@ static void profile_status_judge(struct applier *applier, const struct profile *
                 snprintf(v->degraded_message, sizeof v->degraded_message, "%s: %.400s", named.failing->key,
                          named.failing->trouble->text);
         } else {
-                const struct watch_health *failing = report_failing_watch(applier->report);
+                const struct watch_health *failing = notice_failing_watch(applier->notices);
                 if (failing) {
                         v->degraded_reason = "CannotSee";
                         snprintf(v->degraded_message, sizeof v->degraded_message, "%s: %.400s", failing->what,
@@ -187,7 +187,7 @@ struct profile_status {
 static void profile_status_refused(struct applier *applier, struct profile *p, const struct err *err)
 {
         profile_write_refused(p, loop_now(applier->loop).wall.ms + applier->live->interval_ms);
-        report_refusal(applier->report, &(struct refused){profile_kind(p), p->ns, p->name, NULL}, err);
+        notice_refusal(applier->notices, &(struct refused){profile_kind(p), p->ns, p->name, NULL}, err);
 }
 
 static void profile_turn_end(struct applier *applier, struct profile_turn *turn)
@@ -292,8 +292,8 @@ static unsigned char kind_facts(const struct watched_kind *k)
 /* What the status of every profile depends on. */
 static uint64_t cluster_facts(const struct applier *applier)
 {
-        const struct usage_source_state *source = report_usage_source(applier->report);
-        const struct watch_health *failing = report_failing_watch(applier->report);
+        const struct usage_source_state *source = notice_usage_source(applier->notices);
+        const struct watch_health *failing = notice_failing_watch(applier->notices);
         uint64_t digest = profile_digest_text(0, source->away ? source->error : NULL);
         digest = profile_digest_text(digest, applier->options.blind(applier->options.arg));
         digest = profile_digest_text(digest, fuse_blown(applier->safety));

@@ -202,7 +202,7 @@ static void held_made(void *arg, const struct client_answer *a)
                 AUTO(mem_free)
                 char *note = mem_printf("the Recommendation was deleted and made again with its hold: %s",
                                         p->target->hold ? p->target->hold : "");
-                report_event(p->applier->report, p->target, false, "HoldKept", note);
+                notice_event(p->applier->notices, p->target, false, "HoldKept", note);
         }
         send_head(p);
 }
@@ -245,7 +245,7 @@ static void publish_tell_admission(struct applier *applier, const struct target 
         change_log_add(applier->cache, t, p->now,
                        &(struct change){
                                .kind = CHANGE_CONTESTED, .by = "admission", .reason = c->reason, .words = c->message});
-        report_event(applier->report, t, true, "Contested", c->message);
+        notice_event(applier->notices, t, true, "Contested", c->message);
 }
 
 /* Report once that a change is held: if the reason about to be written differs from the published condition's. */
@@ -257,7 +257,7 @@ static void publish_tell_hold(struct applier *applier, const struct target *t, c
                 return;
         bool fails =
                 p->resize.stuck && (p->resize.refused || p->resize.invalid || p->resize.worst == RESIZE_INFEASIBLE);
-        report_event(applier->report, t, fails || hold == REASON_CONTESTED || hold == REASON_ORPHANED, applied->reason,
+        notice_event(applier->notices, t, fails || hold == REASON_CONTESTED || hold == REASON_ORPHANED, applied->reason,
                      applied->message);
 }
 

@@ -278,7 +278,7 @@ static void apply_refused(struct applying *a, const struct client_answer *answer
                 return;
         }
         if (answer->err.code == ERR_DENIED && target_set_denied(t, answer->err.text))
-                report_event(a->applier->report, t, true, "Denied", answer->err.text);
+                notice_event(a->applier->notices, t, true, "Denied", answer->err.text);
         applying_end(a, &answer->err, answer->retry_after_ms);
 }
 
@@ -306,13 +306,13 @@ static void apply_patched(void *arg, const struct client_answer *answer)
         (void)target_set_denied(t, NULL);
         if (changed[0]) {
                 conflict_changed(applier->safety, t, changed);
-                report_event(applier->report, t, true, "Contested", changed);
+                notice_event(applier->notices, t, true, "Contested", changed);
         } else {
                 checkpointer_apply_state(applier->checkpointer, t);
-                report_event(applier->report, t, false, "Applied", a->note);
+                notice_event(applier->notices, t, false, "Applied", a->note);
         }
         log_info("requests changed", KV("namespace", t->ns), KV("kind", t->kind), KV("name", t->name),
-                 KV("change", a->note), KV_INT("cycle", report_cycle(applier->report)));
+                 KV("change", a->note), KV_INT("cycle", notice_cycle(applier->notices)));
         applying_end(a, &(struct err){0}, 0);
 }
 

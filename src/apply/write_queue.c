@@ -116,7 +116,7 @@ bool work_contested(struct applier *applier, struct target *t, const struct err 
 {
         if (!conflict_refused(applier->safety, t, err))
                 return false;
-        report_event(applier->report, t, true, "Contested", t->apply_state.contest);
+        notice_event(applier->notices, t, true, "Contested", t->apply_state.contest);
         return true;
 }
 
@@ -135,7 +135,7 @@ void work_done(struct applier *applier, struct target *t, const struct err *err,
                 queue_done(applier->work, t); /* the object is being deleted; the watch will report it */
         } else {
                 target_write_ended(t, true);
-                report_refusal(applier->report, &(struct refused){t->kind, t->ns, t->name, t->recommendation}, err);
+                notice_refusal(applier->notices, &(struct refused){t->kind, t->ns, t->name, t->recommendation}, err);
                 queue_retry(applier->work, t, now.mono, retry_after_ms > 0 ? retry_after_ms : 0);
         }
         work_pump(applier);

@@ -75,7 +75,7 @@ static const char *lease_noted(void *arg, const char *uid, const char *note)
 static void lease_trouble(void *arg, const struct err *err)
 {
         struct controller *c = arg;
-        if (!report_outage_told(c->p.report, err))
+        if (!notice_outage_told(c->p.notices, err))
                 log_warn("the Lease cannot be read or written", KV("lease", c->p.options.lease_name),
                          KV("error", err->text));
 }
@@ -377,7 +377,7 @@ static void controller_make_parts(struct controller *c)
         const struct checkpointer_callbacks kept = {note_loaded,   database_replaced, target_forgotten,
                                                     ledger_loaded, checkpoint_packed, c};
         p->leadership = leadership_new(o->leader_elect, controller_changed, c);
-        p->report = report_new(p->loop, p->client, p->access, p->leadership, o->identity);
+        p->notices = notices_new(p->loop, p->client, p->access, p->leadership, o->identity);
         cache_init(&p->cache, client_field_manager(p->client), o->ns);
         p->cache.exempt_namespaces = o->exempt_namespaces;
         cache_set_pod_labels(&p->cache, o->custom_listen != NULL);
@@ -388,7 +388,7 @@ static void controller_make_parts(struct controller *c)
                                                                          controller_now, controller_leads, c});
         p->checkpointer = checkpointer_new(p->loop, &p->cache, p->skew, &o->live, o->database, &kept);
         p->safety = safety_new(
-                &(struct safety_options){p->loop, &p->cache, &o->live, p->checkpointer, p->leadership, p->report});
+                &(struct safety_options){p->loop, &p->cache, &o->live, p->checkpointer, p->leadership, p->notices});
         p->learner = learner_new(&(struct learner_options){
                 .loop = p->loop,
                 .client = p->client,
@@ -397,7 +397,7 @@ static void controller_make_parts(struct controller *c)
                 .checkpointer = p->checkpointer,
                 .skew = p->skew,
                 .leadership = p->leadership,
-                .report = p->report,
+                .notices = p->notices,
                 .safety = p->safety,
                 .prometheus = o->replica ? &none : &o->prometheus,
                 .prices = o->replica ? NULL : o->prices,
@@ -416,7 +416,7 @@ static void controller_make_parts(struct controller *c)
                 .checkpointer = p->checkpointer,
                 .skew = p->skew,
                 .leadership = p->leadership,
-                .report = p->report,
+                .notices = p->notices,
                 .safety = p->safety,
                 .ownership_labels = o->ownership_labels,
                 .blind = controller_blind,
@@ -424,7 +424,7 @@ static void controller_make_parts(struct controller *c)
         });
         p->informers = informers_new(p);
         p->snapshots = snapshot_writer_new(
-                &(struct snapshot_writer_options){p->loop, &p->cache, &o->live, p->skew, p->report, p->safety});
+                &(struct snapshot_writer_options){p->loop, &p->cache, &o->live, p->skew, p->notices, p->safety});
         p->cycle = o->replica ? NULL : cycle_new(p);
         p->replica = o->replica ? replica_new(p) : NULL;
 }
@@ -560,7 +560,7 @@ void controller_free(struct controller *c)
         server_stop(p->server);
         loop_calls_free(p->calls);
         upstream_free(p->upstream);
-        report_free(p->report);
+        notices_free(p->notices);
         lease_free(c->lease);
         client_free(p->client);
         snapshot_writer_free(p->snapshots);

@@ -146,7 +146,7 @@ static void decide_target(struct cycle *c, struct target *t)
         if (t->profile)
                 adopt_policy(t);
         external_apply_adopt(c->parts->applier, t);
-        report_admitted(c->parts->report, &c->parts->cache, t);
+        notice_admitted(c->parts->notices, &c->parts->cache, t);
         canary_follow(c->parts->safety, t);
         applier_decide(c->parts->applier, t, &plan);
         if (!t->profile && !plan.orphaned) {
@@ -199,8 +199,8 @@ static void cycle_end(struct cycle *c)
         if (c->polled) {
                 c->parts->pass.cycles++;
                 c->parts->pass.hot_nodes =
-                        report_hot_nodes(c->parts->report, &c->parts->cache, c->parts->options.live.hot_percent);
-                report_cycle_ends(c->parts->report);
+                        notice_hot_nodes(c->parts->notices, &c->parts->cache, c->parts->options.live.hot_percent);
+                notice_cycle_ends(c->parts->notices);
                 c->parts->pass.last_cycle_seconds = (double)(now.mono.ns - c->began.ns) / 1e9;
                 metric_observe(&c->parts->pass.cycle_seconds, c->parts->pass.last_cycle_seconds);
                 checkpointer_recall(c->parts->checkpointer);
@@ -210,7 +210,7 @@ static void cycle_end(struct cycle *c)
                 checkpointer_forget_old(c->parts->checkpointer);
         }
         annotation_commands_settle(c->parts->learner);
-        report_tick(c->parts->report);
+        notices_tick(c->parts->notices);
         informers_tick(c->parts->informers);
         telemetry_publish(c->parts->telemetry);
         c->stage = CYCLE_IDLE;
@@ -294,7 +294,7 @@ static void cycle_begin(void *arg)
                 loop_timer_set(c->parts->loop, &c->cycle_timer, SYNC_LOOK_MS, cycle_begin, c);
                 return;
         }
-        report_cycle_begins(c->parts->report);
+        notice_cycle_begins(c->parts->notices);
         c->began = loop_now(c->parts->loop).mono;
         c->polled = true;
         c->stage = CYCLE_POLLING;

@@ -16,9 +16,9 @@ static void watch_trouble(void *arg, const struct err *err)
         if (w->lookup)
                 kind_lookup_heard(w->lookup, err->code);
         if (err->code == 0)
-                report_watch_works(w->all->parts->report, &w->health);
+                notice_watch_works(w->all->parts->notices, &w->health);
         else if (!w->kind || !w->lookup || err->code != ERR_NOTFOUND)
-                report_watch_fails(w->all->parts->report, &w->health, err);
+                notice_watch_fails(w->all->parts->notices, &w->health, err);
         /* A 404 of a workload kind is no failure to report: its CRD was removed, or another version is served. */
         schedule_pass(w->all->parts->leadership);
 }
@@ -33,7 +33,7 @@ static struct watch *watch_free(struct informers *all)
                         return &all->watch[i];
         assert(all->watches < WATCHES_MAX);
         struct watch *w = &all->watch[all->watches++];
-        report_watch(all->parts->report, &w->health);
+        notice_watch(all->parts->notices, &w->health);
         return w;
 }
 
@@ -179,7 +179,7 @@ static void foreign_watch(struct foreign_kind *g, char *path)
         bool anew = g->watch != NULL;
         if (anew) {
                 watch_sweep(g->watch, 0);
-                report_watch_works(all->parts->report, &g->watch->health);
+                notice_watch_works(all->parts->notices, &g->watch->health);
                 watch_close(g->watch);
                 kind_lookup_ended(&g->lookup);
         }

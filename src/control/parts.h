@@ -16,7 +16,7 @@
 #include "http/server.h"
 #include "learn/learner.h"
 #include "load_watcher/load_listener.h"
-#include "report/report.h"
+#include "notices/notices.h"
 #include "safety/safety.h"
 #include "serving/certificate_reader.h"
 #include "serving/loop_calls.h"
@@ -53,7 +53,7 @@ struct parts {
         struct pass_state pass;
         struct client *client;
         struct leadership *leadership;
-        struct report *report;
+        struct notices *notices;
         struct clock_skew *skew;
         struct bookkeeping *books; /* NULL in a replica */
         struct checkpointer *checkpointer;

@@ -55,7 +55,7 @@ static void replica_pass(void *arg)
         watched_kinds_settle(&p->cache);
         namespaces_sweep(&p->cache);
         /* While the API server does not answer, the values shown are as old as its last answer. */
-        report_usage_stands(p->report, informers_unanswered(p->informers));
+        notice_usage_stands(p->notices, informers_unanswered(p->informers));
         snapshot_begin(p->snapshots, p->server != NULL);
         show_rows(r);
         telemetry_publish(p->telemetry);

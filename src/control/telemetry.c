@@ -235,7 +235,7 @@ static void write_learner(struct buf *out, const struct parts *p)
         telemetry_one(out, M_ODD_CONTAINERS, (double)learner_counts(p->learner)->odd_containers);
         telemetry_one(out, M_CYCLES, (double)p->pass.cycles);
         telemetry_one(out, M_POLLS_FAILED, (double)learner_counts(p->learner)->polls_failed);
-        telemetry_one(out, M_SOURCE_UP, !report_usage_source(p->report)->away);
+        telemetry_one(out, M_SOURCE_UP, !notice_usage_source(p->notices)->away);
         if (learner_backfills(p->learner))
                 telemetry_backfilled(out, learner_backfills(p->learner));
         telemetry_one(out, M_SAVED_CPU, (double)p->pass.in_force[CPU] / 1e3);
@@ -262,7 +262,7 @@ static void write_learner(struct buf *out, const struct parts *p)
         telemetry_one(out, M_WRITE_QUEUE, (double)work_waiting(p->applier));
         telemetry_one(out, M_LEADER, leads(p->leadership));
         telemetry_one(out, M_KINDS_UNPLACED, (double)watched_kinds_unplaced(&p->cache));
-        telemetry_one(out, M_EVENTS_DROPPED, (double)report_events_dropped(p->report));
+        telemetry_one(out, M_EVENTS_DROPPED, (double)notice_events_dropped(p->notices));
 }
 
 static void telemetry_utilizations(struct buf *out, const struct snapshot *v)
@@ -296,7 +296,7 @@ static void telemetry_write_all(struct buf *out, const struct parts *p, const st
         telemetry_one(out, M_UNREAD_OBJECTS, (double)informers_unread(p->informers));
         telemetry_one(out, M_SAVING_CPU, (double)p->pass.saving[CPU] / 1e3);
         telemetry_one(out, M_SAVING_MEMORY, (double)p->pass.saving[MEMORY]);
-        telemetry_one(out, M_WATCHES_FAILING, report_failing_watches(p->report));
+        telemetry_one(out, M_WATCHES_FAILING, notice_failing_watches(p->notices));
         if (p->options.serve_listen)
                 telemetry_endpoint(out, p);
         telemetry_listeners(out, p);

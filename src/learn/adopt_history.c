@@ -91,12 +91,12 @@ char *adopt_judge(struct learner *learner, struct target *t, const char *name)
         struct target *old = find_old(learner, t, name);
         struct err err = {0};
         if (adopt_check(t, old, name, &err) < 0) {
-                report_event(learner->report, t, true, "NotAdopted", err.text);
+                notice_event(learner->notices, t, true, "NotAdopted", err.text);
                 return mem_printf("refused: %s", err.text);
         }
         char *done = mem_printf("%s: %s", name, NOUN_COUNT(adopt_target(learner, t, old), "container"));
         log_info("a workload adopted the histories of another", KV("namespace", t->ns), KV("kind", t->kind),
                  KV("name", t->name), KV("adopted", done));
-        report_event(learner->report, t, false, "Adopted", done);
+        notice_event(learner->notices, t, false, "Adopted", done);
         return done;
 }

@@ -41,7 +41,7 @@ static void command_answered(void *arg, const struct client_answer *a)
         if (p && p->target &&
             a->err.code != 0) { /* the next cycle writes the answer again, as long as the annotation is there */
                 const struct target *t = p->target;
-                report_refusal(w->learner->report, &(struct refused){t->kind, t->ns, t->name, t->recommendation},
+                notice_refusal(w->learner->notices, &(struct refused){t->kind, t->ns, t->name, t->recommendation},
                                &a->err);
         }
         mem_free(w->key);

@@ -204,7 +204,7 @@ char *import_judge(struct learner *learner, struct target *t, const char *lines)
                                         NOUN_COUNT(m.joined, "imported history"));
                 log_info("imported histories were joined", KV("namespace", t->ns), KV("kind", t->kind),
                          KV("name", t->name), KV_INT("containers", m.joined));
-                report_event(learner->report, t, false, "Imported", said);
+                notice_event(learner->notices, t, false, "Imported", said);
                 checkpointer_target(learner->checkpointer, t);
                 schedule_pass(learner->leadership);
         }

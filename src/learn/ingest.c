@@ -190,7 +190,7 @@ static void ingest_source_went(struct learner *learner, const struct metrics_res
         char error[256];
         learner->count.polls_failed++;
         snprintf(error, sizeof error, "%.200s%s", r->err.text, r->absent ? learner->source->if_absent : "");
-        report_usage_away(learner->report, error, &r->err);
+        notice_usage_away(learner->notices, error, &r->err);
 }
 
 /* Count the minutes in which pods run, so that minutes without a sample lower the coverage. */
@@ -225,10 +225,10 @@ static void ingest_polled(void *arg, const struct metrics_result *r)
         if (r->err.code != 0 && r->pods == 0) {
                 ingest_source_went(learner, r);
         } else {
-                report_usage_back(learner->report);
-                report_usage_partial(learner->report, r->pods, &r->err);
+                notice_usage_back(learner->notices);
+                notice_usage_partial(learner->notices, r->pods, &r->err);
         }
-        clock_skew_compare(learner->skew, learner->date, report_cycle(learner->report));
+        clock_skew_compare(learner->skew, learner->date, notice_cycle(learner->notices));
         ingest_polled_all(learner);
 }
 
@@ -316,6 +316,6 @@ void ingest_start(struct learner *learner)
                 poll_next(learner);
                 return;
         }
-        report_usage_unasked(learner->report);
+        notice_usage_unasked(learner->notices);
         ingest_polled_all(learner);
 }

@@ -13,7 +13,7 @@ struct learner *learner_new(const struct learner_options *o)
                 .checkpointer = o->checkpointer,
                 .skew = o->skew,
                 .leadership = o->leadership,
-                .report = o->report,
+                .notices = o->notices,
                 .safety = o->safety,
                 .options = *o,
         };

@@ -25,7 +25,7 @@ struct learner {
         struct checkpointer *checkpointer;
         struct clock_skew *skew;
         struct leadership *leadership;
-        struct report *report;
+        struct notices *notices;
         struct safety *safety;
         struct learner_options options;
         struct prometheus *prometheus; /* NULL: none was configured */

@@ -47,8 +47,8 @@ void node_usage_fold(void *arg, const struct node_metrics_view *m, struct wall d
 
 static void node_usage_away(struct learner *learner, const struct metrics_result *r)
 {
-        if (learner->nodes.away || report_usage_source(learner->report)->away ||
-            report_outage_told(learner->report, &r->err)) /* the log has reported it */
+        if (learner->nodes.away || notice_usage_source(learner->notices)->away ||
+            notice_outage_told(learner->notices, &r->err)) /* the log has reported it */
                 return;
         learner->nodes.away = true;
         log_warn("usage of nodes cannot be read: halflife nodes lacks it until it can; nothing else is held",

@@ -140,7 +140,7 @@ bool dimension_take_sum(struct learner *learner, struct target *t, const struct 
                 return false;
         struct history *h = dimension_history_of(t, learner->cache->whole);
         usage_running(history_usage(h), all->at);
-        if (report_usage_source(learner->report)->away || report_usage_source(learner->report)->partial ||
+        if (notice_usage_source(learner->notices)->away || notice_usage_source(learner->notices)->partial ||
             !pod_aggregate_sum(all, &s))
                 return false;
         bool bounded = dimension_bound(&s, most);

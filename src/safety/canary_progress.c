@@ -246,7 +246,7 @@ void canary_follow(struct safety *safety, struct target *t)
         checkpointer_apply_state(safety->checkpointer, t);
         if (!in_place(t))
                 return;
-        report_event(safety->report, t, false, "Followed", "the canary passed: its requests are set on all pods");
+        notice_event(safety->notices, t, false, "Followed", "the canary passed: its requests are set on all pods");
         log_info("the canary passed: its requests are set on all pods", KV("namespace", t->ns), KV("kind", t->kind),
-                 KV("name", t->name), KV_INT("cycle", report_cycle(safety->report)));
+                 KV("name", t->name), KV_INT("cycle", notice_cycle(safety->notices)));
 }

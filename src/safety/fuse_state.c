@@ -97,7 +97,7 @@ static void fuse_tell(struct safety *safety, const struct target *t, const char 
 {
         AUTO(mem_free)
         char *note = mem_printf("%s: %s, and the change of this workload is the last of them", what, count);
-        report_event(safety->report, t, true, "Fuse", note);
+        notice_event(safety->notices, t, true, "Fuse", note);
         schedule_pass(safety->leadership);
 }
 

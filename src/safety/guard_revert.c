@@ -169,7 +169,7 @@ static void guard_fire(struct safety *safety, struct target *t, const struct gua
                  KV_INT("hours", g->step_ms / HOUR_MS));
         checkpointer_apply_state(safety->checkpointer, t);
         AUTO(mem_free) char *note = mem_printf("%s: the original requests come back", g->why);
-        report_event(safety->report, t, true, "Guarded", note);
+        notice_event(safety->notices, t, true, "Guarded", note);
         fuse_count(safety, t, released);
 }
 

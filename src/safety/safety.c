@@ -9,7 +9,7 @@ struct safety *safety_new(const struct safety_options *o)
                 .live = o->live,
                 .checkpointer = o->checkpointer,
                 .leadership = o->leadership,
-                .report = o->report,
+                .notices = o->notices,
         };
         return safety;
 }

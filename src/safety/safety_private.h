@@ -40,7 +40,7 @@ struct safety {
         const struct live_settings *live;
         struct checkpointer *checkpointer;
         struct leadership *leadership;
-        struct report *report;
+        struct notices *notices;
         struct safety_counts count;
         struct fuse fuse;
         bool canaries; /* some profile had a canary of workloads at the last canary_settle */

@@ -27,7 +27,7 @@ struct cluster_scan {
         struct live_settings live;
         struct clock_skew *skew;
         struct leadership *leadership;
-        struct report *report;
+        struct notices *notices;
         struct checkpointer *checkpointer;
         struct safety *safety;
         struct learner *learner;
@@ -55,10 +55,10 @@ static void cluster_scan_make_parts(struct cluster_scan *s)
         s->cache.exempt_namespaces = NAMESPACES_EXEMPT;
         s->skew = clock_skew_new(s->loop);
         s->leadership = leadership_new(true, cluster_scan_changed, s);
-        s->report = report_new(s->loop, client, NULL, s->leadership, "scan");
+        s->notices = notices_new(s->loop, client, NULL, s->leadership, "scan");
         s->checkpointer = checkpointer_new(s->loop, &s->cache, s->skew, &s->live, NULL, &nobody);
         s->safety = safety_new(
-                &(struct safety_options){s->loop, &s->cache, &s->live, s->checkpointer, s->leadership, s->report});
+                &(struct safety_options){s->loop, &s->cache, &s->live, s->checkpointer, s->leadership, s->notices});
         s->learner = learner_new(&(struct learner_options){
                 .loop = s->loop,
                 .client = client,
@@ -67,7 +67,7 @@ static void cluster_scan_make_parts(struct cluster_scan *s)
                 .checkpointer = s->checkpointer,
                 .skew = s->skew,
                 .leadership = s->leadership,
-                .report = s->report,
+                .notices = s->notices,
                 .safety = s->safety,
                 .prometheus = s->options.prometheus ? s->options.prometheus : &none,
                 .usage_from = s->options.prometheus ? USAGE_FROM_PROMETHEUS : USAGE_FROM_METRICS_SERVER,
@@ -102,7 +102,7 @@ void cluster_scan_free(struct cluster_scan *s)
         leadership_stop(s->leadership);
         learner_stop(s->learner);
         checkpointer_free(s->checkpointer);
-        report_free(s->report);
+        notices_free(s->notices);
         learner_free(s->learner);
         safety_free(s->safety);
         leadership_free(s->leadership);

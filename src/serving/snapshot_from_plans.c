@@ -12,7 +12,7 @@ struct snapshot_writer {
         struct cache *cache;
         const struct live_settings *live;
         struct clock_skew *skew;
-        struct report *report;
+        struct notices *notices;
         struct safety *safety;
         struct snapshot *next; /* the snapshot of the pass under way; NULL: nobody reads it */
 };
@@ -92,7 +92,7 @@ struct snapshot *snapshot_end(struct snapshot_writer *w)
         v->at = loop_now(w->loop).wall;
         v->apply_never = w->live->apply_never;
         v->fuse_blown |= fuse_blown(w->safety) != NULL; /* a replica has it from the profiles' status already */
-        const struct usage_source_state *source = report_usage_source(w->report);
+        const struct usage_source_state *source = notice_usage_source(w->notices);
         if (source->away) {
                 v->source_error = arena_text(&v->arena, text_of(source->error));
                 v->source_since_ms = source->since_ms;
@@ -118,7 +118,7 @@ struct snapshot_writer *snapshot_writer_new(const struct snapshot_writer_options
                 .cache = o->cache,
                 .live = o->live,
                 .skew = o->skew,
-                .report = o->report,
+                .notices = o->notices,
                 .safety = o->safety,
         };
         return w;

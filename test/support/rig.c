@@ -37,7 +37,7 @@ static void rig_applies(struct rig *c)
                 .checkpointer = c->checkpointer,
                 .skew = c->skew,
                 .leadership = c->leadership,
-                .report = c->report,
+                .notices = c->notices,
                 .safety = c->safety,
                 .blind = rig_blind,
         };
@@ -54,7 +54,7 @@ static void rig_learns(struct rig *c)
                 .checkpointer = c->checkpointer,
                 .skew = c->skew,
                 .leadership = c->leadership,
-                .report = c->report,
+                .notices = c->notices,
                 .safety = c->safety,
                 .prometheus = &none,
                 .polled = rig_changed,
@@ -70,11 +70,11 @@ void rig_begin(struct rig *c)
         *c = (struct rig){.loop = loop_new(), .live = live_defaults()};
         cache_init(&c->cache, "halflife", "halflife-system");
         c->leadership = leadership_new(false, rig_changed, c);
-        c->report = report_new(c->loop, NULL, NULL, c->leadership, "rig");
+        c->notices = notices_new(c->loop, NULL, NULL, c->leadership, "rig");
         c->skew = clock_skew_new(c->loop);
         c->checkpointer = checkpointer_new(c->loop, &c->cache, c->skew, &c->live, NULL, &callbacks);
         c->safety = safety_new(
-                &(struct safety_options){c->loop, &c->cache, &c->live, c->checkpointer, c->leadership, c->report});
+                &(struct safety_options){c->loop, &c->cache, &c->live, c->checkpointer, c->leadership, c->notices});
         rig_learns(c);
         rig_applies(c);
 }
@@ -83,7 +83,8 @@ void rig_follow(struct rig *c)
 {
         leadership_free(c->leadership);
         c->leadership = leadership_new(true, rig_changed, c);
-        c->report->leadership = c->safety->leadership = c->learner->leadership = c->applier->leadership = c->leadership;
+        c->notices->leadership = c->safety->leadership = c->learner->leadership = c->applier->leadership =
+                c->leadership;
 }
 
 void rig_open_database(struct rig *c, const char *path)
@@ -105,7 +106,7 @@ void rig_end(struct rig *c)
         (void)checkpointer_close(c->checkpointer, &(struct err){0});
         loop_turn(c->loop, 0); /* what the store told */
         checkpointer_free(c->checkpointer);
-        report_free(c->report);
+        notices_free(c->notices);
         leadership_free(c->leadership);
         applier_free(c->applier);
         learner_free(c->learner);

@@ -5,7 +5,7 @@
 #include "apply/applier_private.h"
 #include "cache/checkpointer_private.h"
 #include "learn/learner_private.h"
-#include "report/report_private.h"
+#include "notices/notices_private.h"
 #include "safety/safety_private.h"
 
 struct rig {
@@ -13,7 +13,7 @@ struct rig {
         struct cache cache;
         struct live_settings live;
         struct leadership *leadership;
-        struct report *report;
+        struct notices *notices;
         struct clock_skew *skew;
         struct checkpointer *checkpointer;
         struct safety *safety;

@@ -69,7 +69,7 @@ static const struct given given[] = {
         {"bank", "job/d", "app", 1, {0, 0}, {0, 0}, {REASON_NO_ORIGINAL, REASON_NO_ORIGINAL}, {0}, false},
 };
 
-static struct scan_report report_new(bool once)
+static struct scan_report notices_new(bool once)
 {
         struct scan_report r = {.once = once};
         r.row = mem_new_array(sizeof given / sizeof given[0], sizeof *r.row);
@@ -100,7 +100,7 @@ static void test_order_and_sums(void **state)
 {
         (void)state;
         static const char *const order[] = {"deployment/b", "deployment/a", "cronjob/c", "job/d", "deployment/b"};
-        struct scan_report r = report_new(false);
+        struct scan_report r = notices_new(false);
         for (size_t i = 0; i < r.rows; i++)
                 assert_string_equal(r.row[i].workload, order[i]);
         assert_int_equal(r.totals, 2);
@@ -126,7 +126,7 @@ static void test_exceeds(void **state)
                 bool want[RESOURCES];
         } row[] = {{0, {true, true}},   {18, {true, true}},   {19, {true, false}},
                    {31, {true, false}}, {32, {false, false}}, {100, {false, false}}};
-        struct scan_report r = report_new(false), none = {0};
+        struct scan_report r = notices_new(false), none = {0};
         for (size_t i = 0; i < sizeof row / sizeof row[0]; i++)
                 for (enum resource q = CPU; q < RESOURCES; q++)
                         assert_int_equal(scan_report_exceeds(&r, q, row[i].percent), row[i].want[q]);
@@ -184,7 +184,7 @@ static void test_formats(void **state)
                 {false, SCAN_JSON, &plain, "\"heldBack\": \"8900m\"", NULL},
         };
         for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
-                struct scan_report r = report_new(row[i].once);
+                struct scan_report r = notices_new(row[i].once);
                 char *text = printed(&r, row[i].format, row[i].terminal);
                 if (!strstr(text, row[i].want) || (row[i].absent && strstr(text, row[i].absent)))
                         fail_msg("row %zu: no '%s', or '%s', in\n%s", i, row[i].want,
@@ -214,7 +214,7 @@ static void test_colours(void **state)
                    {100, 120, ""}};
         static const struct terminal coloured = {.colour = true};
         for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
-                struct scan_report r = report_new(false);
+                struct scan_report r = notices_new(false);
                 struct scan_row *of = &r.row[0];
                 char want[64];
                 for (enum resource q = CPU; q < RESOURCES; q++)

@@ -243,7 +243,7 @@ static void test_sum(void **state)
         fold(&c, "shop", "sandboxed", 200, 1000); /* too late: a gap, not a dip */
         node_sums_polled(c.learner);
         assert_int_equal(samples_of(&c, N1), 1);
-        c.report->source.partial = true;
+        c.notices->source.partial = true;
         fold(&c, "shop", "sandboxed", 0, 1000);
         node_sums_polled(c.learner);
         assert_int_equal(samples_of(&c, N1), 1);

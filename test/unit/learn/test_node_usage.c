@@ -139,7 +139,7 @@ static void polls_take_turns(void **state)
         ends(&s, 0, 1);
         assert_false(c.learner->nodes.away);
         assert_int_equal(learner_counts(c.learner)->polls_failed, 0); /* nothing is held for nodes */
-        assert_false(report_usage_source(c.report)->away);
+        assert_false(notice_usage_source(c.notices)->away);
         c.learner->source = NULL;
         rig_end(&c);
 }

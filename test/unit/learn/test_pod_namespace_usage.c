@@ -326,8 +326,8 @@ static void test_namespace_gaps(void **state)
                 fold(&c, "db-0", now, 1000, 0);
                 fold(&c, "db-1", now - row[i].age_s * (int64_t)SECOND_MS, 1000, 0);
                 fold(&c, "lone", now, 400, 100);
-                c.report->source.away = row[i].away;
-                c.report->source.partial = row[i].partial;
+                c.notices->source.away = row[i].away;
+                c.notices->source.partial = row[i].partial;
                 dimension_polled(c.learner);
                 int64_t samples = history_named(target_of(&c, "web//Namespace/web"), "*")->usage.samples;
                 if (samples != row[i].want)

@@ -5,9 +5,9 @@
 
 #include "base/buf.h"
 #include "cache/change_log.h"
-#include "report_private.h"
+#include "notices_private.h"
 
-void report_event(struct report *report, const struct target *t, bool warning, const char *reason, const char *note)
+void notice_event(struct notices *notices, const struct target *t, bool warning, const char *reason, const char *note)
 {
         AUTO(mem_free) char *uid = t->workload ? workload_uid(t->workload) : NULL;
         char *api_version = *t->group ? mem_printf("%s/%s", t->group, t->version) : mem_string(t->version);
@@ -22,8 +22,8 @@ void report_event(struct report *report, const struct target *t, bool warning, c
                 .action = "Apply",
                 .note = note,
         };
-        if (may_write(report->leadership))
-                event_emit(report->events, &e, loop_now(report->loop));
+        if (may_write(notices->leadership))
+                event_emit(notices->events, &e, loop_now(notices->loop));
         mem_free(api_version);
 }
 
@@ -60,20 +60,20 @@ static void events_add_change(struct event_changes *changes, const char *contain
 }
 
 /* Before the first cycle has ended, no Event: the halflife before the restart reported what already existed. */
-static void events_deployed(struct report *report, struct cache *w, const struct target *t, enum change_kind kind,
+static void events_deployed(struct notices *notices, struct cache *w, const struct target *t, enum change_kind kind,
                             struct event_changes *changes)
 {
         AUTO(mem_free) char *note = mem_printf("deployed with %s", changes->text.data);
-        if (!report->cycle_ended || !may_write(report->leadership))
+        if (!notices->cycle_ended || !may_write(notices->leadership))
                 return;
-        report_event(report, t, false, change_kind_name(kind), note);
+        notice_event(notices, t, false, change_kind_name(kind), note);
         for (int i = 0; i < changes->rows; i++) {
                 changes->row[i].kind = kind;
-                change_log_add(w, t, loop_now(report->loop).wall, &changes->row[i]);
+                change_log_add(w, t, loop_now(notices->loop).wall, &changes->row[i]);
         }
 }
 
-void report_deployed(struct report *report, struct cache *w, const struct target *t)
+void notice_deployed(struct notices *notices, struct cache *w, const struct target *t)
 {
         const struct record_set *original = &t->workload->original, *applied = &t->workload->applied;
         struct event_changes changes = {.rows = 0};
@@ -89,7 +89,7 @@ void report_deployed(struct report *report, struct cache *w, const struct target
                                                   from ? from->request[r] : (struct amount){0}, to->request[r]);
         }
         if (changes.text.len)
-                events_deployed(report, w, t, CHANGE_DEPLOYED, &changes);
+                events_deployed(notices, w, t, CHANGE_DEPLOYED, &changes);
         buf_release(&changes.text);
 }
 
@@ -103,7 +103,7 @@ static void events_add_pod(struct event_changes *changes, const struct workload 
 }
 
 /* Pods of one template have the same requests, so only a difference from the last report makes a new Event. */
-void report_admitted(struct report *report, struct cache *w, struct target *t)
+void notice_admitted(struct notices *notices, struct cache *w, struct target *t)
 {
         for (struct pod *p = t->pods; p; p = target_next_pod(t, p)) {
                 if (!p->admitted)
@@ -114,14 +114,14 @@ void report_admitted(struct report *report, struct cache *w, struct target *t)
                 events_add_pod(&changes, t->workload, p);
                 uint64_t digest = digest_bytes(0, buf_text(&changes.text).p, changes.text.len);
                 if (changes.text.len && digest != t->admitted_digest)
-                        events_deployed(report, w, t, CHANGE_ADMITTED, &changes);
+                        events_deployed(notices, w, t, CHANGE_ADMITTED, &changes);
                 if (changes.text.len)
                         target_admission_told(t, digest);
                 buf_release(&changes.text);
         }
 }
 
-uint64_t report_events_dropped(const struct report *report)
+uint64_t notice_events_dropped(const struct notices *notices)
 {
-        return event_dropped(report->events);
+        return event_dropped(notices->events);
 }

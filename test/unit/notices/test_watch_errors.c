@@ -26,17 +26,17 @@ static void begin(struct rig *c)
         assert_true(fputs(kubeconfig, f) >= 0);
         assert_int_equal(fclose(f), 0);
         rig_begin(c);
-        if (access_load(&where, &c->report->access, &err) < 0)
+        if (access_load(&where, &c->notices->access, &err) < 0)
                 fail_msg("%s", err.text);
         for (int i = 0; i < FEW; i++) {
                 watch[i] = (struct watch_health){.what = "pods"};
-                report_watch(c->report, &watch[i]);
+                notice_watch(c->notices, &watch[i]);
         }
 }
 
 static void end(struct rig *c)
 {
-        access_free(c->report->access);
+        access_free(c->notices->access);
         rig_end(c);
 }
 
@@ -44,14 +44,14 @@ static void fail_by(struct rig *c, int number, const char *cause)
 {
         struct err err;
         err_set(&err, ERR_RETRY, "watch '/api/v1/pods': GET /api/v1/pods: %s", cause);
-        report_watch_fails(c->report, &watch[number], &err);
+        notice_watch_fails(c->notices, &watch[number], &err);
 }
 
 static void gather(struct rig *c)
 {
-        void (*fire)(void *arg) = c->report->outage_timer.fire;
-        loop_timer_stop(c->loop, &c->report->outage_timer);
-        fire(c->report);
+        void (*fire)(void *arg) = c->notices->outage_timer.fire;
+        loop_timer_stop(c->loop, &c->notices->outage_timer);
+        fire(c->notices);
 }
 
 /* It fails by another cause for a while, and then by the first again: that is one watch, not two. */
@@ -64,18 +64,18 @@ static void test_back_to_the_first_cause(void **state)
         fail_by(&c, 1, "no answer");
         gather(&c);
         fail_by(&c, 2, "no answer");
-        assert_int_equal(c.report->outages, 1);
+        assert_int_equal(c.notices->outages, 1);
         assert_int_equal(watch[0].outage_size, FEW);
         fail_by(&c, 1, "a bad answer");
         gather(&c);
-        assert_int_equal(c.report->outages, 2);
+        assert_int_equal(c.notices->outages, 2);
         assert_int_equal(watch[1].outage_size, 1);
         assert_int_equal(watch[0].outage_size, FEW - 1);
         fail_by(&c, 1, "no answer");
         assert_int_equal(watch[1].outage, watch[0].outage);
         assert_int_equal(watch[0].outage_size, FEW);
         assert_int_equal(watch[1].outage_size, FEW);
-        assert_true(report_outage_told(c.report, &(struct err){.code = ERR_RETRY, .text = "no answer"}));
+        assert_true(notice_outage_told(c.notices, &(struct err){.code = ERR_RETRY, .text = "no answer"}));
         end(&c);
 }
 

@@ -2,8 +2,8 @@
  * May this process write? It must hold the Lease, or need none. After it lost and regained the Lease, it must also have
  * read everything again. Other modules schedule a pass of the control loop here as well, when something changed.
  */
-#ifndef HALFLIFE_REPORT_LEADERSHIP_H
-#define HALFLIFE_REPORT_LEADERSHIP_H
+#ifndef HALFLIFE_KUBE_LEADERSHIP_H
+#define HALFLIFE_KUBE_LEADERSHIP_H
 
 #include <stdbool.h>
 

@@ -1,9 +1,9 @@
 /*
  * Events on nodes that become hot. They name no workload: who may read the Events of nodes need not know workloads.
  */
-#include "report_private.h"
+#include "notices_private.h"
 
-static void hot_nodes_tell(struct report *report, const struct node *n, enum resource r, int percent, struct wall now)
+static void hot_nodes_tell(struct notices *notices, const struct node *n, enum resource r, int percent, struct wall now)
 {
         struct node_load load;
         char capacity[QUANTITY_TEXT_MAX];
@@ -24,23 +24,23 @@ static void hot_nodes_tell(struct report *report, const struct node *n, enum res
                                 .reason = "HotNode",
                                 .action = "Observe",
                                 .note = note};
-        if (may_write(report->leadership))
-                event_emit(report->events, &e, loop_now(report->loop));
+        if (may_write(notices->leadership))
+                event_emit(notices->events, &e, loop_now(notices->loop));
 }
 
 /* Write no Event in the first cycle: a node that is hot by then was most likely hot before the restart, and has its
  * Event. */
-int64_t report_hot_nodes(struct report *report, const struct cache *w, int percent)
+int64_t notice_hot_nodes(struct notices *notices, const struct cache *w, int percent)
 {
-        struct wall now = loop_now(report->loop).wall;
+        struct wall now = loop_now(notices->loop).wall;
         const struct node *n;
         int64_t hot = 0;
         for (size_t at = 0; (n = map_each(&w->nodes.by_name, &at));) {
                 if (!n->facts)
                         continue;
                 for (enum resource r = CPU; r < RESOURCES; r++)
-                        if (node_facts_judge(n->facts, r, percent, now) && report->cycle_ended)
-                                hot_nodes_tell(report, n, r, percent, now);
+                        if (node_facts_judge(n->facts, r, percent, now) && notices->cycle_ended)
+                                hot_nodes_tell(notices, n, r, percent, now);
                 hot += n->facts->hot_since_ms[CPU] || n->facts->hot_since_ms[MEMORY];
         }
         return hot;

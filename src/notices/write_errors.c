@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "error_causes.h"
-#include "report_private.h"
+#include "notices_private.h"
 
 enum {
         OVER_MS = 11 * MINUTE_MS, /* longer than any back-off: the cause is gone if no write was refused in this time */
@@ -21,24 +21,24 @@ static void tell_count(const struct refusal *r, bool over)
                   (const struct kv[]){KV_INT("refused", r->count), KV("error", r->text)}, 2);
 }
 
-static struct refusal *place_for(struct report *report)
+static struct refusal *place_for(struct notices *notices)
 {
-        struct refusal *oldest = &report->refusal[0];
+        struct refusal *oldest = &notices->refusal[0];
         for (int i = 0; i < REFUSALS_MAX; i++) {
-                if (report->refusal[i].count == 0)
-                        return &report->refusal[i];
-                if (report->refusal[i].last.ns < oldest->last.ns)
-                        oldest = &report->refusal[i];
+                if (notices->refusal[i].count == 0)
+                        return &notices->refusal[i];
+                if (notices->refusal[i].last.ns < oldest->last.ns)
+                        oldest = &notices->refusal[i];
         }
         return oldest;
 }
 
-static struct refusal *refusal_find(struct report *report, uint64_t cause, const struct err *err, struct mono now)
+static struct refusal *refusal_find(struct notices *notices, uint64_t cause, const struct err *err, struct mono now)
 {
         for (int i = 0; i < REFUSALS_MAX; i++)
-                if (report->refusal[i].count > 0 && report->refusal[i].cause == cause)
-                        return &report->refusal[i];
-        struct refusal *r = place_for(report);
+                if (notices->refusal[i].count > 0 && notices->refusal[i].cause == cause)
+                        return &notices->refusal[i];
+        struct refusal *r = place_for(notices);
         *r = (struct refusal){.cause = cause, .first = now, .told = now};
         snprintf(r->text, sizeof r->text, "%s", cause_text(err->text));
         return r;
@@ -49,32 +49,32 @@ static const char *refusal_known(const char *name)
         return name ? name : "";
 }
 
-void report_refusal(struct report *report, const struct refused *what, const struct err *err)
+void notice_refusal(struct notices *notices, const struct refused *what, const struct err *err)
 {
-        struct mono now = loop_now(report->loop).mono;
+        struct mono now = loop_now(notices->loop).mono;
         if (err->code == ERR_STALE || err->code == ERR_NOTFOUND || cause_is_going_namespace(err) ||
-            !may_write(report->leadership))
+            !may_write(notices->leadership))
                 return; /* the object changed or is gone, or halflife may not write any more: no news for a person */
         const char *const subject[] = {refusal_known(what->ns), refusal_known(what->name),
                                        refusal_known(what->recommendation), NULL};
-        struct refusal *r = refusal_find(report, cause_digest(err, subject), err, now);
+        struct refusal *r = refusal_find(notices, cause_digest(err, subject), err, now);
         bool passing = err->code == ERR_RETRY && (now.ns - r->first.ns) / 1000000 < PASSING_MS;
         r->count++;
         r->last = now;
         if (r->said || passing ||
-            report_outage_told(report, err)) /* the log has reported failing watches of this server */
+            notice_outage_told(notices, err)) /* the log has reported failing watches of this server */
                 return;
         r->said = true;
         log_warn("write refused, will try again; more for this reason are only counted", KV("namespace", what->ns),
                  KV("kind", what->kind), KV("name", what->name), KV("code", err_name(err->code)), KV("error", r->text),
-                 KV("cure", cause_cure(err)), KV_INT("cycle", report->cycle));
+                 KV("cure", cause_cure(err)), KV_INT("cycle", notices->cycle));
 }
 
-void refusal_tick(struct report *report)
+void refusal_tick(struct notices *notices)
 {
-        struct mono now = loop_now(report->loop).mono;
+        struct mono now = loop_now(notices->loop).mono;
         for (int i = 0; i < REFUSALS_MAX; i++) {
-                struct refusal *r = &report->refusal[i];
+                struct refusal *r = &notices->refusal[i];
                 bool over = (now.ns - r->last.ns) / 1000000 >= OVER_MS;
                 if (r->count == 0 || (!over && (now.ns - r->told.ns) / 1000000 < AGAIN_MS))
                         continue;

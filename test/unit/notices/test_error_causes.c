@@ -7,7 +7,7 @@
 /* after its needs */
 #include <cmocka.h>
 
-#include "report/error_causes.h"
+#include "notices/error_causes.h"
 
 static const struct {
         const char *text, *left;

@@ -31,23 +31,23 @@ static void refuse(struct rig *c, int code, int workload, int cause)
         snprintf(name, sizeof name, "web-%d", workload);
         err_set(&err, code, "PATCH /apis/apps/v1/namespaces/shop/deployments/%s: HTTP 403: \"%s\": cause %c", name,
                 name, 'A' + cause);
-        report_refusal(c->report, &(struct refused){"Deployment", "shop", name, NULL}, &err);
+        notice_refusal(c->notices, &(struct refused){"Deployment", "shop", name, NULL}, &err);
 }
 
 static int causes(const struct rig *c)
 {
         int count = 0;
         for (int i = 0; i < REFUSALS_MAX; i++)
-                count += c->report->refusal[i].count > 0;
+                count += c->notices->refusal[i].count > 0;
         return count;
 }
 
 static void minutes_pass(struct rig *c, int minutes)
 {
         for (int i = 0; i < REFUSALS_MAX; i++) {
-                c->report->refusal[i].first.ns -= minutes * INT64_C(60000000000);
-                c->report->refusal[i].last.ns -= minutes * INT64_C(60000000000);
-                c->report->refusal[i].told.ns -= minutes * INT64_C(60000000000);
+                c->notices->refusal[i].first.ns -= minutes * INT64_C(60000000000);
+                c->notices->refusal[i].last.ns -= minutes * INT64_C(60000000000);
+                c->notices->refusal[i].told.ns -= minutes * INT64_C(60000000000);
         }
 }
 
@@ -58,16 +58,16 @@ static void one_cause_is_one_entry(void **state)
         for (int i = 0; i < 100; i++)
                 refuse(c, ERR_DENIED, i, 0);
         assert_int_equal(causes(c), 1);
-        assert_int_equal(c->report->refusal[0].count, 100);
-        assert_true(c->report->refusal[0].said);
+        assert_int_equal(c->notices->refusal[0].count, 100);
+        assert_true(c->notices->refusal[0].said);
         refuse(c, ERR_DENIED, 1, 1);
         assert_int_equal(causes(c), 2);
         minutes_pass(c, 10);
         refuse(c, ERR_DENIED, 1, 1);
-        refusal_tick(c->report);
+        refusal_tick(c->notices);
         assert_int_equal(causes(c), 2);
         minutes_pass(c, 1);
-        refusal_tick(c->report);
+        refusal_tick(c->notices);
         assert_int_equal(causes(c), 1); /* the first is over: nobody was refused for it in 11 minutes */
         end(c);
 }
@@ -77,12 +77,12 @@ static void what_passes_is_not_said(void **state)
         (void)state;
         struct rig *c = begin();
         refuse(c, ERR_RETRY, 1, 0);
-        assert_false(c->report->refusal[0].said);
+        assert_false(c->notices->refusal[0].said);
         refuse(c, ERR_RETRY, 2, 0);
-        assert_false(c->report->refusal[0].said);
+        assert_false(c->notices->refusal[0].said);
         minutes_pass(c, 1);
         refuse(c, ERR_RETRY, 1, 0);
-        assert_true(c->report->refusal[0].said);
+        assert_true(c->notices->refusal[0].said);
         refuse(c, ERR_STALE, 1, 1);
         refuse(c, ERR_NOTFOUND, 1, 1);
         leadership_stop(c->leadership);

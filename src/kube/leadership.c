@@ -1,4 +1,4 @@
-#include "report/leadership.h"
+#include "kube/leadership.h"
 
 #include "base/mem.h"
 

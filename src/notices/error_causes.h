@@ -2,8 +2,8 @@
  * The causes of errors. One cause may make many watches and writes fail, each with a different text. The log reports
  * each cause once.
  */
-#ifndef HALFLIFE_REPORT_ERROR_CAUSES_H
-#define HALFLIFE_REPORT_ERROR_CAUSES_H
+#ifndef HALFLIFE_NOTICES_ERROR_CAUSES_H
+#define HALFLIFE_NOTICES_ERROR_CAUSES_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,9 +1,9 @@
-#ifndef HALFLIFE_REPORT_REPORT_PRIVATE_H
-#define HALFLIFE_REPORT_REPORT_PRIVATE_H
+#ifndef HALFLIFE_NOTICES_NOTICES_PRIVATE_H
+#define HALFLIFE_NOTICES_NOTICES_PRIVATE_H
 
 #include "base/log.h"
 #include "kube/event.h"
-#include "report/report.h"
+#include "notices/notices.h"
 
 enum { REFUSALS_MAX = 32 };
 
@@ -15,7 +15,7 @@ struct refusal {
         char text[256];
 };
 
-struct report {
+struct notices {
         struct loop *loop;
         struct access *access;
         const struct leadership *leadership;
@@ -30,6 +30,6 @@ struct report {
         struct usage_source_state source;
 };
 
-void refusal_tick(struct report *report); /* called now and then: logs how many writes were refused */
+void refusal_tick(struct notices *notices); /* called now and then: logs how many writes were refused */
 
 #endif
