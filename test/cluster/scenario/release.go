@@ -199,7 +199,7 @@ func nodeRelease(t *stage.T) {
 		values: func(r *released) []string { // as if it had been copied to a registry
 			const repository = "halflife.test/halflife"
 			t.Check(t.Node.Import(r.file("-image.tar")))
-			t.Check(t.Node.Tag("halflife:"+r.version, repository+":"+r.version))
+			t.Check(t.Node.Tag("docker.io/library/halflife:"+r.version, repository+":"+r.version)) // as engines write a name without a registry
 			return []string{"image.repository=" + repository}
 		},
 		start: func(*released) { selfPod(t) },
