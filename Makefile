@@ -85,9 +85,10 @@ endif
 # Where ccache is, text that was compiled before is not compiled again, in this clone or another.
 CCACHE := $(shell command -v ccache)
 
-# Hundreds of tests are linked: where LLVM's linker is, it takes a third of the default one's time. A release has the latter.
+# Hundreds of tests are linked: where LLVM's linker is, it takes a third of the default one's time, and less with one
+# thread, for make keeps the processors busy. A release has the default one.
 ifneq ($(MODE),release)
-LINKER := $(shell echo 'int main(void) { return 0; }' | $(CC) -fuse-ld=lld -x c -o /dev/null - 2>/dev/null && echo -fuse-ld=lld)
+LINKER := $(shell echo 'int main(void) { return 0; }' | $(CC) -fuse-ld=lld -x c -o /dev/null - 2>/dev/null && echo -fuse-ld=lld -Wl,--threads=1)
 endif
 
 OUR_CFLAGS  := $(BASE_CFLAGS) $(FLAGS_$(MODE))

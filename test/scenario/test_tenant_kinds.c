@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "../support/beside.h"
+#include "../support/sanitized.h"
 #include "../support/story.h"
 #include "base/mem.h"
 
@@ -187,11 +188,11 @@ static void test_many_requirements(void **state)
         fake_free(f);
 }
 
-/* The statuses of a thousand profiles take minutes to write. Meanwhile cycles go on, and another namespace gets its
+/* The statuses of so many profiles take minutes to write. Meanwhile cycles go on, and another namespace gets its
  * Recommendation. */
 static void test_many_statuses(void **state)
 {
-        enum { PROFILES = 1000 };
+        enum { PROFILES = UNLESS_SANITIZED(1000, 600) };
         (void)state;
         struct story cast = STORY("shop", TEAM("{apply: {minHistory: 2s}}"), WEB(LIMITED));
         struct fake *f = stories_server(&cast, 1);

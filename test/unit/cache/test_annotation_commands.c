@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "cache/cache.h"
 
-enum { RECOMMENDATIONS = 200, LONG = 250 << 10, ROOM = 32 << 20 };
+enum { RECOMMENDATIONS = 80, LONG = 250 << 10, ROOM = 32 << 20 };
 
 static struct published *annotated_in(struct cache *w, const char *ns, int number, const char *annotation, size_t bytes)
 {

@@ -18,6 +18,7 @@
 #include "objects/patch.h"
 
 #include "../../support/json_patch.h"
+#include "../../support/sanitized.h"
 
 /* --- tables ---------------------------------------------------------------------------------------------------- */
 
@@ -339,8 +340,9 @@ static void the_patch_makes_the_object_meant_and_nothing_else(void **state)
 {
         (void)state;
         static const char *const texts[] = {NULL, "O", "A"};
+        enum { OBJECTS = UNLESS_SANITIZED(20000, 2000) };
         int empty = 0;
-        for (unsigned n = 1; n <= 20000; n++) {
+        for (unsigned n = 1; n <= OBJECTS; n++) {
                 seed = n;
                 bool cron = draw(3) == 0;
                 struct patch_container work[4];
@@ -379,7 +381,7 @@ static void the_patch_makes_the_object_meant_and_nothing_else(void **state)
                 free(text);
                 free(dump);
         }
-        assert_in_range(empty, 1000, 10000);
+        assert_in_range(empty, OBJECTS / 20, OBJECTS / 2);
 }
 
 #define BASIS ADD("/metadata/annotations/halflife.dev~1utilization-basis", "\"request\"")
