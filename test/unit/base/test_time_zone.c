@@ -244,8 +244,9 @@ static int read_rule(const char *rule, struct zone **ret)
         memcpy(bytes, "TZif2", 5);
         bytes[39] = bytes[43] = 1; /* one type, one character */
         memcpy(second, bytes, 44);
-        int len = snprintf(second + 44 + 7, 200, "\n%s\n", rule);
-        return read_bytes(bytes, (size_t)(second + 44 + 7 + len - bytes), ret, NULL);
+        char *text = second + 44 + 7;
+        int len = snprintf(text, sizeof bytes - (size_t)(text - bytes), "\n%s\n", rule);
+        return read_bytes(bytes, (size_t)(text + len - bytes), ret, NULL);
 }
 
 static void rules(void **state)
