@@ -47,6 +47,12 @@ bool work_contested(struct applier *applier, struct target *t, const struct err 
 void profile_turns_init(struct profile_turns *turns);
 void profile_turns_release(struct profile_turns *turns);
 
+/* profile_degraded.c */
+enum { PROFILE_DEGRADED_MAX = 512 };
+/* What keeps a profile from working: the reason of its condition Degraded, and a message in out. NULL: nothing does. */
+const char *profile_degraded(const struct applier *applier, const struct profile *p,
+                             char out[static PROFILE_DEGRADED_MAX]);
+
 /* recommendation_head.c */
 /* Build the Recommendation without status: its spec and the workload's labels. The caller owns the reference. */
 json_t *publish_build_head(const struct applier *applier, const struct target *t);

@@ -26,71 +26,12 @@ static json_t *profile_status_condition(const char *type, bool status, const cha
 struct verdict {
         bool ready, degraded;
         const char *ready_reason, *degraded_reason;
-        char ready_message[512], degraded_message[512];
+        char ready_message[512], degraded_message[PROFILE_DEGRADED_MAX];
 };
 
-/* Kinds that the profile names: the first that the API server does not have, and the first whose watch fails. */
-struct named_kinds {
-        const struct watched_kind *missing, *failing;
-};
-
-static struct named_kinds profile_kinds(const struct applier *applier, const struct profile *p)
+static void profile_status_judge(const struct applier *applier, const struct profile *p, struct verdict *v)
 {
-        struct named_kinds named = {0};
-        for (int i = 0; i < p->spec->targets; i++) {
-                struct text group, version;
-                key_split(text_of(p->spec->target[i].api_version), &group, &version);
-                const struct watched_kind *k =
-                        watched_kind_find(applier->cache, group, text_of(p->spec->target[i].kind));
-                if (!named.missing && k && k->lookup.state == LOOKUP_MISSING)
-                        named.missing = k;
-                if (!named.failing && k && k->informer && k->trouble->code)
-                        named.failing = k;
-        }
-        return named;
-}
-
-/* The status of a Profile must not name other namespaces, because its namespace's tenants read it. */
-static void fuse_says(const struct applier *applier, const struct profile *p, char *out, size_t size)
-{
-        if (p->ns)
-                snprintf(out, size,
-                         "nothing new is applied until halflife resume --fuse: too many changes in the cluster were "
-                         "taken back within an hour");
-        else
-                snprintf(out, size, "nothing new is applied until halflife resume --fuse: %.400s",
-                         fuse_blown(applier->safety));
-}
-
-static void profile_fuse_says(const struct profile *p, const struct profile_fuse *f, char *out, size_t size)
-{
-        char where[160] = "", time[WALL_TEXT_MAX];
-        if (*f->ns && p->fuses.count > 1)
-                snprintf(where, sizeof where, "in namespace %.63s and %zu more, ", f->ns, p->fuses.count - 1);
-        else if (*f->ns)
-                snprintf(where, sizeof where, "in namespace %.63s ", f->ns);
-        snprintf(out, size,
-                 "%snothing is lowered until this profile's spec is changed, or halflife resume --fuse: %s: %.200s",
-                 where, wall_print((struct wall){f->blown_ms}, time), f->why);
-}
-
-static void profile_left_out_says(char *out, size_t size)
-{
-        snprintf(out, size,
-                 "this profile selects nothing: the Profiles before it in its namespace use up the comparisons of "
-                 "labels that halflife makes there, at most %d for all workloads and pods, and %d for one. Use fewer "
-                 "Profiles, fewer requirements in their selectors, or fewer labels",
-                 PROFILE_COMPARES_NAMESPACE, PROFILE_COMPARES_SUBJECT);
-}
-
-static void profile_status_judge(struct applier *applier, const struct profile *p, struct verdict *v)
-{
-        const struct named_kinds named = profile_kinds(applier, p);
-        AUTO(mem_free) char *beyond = profile_kinds_beyond(p);
-        AUTO(mem_free) char *unplaced = profile_kinds_unplaced(p);
-        const char *blind = applier->options.blind(applier->options.arg);
-        *v = (struct verdict){
-                .ready = !p->error, .ready_reason = p->error ? "Invalid" : "Accepted", .degraded_reason = "AsExpected"};
+        *v = (struct verdict){.ready = !p->error, .ready_reason = p->error ? "Invalid" : "Accepted"};
         if (p->error)
                 snprintf(v->ready_message, sizeof v->ready_message, "%s", p->error);
         else if (p->overridden > 0 && p->by)
@@ -98,57 +39,10 @@ static void profile_status_judge(struct applier *applier, const struct profile *
                          "another profile, which comes before it, has %lld of its workloads: %s '%s%s%s'",
                          (long long)p->overridden, profile_kind(p->by), p->by->ns ? p->by->ns : "",
                          p->by->ns ? "/" : "", p->by->name);
-        if (p->left_out) { /* first, because replicas go by it */
-                v->degraded_reason = "TooManyProfiles";
-                profile_left_out_says(v->degraded_message, sizeof v->degraded_message);
-        } else if (notice_usage_source(applier->notices)->away) {
-                v->degraded_reason = "UsageUnavailable";
-                snprintf(v->degraded_message, sizeof v->degraded_message, "%s",
-                         notice_usage_source(applier->notices)->error);
-        } else if (blind) {
-                v->degraded_reason = "CannotSee";
-                snprintf(v->degraded_message, sizeof v->degraded_message,
-                         "nothing is applied while this cannot be watched: %.400s", blind);
-        } else if (fuse_blown(applier->safety)) {
-                v->degraded_reason = "Fuse";
-                fuse_says(applier, p, v->degraded_message, sizeof v->degraded_message);
-        } else if (profile_fuse_first(p)) {
-                v->degraded_reason = "ProfileFuse";
-                profile_fuse_says(p, profile_fuse_first(p), v->degraded_message, sizeof v->degraded_message);
-        } else if (beyond) {
-                v->degraded_reason = "TooManyKinds";
-                snprintf(v->degraded_message, sizeof v->degraded_message,
-                         "nothing is applied by this profile while it names kinds beyond a limit: %s may name at most "
-                         "%d kinds that are not built in, and the oldest profile's kinds come first. Beyond it: %.280s",
-                         p->ns ? "the profiles of a namespace" : "all ClusterProfiles together", KINDS_OF_PROFILES,
-                         beyond);
-        } else if (unplaced) {
-                v->degraded_reason = "CannotSee";
-                snprintf(v->degraded_message, sizeof v->degraded_message,
-                         "nothing is applied by this profile while other kinds use all watches for named kinds. Not "
-                         "watched: %.280s",
-                         unplaced);
-        } else if (p->trouble) {
-                v->degraded_reason = "UnknownTimeZone";
-                snprintf(v->degraded_message, sizeof v->degraded_message, "%s", p->trouble);
-        } else if (named.missing) {
-                v->degraded_reason = "KindNotFound";
-                snprintf(v->degraded_message, sizeof v->degraded_message,
-                         "the server has no kind %s in group '%s': install it, or take it out of targets",
-                         named.missing->kind, named.missing->group);
-        } else if (named.failing) {
-                v->degraded_reason = "CannotSee";
-                snprintf(v->degraded_message, sizeof v->degraded_message, "%s: %.400s", named.failing->key,
-                         named.failing->trouble->text);
-        } else {
-                const struct watch_health *failing = notice_failing_watch(applier->notices);
-                if (failing) {
-                        v->degraded_reason = "CannotSee";
-                        snprintf(v->degraded_message, sizeof v->degraded_message, "%s: %.400s", failing->what,
-                                 failing->trouble.text);
-                }
-        }
-        v->degraded = v->degraded_message[0] != '\0';
+        v->degraded_reason = profile_degraded(applier, p, v->degraded_message);
+        v->degraded = v->degraded_reason != NULL;
+        if (!v->degraded)
+                v->degraded_reason = "AsExpected";
         utf8_repair(v->ready_message);
         utf8_repair(v->degraded_message);
 }
