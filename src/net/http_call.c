@@ -360,7 +360,7 @@ static CURLcode set_url(struct http_call *c)
                 return CURLE_URL_MALFORMAT;
         char *url = mem_printf("%s%s", base, c->r.path_query);
         SET(CURLOPT_URL, url);
-        SET(CURLOPT_PATH_AS_IS, 1L);
+        SET(CURLOPT_PATH_AS_IS, c->r.sign ? 0L : 1L); /* newer libraries sign no path that is sent as it is */
         SET(CURLOPT_FOLLOWLOCATION, 0L);
         if (c->connect_to)
                 SET(CURLOPT_CONNECT_TO, c->connect_to);
