@@ -111,13 +111,6 @@ int api_client_connect(struct api_client *r, struct session *s, const struct ses
         return api_client_open(r, from->server, from->server_ca, token ? token : bearer, err);
 }
 
-static void api_client_forget(char *secret)
-{
-        if (secret)
-                explicit_bzero(secret, strlen(secret));
-        mem_free(secret);
-}
-
 void api_client_release(struct api_client *r)
 {
         if (r->http)
@@ -127,8 +120,8 @@ void api_client_release(struct api_client *r)
         mem_free(r->base);
         mem_free(r->ca);
         mem_free(r->prefix);
-        api_client_forget(r->bearer);
-        api_client_forget(r->passed);
+        mem_wipe(r->bearer);
+        mem_wipe(r->passed);
         *r = (struct api_client){0};
 }
 
@@ -300,7 +293,7 @@ json_t *api_client_ask(const struct api_client_question *q, struct err *err)
         struct session s = {0};
         struct api_client r = {0};
         json_t *answer = NULL;
-        AUTO(mem_free) char *token = NULL;
+        AUTO(mem_wipe) char *token = NULL;
         int rc = api_client_token(q->from->token_file, &token, err);
         if (rc < 0)
                 return NULL;

@@ -60,7 +60,7 @@ static int ask_server(struct explaining *x, struct err *err)
 {
         struct session s = {0};
         struct api_client r = {0};
-        AUTO(mem_free) char *token = NULL;
+        AUTO(mem_wipe) char *token = NULL;
         int rc = api_client_token(x->from.token_file, &token, err);
         if (rc == 0)
                 rc = session_open_optional(&s, &x->where, err);

@@ -236,7 +236,7 @@ static int none_known(const struct exporting *x, struct err *err)
 static int export_ask(struct exporting *x, struct err *err)
 {
         struct session s = {0};
-        AUTO(mem_free) char *token = NULL;
+        AUTO(mem_wipe) char *token = NULL;
         int rc = api_client_token(x->from.token_file, &token, err);
         if (rc < 0)
                 return rc;

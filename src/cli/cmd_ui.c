@@ -96,9 +96,7 @@ static void ui_release(void *state)
         api_client_release(&u->client);
         session_release(&u->session);
         browser_forget(u->file);
-        if (u->token)
-                explicit_bzero(u->token, strlen(u->token));
-        mem_free(u->token);
+        mem_wipe(u->token);
 }
 
 /* clang-format off */
