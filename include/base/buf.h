@@ -16,6 +16,7 @@ struct buf {
 
 void buf_init(struct buf *b, size_t max); /* max: bytes the buffer may hold, without the NUL */
 void buf_release(struct buf *b);          /* accepts {0}; buf_init may follow */
+void buf_wipe(struct buf *b);             /* overwrites what it holds, then as buf_release */
 void buf_reset(struct buf *b);            /* empties the buffer and keeps its memory */
 int buf_add(struct buf *b, const void *p, size_t len);
 int buf_add_text(struct buf *b, const char *s);

@@ -20,8 +20,10 @@ char *mem_string(const char *s);                      /* copy; NULL returns NULL
 char *mem_string_n(const char *p, size_t len);        /* NUL-terminated copy */
 char *mem_printf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void mem_free(void *p);
-void mem_trim(void);       /* returns free memory to the system, with glibc only */
-size_t mem_resident(void); /* bytes of this process that are in memory; 0: the system does not tell */
+void mem_wipe(char *s);               /* overwrites a secret text, and frees it; NULL is fine */
+void mem_wipe_n(void *p, size_t len); /* the same with its length, for what may hold a NUL */
+void mem_trim(void);                  /* returns free memory to the system, with glibc only */
+size_t mem_resident(void);            /* bytes of this process that are in memory; 0: the system does not tell */
 
 #define MEM_NEW(type) ((type *)mem_new(sizeof(type)))
 
@@ -41,6 +43,7 @@ size_t mem_resident(void); /* bytes of this process that are in memory; 0: the s
                 stolen_;                                                                                               \
         })
 
+MEM_AUTO(mem_wipe, char *)
 static inline void mem_free_auto(void *pp)
 {
         void *p;

@@ -20,7 +20,7 @@ TAILQ_HEAD(placed_connections, placed_connection);
 struct connection_places {
         int most, taken;
         struct placed_connections line; /* those that were not displaced, oldest first */
-        struct map addresses;           /* text -> struct placed_address */
+        struct map addresses;           /* text -> struct client_address */
 };
 
 void connection_places_init(struct connection_places *p, int most);

@@ -22,6 +22,12 @@ void buf_release(struct buf *b)
         *b = (struct buf){.max = b->max};
 }
 
+void buf_wipe(struct buf *b)
+{
+        mem_wipe_n(STEAL(&b->data), b->cap);
+        buf_release(b);
+}
+
 void buf_reset(struct buf *b)
 {
         b->len = 0;

@@ -81,6 +81,18 @@ void mem_free(void *p)
         free(p);
 }
 
+void mem_wipe(char *s)
+{
+        mem_wipe_n(s, s ? strlen(s) : 0);
+}
+
+void mem_wipe_n(void *p, size_t len)
+{
+        if (p)
+                explicit_bzero(p, len);
+        mem_free(p);
+}
+
 void mem_trim(void)
 {
 #ifdef __GLIBC__

@@ -50,6 +50,11 @@ int api_client_check(const char *url, struct err *err)
         return 0;
 }
 
+const char *api_client_namespace(const struct api_client_options *o)
+{
+        return o->ns ? o->ns : "halflife";
+}
+
 bool api_client_no_proxy(const struct err *err)
 {
         return err->code == ERR_DENIED && strstr(err->text, "services/proxy");
@@ -92,11 +97,18 @@ void api_client_through(struct api_client *r, const struct session *s, const cha
         api_client_start(r);
 }
 
-static void api_client_forget(char *secret)
+int api_client_connect(struct api_client *r, struct session *s, const struct session_options *where,
+                       const struct api_client_options *from, const char *token, struct err *err)
 {
-        if (secret)
-                explicit_bzero(secret, strlen(secret));
-        mem_free(secret);
+        int rc = (from->server ? session_open_optional : session_open_given)(s, where, err);
+        if (rc < 0)
+                return rc;
+        if (!from->server) {
+                api_client_through(r, s, api_client_namespace(from), token);
+                return 0;
+        }
+        const char *bearer = s->access ? access_bearer(s->access) : NULL;
+        return api_client_open(r, from->server, from->server_ca, token ? token : bearer, err);
 }
 
 void api_client_release(struct api_client *r)
@@ -108,8 +120,8 @@ void api_client_release(struct api_client *r)
         mem_free(r->base);
         mem_free(r->ca);
         mem_free(r->prefix);
-        api_client_forget(r->bearer);
-        api_client_forget(r->passed);
+        mem_wipe(r->bearer);
+        mem_wipe(r->passed);
         *r = (struct api_client){0};
 }
 
@@ -127,6 +139,14 @@ int api_client_token(const char *file, char **ret, struct err *err)
 }
 
 /* --- asking --- */
+
+void api_client_add_parameter(struct buf *path, const char *name, const char *value)
+{
+        if (!value)
+                return;
+        AUTO(mem_free) char *escaped = path_escape(value);
+        buf_printf(path, "%c%s=%s", strchr(path->data, '?') ? '&' : '?', name, escaped);
+}
 
 struct waited {
         struct buf body;
@@ -244,4 +264,47 @@ int api_client_post(struct api_client *r, const char *path_query, const char *co
         }
         buf_release(&w.body);
         return rc;
+}
+
+/* --- one question --- */
+
+/* What to do where the API server's proxy, or halflife behind it, refused. */
+static void api_client_advise(const struct api_client_question *q, struct err *err)
+{
+        struct err why = *err;
+        const char *ns = api_client_namespace(q->from);
+        if (api_client_no_proxy(&why))
+                err_set(err, why.code, "%s. The Role halflife-rest-proxy grants access: " API_CLIENT_GRANT, why.text,
+                        ns);
+        else if (why.code == ERR_DENIED)
+                err_set(err, why.code,
+                        "%s. Give the token of an account that may %s: HALFLIFE_TOKEN=$(kubectl create token ACCOUNT "
+                        "-n NAMESPACE)",
+                        why.text, q->may);
+        else if (!q->keeps_refusals || (why.code != ERR_INVALID && why.code != ERR_NOTFOUND))
+                err_set(err, why.code,
+                        "Service 'halflife' in namespace '%s' did not answer (%s). --halflife-namespace gives its "
+                        "namespace, --server URL asks halflife directly",
+                        ns, why.text);
+}
+
+json_t *api_client_ask(const struct api_client_question *q, struct err *err)
+{
+        struct session s = {0};
+        struct api_client r = {0};
+        json_t *answer = NULL;
+        AUTO(mem_wipe) char *token = NULL;
+        int rc = api_client_token(q->from->token_file, &token, err);
+        if (rc < 0)
+                return NULL;
+        rc = api_client_connect(&r, &s, q->where, q->from, token, err);
+        if (rc == 0)
+                answer = api_client_get(&r, q->path_query, err);
+        if (!answer && q->from->server)
+                err_wrap(err, "server '%s'", q->from->server);
+        else if (!answer && rc == 0)
+                api_client_advise(q, err);
+        api_client_release(&r);
+        session_release(&s);
+        return answer;
 }

@@ -6,6 +6,7 @@
 
 #include <jansson.h>
 
+#include "base/buf.h"
 #include "cli/session.h"
 
 /* The options that choose a server or a database; NULL: not given. */
@@ -41,6 +42,8 @@ struct api_client {
 /* Format with halflife's namespace: the command that lets a group through the API server's proxy to services. */
 #define API_CLIENT_GRANT "kubectl create rolebinding halflife-rest-proxy -n %s --role=halflife-rest-proxy --group=GROUP"
 
+/* Namespace of the Service halflife. */
+const char *api_client_namespace(const struct api_client_options *o);
 /* Whether the API server refused its proxy to services: a token for halflife does not help. */
 bool api_client_no_proxy(const struct err *err);
 /* Returns 0, or ERR_INVALID if api_client_open would refuse the address. */
@@ -54,11 +57,30 @@ int api_client_open(struct api_client *r, const char *url, const char *ca, const
 /* Open through the API server: port "https" of the Service halflife in namespace ns (manifests/base). The proxy does
  * not forward the session's credentials, so token identifies the caller to halflife. */
 void api_client_through(struct api_client *r, const struct session *s, const char *ns, const char *token);
+/* Open as the options say: by the address of --server, where the kubeconfig's token serves without another and no
+ * kubeconfig is needed; else through the API server. s must outlive r. Returns 0 or an error; release both in any case.
+ */
+int api_client_connect(struct api_client *r, struct session *s, const struct session_options *where,
+                       const struct api_client_options *from, const char *token, struct err *err);
 void api_client_release(struct api_client *r);
 
+/* Add "?name=value", or "&name=value" behind another, to a path; value is escaped. NULL adds nothing. */
+void api_client_add_parameter(struct buf *path, const char *name, const char *value);
 /* GET. Returns the caller's reference, or NULL with an error whose text ends with the server's message: ERR_NOTFOUND,
  * ERR_DENIED (401 or 403), ERR_INVALID (other 4xx), else ERR_RETRY. */
 json_t *api_client_get(struct api_client *r, const char *path_query, struct err *err);
+
+/* One GET of a command, with its own connection. */
+struct api_client_question {
+        const struct session_options *where;
+        const struct api_client_options *from;
+        const char *path_query;
+        const char *may;     /* what the caller must be allowed to do, such as "list nodes" */
+        bool keeps_refusals; /* ERR_INVALID and ERR_NOTFOUND are about the question, and get no advice */
+};
+/* Connect and GET. Returns the caller's reference, or NULL with an error that names the server, or else says what to do
+ * where the API server's proxy, or halflife behind it, refused. */
+json_t *api_client_ask(const struct api_client_question *q, struct err *err);
 
 /*
  * POST a text. *ret is the answer, NUL-terminated and the caller's. Errors are those of api_client_get, except that the

@@ -60,7 +60,7 @@ static int ask_server(struct explaining *x, struct err *err)
 {
         struct session s = {0};
         struct api_client r = {0};
-        AUTO(mem_free) char *token = NULL;
+        AUTO(mem_wipe) char *token = NULL;
         int rc = api_client_token(x->from.token_file, &token, err);
         if (rc == 0)
                 rc = session_open_optional(&s, &x->where, err);
@@ -143,7 +143,7 @@ static int ask_cluster(struct explaining *x, struct err *err)
 {
         struct session s;
         AUTO(mem_free) char *token = NULL, *ns = NULL;
-        const char *ours = x->from.ns;
+        const char *ours = api_client_namespace(&x->from);
         int rc = api_client_token(x->from.token_file, &token, err);
         if (rc < 0)
                 return rc;
@@ -158,9 +158,9 @@ static int ask_cluster(struct explaining *x, struct err *err)
                 struct api_client r;
                 struct explain_data told = {0};
                 struct err why = {0};
-                api_client_through(&r, &s, ours ? ours : "halflife", token);
+                api_client_through(&r, &s, ours, token);
                 if (explain_data_ask(&r, &x->q, &told, &why) < 0)
-                        told.note = why_no_histogram(ours ? ours : "halflife", &x->q, &why);
+                        told.note = why_no_histogram(ours, &x->q, &why);
                 told.recommendation = STEAL(&x->explain_data.recommendation);
                 x->explain_data = told;
                 api_client_release(&r);

@@ -236,19 +236,13 @@ static int none_known(const struct exporting *x, struct err *err)
 static int export_ask(struct exporting *x, struct err *err)
 {
         struct session s = {0};
-        AUTO(mem_free) char *token = NULL;
-        const char *server = x->from.server, *ours = x->from.ns;
+        AUTO(mem_wipe) char *token = NULL;
         int rc = api_client_token(x->from.token_file, &token, err);
         if (rc < 0)
                 return rc;
-        rc = (server ? session_open_optional : session_open_given)(&s, &x->where, err);
-        const char *bearer = s.access ? access_bearer(s.access) : NULL;
-        if (rc == 0 && server)
-                rc = api_client_open(&x->api_client, server, x->from.server_ca, token ? token : bearer, err);
-        else if (rc == 0)
-                api_client_through(&x->api_client, &s, ours ? ours : "halflife", token);
+        rc = api_client_connect(&x->api_client, &s, &x->where, &x->from, token, err);
         if (rc == 0 && (rc = put_all(x, err)) < 0)
-                tell_who(server, ours ? ours : "halflife", err);
+                tell_who(x->from.server, api_client_namespace(&x->from), err);
         if (rc == 0 && x->workloads == 0 && (x->ns || x->labels))
                 rc = none_known(x, err);
         api_client_release(&x->api_client);

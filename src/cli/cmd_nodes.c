@@ -26,74 +26,18 @@ struct node_listing {
 
 /* --- asking --- */
 
-static void nodes_add_parameter(struct buf *b, const char *name, const char *value)
+static int nodes_ask(struct node_listing *n, struct err *err)
 {
-        if (!value)
-                return;
-        AUTO(mem_free) char *escaped = path_escape(value);
-        buf_printf(b, "%c%s=%s", strchr(b->data, '?') ? '&' : '?', name, escaped);
-}
-
-static json_t *nodes_get(const struct node_listing *n, struct api_client *r, struct err *err)
-{
-        struct buf path __attribute__((cleanup(buf_release_auto)));
+        AUTO(buf_release) struct buf path;
         buf_init(&path, 16 << 10);
         buf_add_text(&path, "/api/v1/nodes");
-        nodes_add_parameter(&path, "labelSelector", n->labels);
-        nodes_add_parameter(&path, "namespace", n->ns);
-        nodes_add_parameter(&path, "limit", n->limit);
-        return api_client_get(r, path.data, err);
-}
-
-static int nodes_ask_server(struct node_listing *n, const char *token, struct err *err)
-{
-        struct session s = {0};
-        struct api_client r = {0};
-        int rc = session_open_optional(&s, &n->where, err);
-        const char *bearer = s.access ? access_bearer(s.access) : NULL;
-        if (rc == 0)
-                rc = api_client_open(&r, n->from.server, n->from.server_ca, token ? token : bearer, err);
-        if (rc == 0 && !(n->answer = nodes_get(n, &r, err)))
-                rc = err->code;
-        if (rc < 0)
-                err_wrap(err, "server '%s'", n->from.server);
-        api_client_release(&r);
-        session_release(&s);
-        return rc;
-}
-
-/* What to do where the API server's proxy, or halflife behind it, refused. */
-static int nodes_advise(const char *ns, struct err *err)
-{
-        struct err why = *err;
-        if (api_client_no_proxy(&why))
-                return err_set(err, why.code, "%s. The Role halflife-rest-proxy grants access: " API_CLIENT_GRANT,
-                               why.text, ns);
-        if (why.code == ERR_DENIED)
-                return err_set(err, why.code,
-                               "%s. Give the token of an account that may list nodes: HALFLIFE_TOKEN=$(kubectl create "
-                               "token ACCOUNT -n NAMESPACE)",
-                               why.text);
-        return err_set(err, why.code,
-                       "Service 'halflife' in namespace '%s' did not answer (%s). --halflife-namespace gives its "
-                       "namespace, --server URL asks halflife directly",
-                       ns, why.text);
-}
-
-static int nodes_ask_cluster(struct node_listing *n, const char *token, struct err *err)
-{
-        struct session s;
-        struct api_client r;
-        const char *ns = n->from.ns ? n->from.ns : "halflife";
-        int rc = session_open_given(&s, &n->where, err);
-        if (rc < 0)
-                return rc;
-        api_client_through(&r, &s, ns, token);
-        n->answer = nodes_get(n, &r, err);
-        rc = n->answer ? 0 : nodes_advise(ns, err);
-        api_client_release(&r);
-        session_release(&s);
-        return rc;
+        api_client_add_parameter(&path, "labelSelector", n->labels);
+        api_client_add_parameter(&path, "namespace", n->ns);
+        api_client_add_parameter(&path, "limit", n->limit);
+        const struct api_client_question q = {
+                .where = &n->where, .from = &n->from, .path_query = path.data, .may = "list nodes"};
+        n->answer = api_client_ask(&q, err);
+        return n->answer ? 0 : err->code;
 }
 
 /* --- the table --- */
@@ -261,10 +205,7 @@ static int nodes_check(void *state, const struct command_line *line, struct err 
 static int nodes_run(void *state, struct err *err)
 {
         struct node_listing *n = state;
-        AUTO(mem_free) char *token = NULL;
-        int rc = api_client_token(n->from.token_file, &token, err);
-        if (rc == 0)
-                rc = n->from.server ? nodes_ask_server(n, token, err) : nodes_ask_cluster(n, token, err);
+        int rc = nodes_ask(n, err);
         if (rc < 0)
                 return rc;
         if (!json_is_array(json_object_get(n->answer, "items")))

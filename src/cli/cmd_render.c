@@ -253,7 +253,7 @@ static int ask_all(struct rendering *r, const char *token, struct err *err)
 
 static int render_there(struct rendering *r, struct err *err)
 {
-        AUTO(mem_free) char *token = NULL;
+        AUTO(mem_wipe) char *token = NULL;
         int rc = api_client_token(r->from.token_file, &token, err);
         if (rc == 0)
                 rc = session_open_optional(&r->session, &r->where, err);

@@ -23,78 +23,25 @@ struct reporting {
 
 /* --- asking --- */
 
-static void reporting_add_parameter(struct buf *b, const char *name, const char *value)
+static int reporting_ask(struct reporting *n, struct err *err)
 {
-        if (!value)
-                return;
-        AUTO(mem_free) char *escaped = path_escape(value);
-        buf_printf(b, "%c%s=%s", strchr(b->data, '?') ? '&' : '?', name, escaped);
-}
-
-static json_t *reporting_get(const struct reporting *n, struct api_client *r, struct err *err)
-{
-        struct buf path __attribute__((cleanup(buf_release_auto)));
+        AUTO(buf_release) struct buf path;
         buf_init(&path, 4 << 10);
         if (n->ns)
                 buf_printf(&path, "/api/v1/namespaces/%s/report", n->ns);
         else
                 buf_add_text(&path, "/api/v1/report");
-        reporting_add_parameter(&path, "since", n->since);
-        reporting_add_parameter(&path, "by", n->by);
-        return api_client_get(r, path.data, err);
-}
-
-static int reporting_ask_server(struct reporting *n, const char *token, struct err *err)
-{
-        struct session s = {0};
-        struct api_client r = {0};
-        int rc = session_open_optional(&s, &n->where, err);
-        const char *bearer = s.access ? access_bearer(s.access) : NULL;
-        if (rc == 0)
-                rc = api_client_open(&r, n->from.server, n->from.server_ca, token ? token : bearer, err);
-        if (rc == 0 && !(n->answer = reporting_get(n, &r, err)))
-                rc = err->code;
-        if (rc < 0)
-                err_wrap(err, "server '%s'", n->from.server);
-        api_client_release(&r);
-        session_release(&s);
-        return rc;
-}
-
-/* What to do where the API server's proxy, or halflife behind it, refused. */
-static int reporting_advise(const char *ns, struct err *err)
-{
-        struct err why = *err;
-        if (api_client_no_proxy(&why))
-                return err_set(err, why.code, "%s. The Role halflife-rest-proxy grants access: " API_CLIENT_GRANT,
-                               why.text, ns);
-        if (why.code == ERR_DENIED)
-                return err_set(err, why.code,
-                               "%s. Give the token of an account that may list recommendations, of all namespaces or "
-                               "with -n: HALFLIFE_TOKEN=$(kubectl create token ACCOUNT -n NAMESPACE)",
-                               why.text);
-        if (why.code == ERR_INVALID || why.code == ERR_NOTFOUND)
-                return why.code;
-        return err_set(err, why.code,
-                       "Service 'halflife' in namespace '%s' did not answer (%s). --halflife-namespace gives its "
-                       "namespace, --server URL asks halflife directly",
-                       ns, why.text);
-}
-
-static int reporting_ask_cluster(struct reporting *n, const char *token, struct err *err)
-{
-        struct session s;
-        struct api_client r;
-        const char *ns = n->from.ns ? n->from.ns : "halflife";
-        int rc = session_open_given(&s, &n->where, err);
-        if (rc < 0)
-                return rc;
-        api_client_through(&r, &s, ns, token);
-        n->answer = reporting_get(n, &r, err);
-        rc = n->answer ? 0 : reporting_advise(ns, err);
-        api_client_release(&r);
-        session_release(&s);
-        return rc;
+        api_client_add_parameter(&path, "since", n->since);
+        api_client_add_parameter(&path, "by", n->by);
+        const struct api_client_question q = {
+                .where = &n->where,
+                .from = &n->from,
+                .path_query = path.data,
+                .may = "list recommendations, of all namespaces or with -n",
+                .keeps_refusals = true,
+        };
+        n->answer = api_client_ask(&q, err);
+        return n->answer ? 0 : err->code;
 }
 
 /* --- numbers of the answer --- */
@@ -361,10 +308,7 @@ static int reporting_check(void *state, const struct command_line *line, struct 
 static int reporting_run(void *state, struct err *err)
 {
         struct reporting *n = state;
-        AUTO(mem_free) char *token = NULL;
-        int rc = api_client_token(n->from.token_file, &token, err);
-        if (rc == 0)
-                rc = n->from.server ? reporting_ask_server(n, token, err) : reporting_ask_cluster(n, token, err);
+        int rc = reporting_ask(n, err);
         if (rc < 0)
                 return rc;
         if (!json_is_array(json_object_get(n->answer, "series")))

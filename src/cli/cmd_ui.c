@@ -40,23 +40,10 @@ static int ui_check(void *state, const struct command_line *line, struct err *er
         return u->from.server ? api_client_check(u->from.server, err) : 0;
 }
 
-/* With --server no API server is needed: that halflife is asked for everything. */
 static int ui_connect(struct showing *u, struct err *err)
 {
         int rc = api_client_token(u->from.token_file, &u->token, err);
-        if (rc < 0)
-                return rc;
-        rc = u->from.server ? session_open_optional(&u->session, &u->where, err)
-                            : session_open_given(&u->session, &u->where, err);
-        if (rc < 0)
-                return rc;
-        if (u->from.server) {
-                const char *bearer = u->session.access ? access_bearer(u->session.access) : NULL;
-                return api_client_open(&u->client, u->from.server, u->from.server_ca, u->token ? u->token : bearer,
-                                       err);
-        }
-        api_client_through(&u->client, &u->session, u->from.ns ? u->from.ns : "halflife", u->token);
-        return 0;
+        return rc < 0 ? rc : api_client_connect(&u->client, &u->session, &u->where, &u->from, u->token, err);
 }
 
 static void ui_end(void *arg, int signo)
@@ -109,9 +96,7 @@ static void ui_release(void *state)
         api_client_release(&u->client);
         session_release(&u->session);
         browser_forget(u->file);
-        if (u->token)
-                explicit_bzero(u->token, strlen(u->token));
-        mem_free(u->token);
+        mem_wipe(u->token);
 }
 
 /* clang-format off */

@@ -19,14 +19,6 @@ void explain_data_release(struct explain_data *e)
 
 /* --- which endpoints --- */
 
-static void explain_data_add_parameter(struct buf *b, const char *name, const char *value)
-{
-        if (!value)
-                return;
-        AUTO(mem_free) char *escaped = path_escape(value);
-        buf_printf(b, "%c%s=%s", strchr(b->data, '?') ? '&' : '?', name, escaped);
-}
-
 static void begin_url(struct buf *b, const struct explain_arguments *q, const char *what)
 {
         AUTO(mem_free) char *word = mem_string_n(q->workload.word.p, q->workload.word.len);
@@ -39,11 +31,11 @@ static json_t *ask_explain(explain_data_route *get, void *arg, const struct expl
 {
         struct buf b __attribute__((cleanup(buf_release_auto)));
         begin_url(&b, q, "explain");
-        explain_data_add_parameter(&b, "container", q->container);
-        explain_data_add_parameter(&b, "resource", q->resource);
-        explain_data_add_parameter(&b, "percentile", q->percentile);
-        explain_data_add_parameter(&b, "halfLife", q->half_life);
-        explain_data_add_parameter(&b, "multiplier", q->multiplier);
+        api_client_add_parameter(&b, "container", q->container);
+        api_client_add_parameter(&b, "resource", q->resource);
+        api_client_add_parameter(&b, "percentile", q->percentile);
+        api_client_add_parameter(&b, "halfLife", q->half_life);
+        api_client_add_parameter(&b, "multiplier", q->multiplier);
         return get(arg, b.data, err);
 }
 
@@ -52,8 +44,8 @@ static json_t *ask_histogram(explain_data_route *get, void *arg, const struct ex
 {
         struct buf b __attribute__((cleanup(buf_release_auto)));
         begin_url(&b, q, "histogram");
-        explain_data_add_parameter(&b, "container", container);
-        explain_data_add_parameter(&b, "resource", resource);
+        api_client_add_parameter(&b, "container", container);
+        api_client_add_parameter(&b, "resource", resource);
         return get(arg, b.data, err);
 }
 

@@ -244,16 +244,17 @@ struct taking {
         const struct restore_kind *kind;
 };
 
-static bool restore_find_has_controller(const json_t *meta)
+/* The owner reference of the controller; NULL: none. */
+static const json_t *controller_of(const json_t *meta)
 {
         size_t i;
         json_t *o;
         json_array_foreach(json_object_get(meta, "ownerReferences"), i, o)
         {
                 if (json_is_true(json_object_get(o, "controller")))
-                        return true;
+                        return o;
         }
-        return false;
+        return NULL;
 }
 
 static int restore_find_take_workload(void *arg, json_t *item, struct err *err)
@@ -265,7 +266,7 @@ static int restore_find_take_workload(void *arg, json_t *item, struct err *err)
         const char *ns = restore_text(meta, "namespace"), *name = restore_text(meta, "name");
         bool carries = template_note(item, k->template_path, ANNOTATION_APPLIED) != NULL;
         (void)err;
-        if (k->row && (k->row->flags & KIND_UNOWNED_ONLY) && restore_find_has_controller(meta))
+        if (k->row && (k->row->flags & KIND_UNOWNED_ONLY) && controller_of(meta))
                 return 0; /* the template of its owner counts */
         if (!carries && !restore_find_target(r, ns, k->is.group, k->is.kind, name))
                 return 0;
@@ -359,18 +360,6 @@ struct link {
         bool sets_no_basis; /* the template was read, and it sets no utilization-basis */
         bool sets_nothing;  /* the template was read, and it records no request of halflife */
 };
-
-static const json_t *controller_of(const json_t *meta)
-{
-        size_t i;
-        json_t *o;
-        json_array_foreach(json_object_get(meta, "ownerReferences"), i, o)
-        {
-                if (json_is_true(json_object_get(o, "controller")))
-                        return o;
-        }
-        return NULL;
-}
 
 static struct link *link_get(struct restoring *r, const char *ns, const json_t *meta, int depth)
 {

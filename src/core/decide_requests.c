@@ -50,6 +50,13 @@ static bool by_containers(const struct decide_facts *f)
         return !f->pod_asks[CPU] && !f->pod_asks[MEMORY];
 }
 
+/* Whether limit / request > ratio, in thousandths. It divides, because request * ratio exceeds 128 bits where three
+ * containers ask for the most that a quantity holds. */
+static bool is_above_ratio(__int128 limit, __int128 request, struct amount ratio)
+{
+        return limit > 0 && (request == 0 || (limit * 1000 - 1) / request >= ratio.value);
+}
+
 /*
  * Whether a LimitRange of type Pod refuses the pod. Kubernetes counts an init container's request only where it exceeds
  * the sum of the pod's main containers. It is left out here: a smaller sum is refused sooner, which is the careful
@@ -61,7 +68,7 @@ static bool is_refused(const struct decide_facts *f, enum resource r, const stru
         if (f->pod_asks[r])
                 return false;
         __int128 limit = sum->init + sum->sidecars > sum->limit ? sum->init + sum->sidecars : sum->limit;
-        return (least.set && sum->request < least.value) || (ratio.set && limit * 1000 > sum->request * ratio.value);
+        return (least.set && sum->request < least.value) || (ratio.set && is_above_ratio(limit, sum->request, ratio));
 }
 
 static struct correct_facts correct_facts_of(const struct decide_facts *f, const struct decide_container *c,

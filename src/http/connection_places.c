@@ -4,17 +4,11 @@
 #include <sys/socket.h>
 
 #include "base/mem.h"
-#include "http/listen_socket.h"
-
-struct placed_address {
-        char text[SOCKET_ADDRESS_TEXT]; /* the key in addresses */
-        int connections;                /* all */
-        int placed;                     /* those that were not displaced */
-};
+#include "client_address.h"
 
 struct placed_connection {
         TAILQ_ENTRY(placed_connection) link; /* in the line, unless displaced */
-        struct placed_address *from;
+        struct client_address *from;
         int fd;
         bool displaced;
 };
@@ -32,32 +26,11 @@ void connection_places_release(struct connection_places *p)
         map_release(&p->addresses);
 }
 
-static struct placed_address *placed_address_get(struct connection_places *p, const struct sockaddr *a)
-{
-        struct placed_address fresh = {0}, *known;
-        socket_print_address(a, fresh.text);
-        known = map_get(&p->addresses, text_of(fresh.text));
-        if (!known) {
-                known = MEM_NEW(struct placed_address);
-                *known = fresh;
-                map_put(&p->addresses, text_of(known->text), known);
-        }
-        return known;
-}
-
-static void placed_address_leave(struct connection_places *p, struct placed_address *from)
-{
-        if (--from->connections > 0)
-                return;
-        map_drop(&p->addresses, text_of(from->text));
-        mem_free(from);
-}
-
 static void placed_connection_leave(struct connection_places *p, struct placed_connection *c)
 {
         TAILQ_REMOVE(&p->line, c, link);
         p->taken--;
-        c->from->placed--;
+        c->from->open--;
         c->displaced = true;
 }
 
@@ -68,7 +41,7 @@ static void connection_places_make_room(struct connection_places *p)
         if (p->taken < p->most)
                 return;
         TAILQ_FOREACH (c, &p->line, link)
-                if (!chosen || c->from->placed > chosen->from->placed)
+                if (!chosen || c->from->open > chosen->from->open)
                         chosen = c;
         (void)shutdown(chosen->fd, SHUT_RDWR);
         placed_connection_leave(p, chosen);
@@ -77,10 +50,10 @@ static void connection_places_make_room(struct connection_places *p)
 static struct placed_connection *connection_places_take(struct connection_places *p, struct MHD_Connection *c)
 {
         struct placed_connection *come = MEM_NEW(struct placed_connection);
-        come->from = placed_address_get(p, MHD_get_connection_info(c, MHD_CONNECTION_INFO_CLIENT_ADDRESS)->client_addr);
+        /* Counted before room is made, so that an address with as many as another displaces its own. */
+        come->from = client_address_come(&p->addresses,
+                                         MHD_get_connection_info(c, MHD_CONNECTION_INFO_CLIENT_ADDRESS)->client_addr);
         come->fd = MHD_get_connection_info(c, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
-        come->from->connections++;
-        come->from->placed++; /* before room is made, so that an address with as many as another displaces its own */
         connection_places_make_room(p);
         TAILQ_INSERT_TAIL(&p->line, come, link);
         p->taken++;
@@ -97,7 +70,7 @@ void connection_places_notify(void *places, struct MHD_Connection *c, void **con
                 struct placed_connection *gone = *context;
                 if (!gone->displaced)
                         placed_connection_leave(p, gone);
-                placed_address_leave(p, gone->from);
+                client_address_leave(&p->addresses, gone->from);
                 mem_free(gone);
                 *context = NULL;
         }

@@ -14,7 +14,6 @@
 #include <sys/socket.h>
 
 #include "base/mem.h"
-#include "http/listen_socket.h"
 #include "request_answer.h"
 #include "request_step.h"
 #include "request_work.h"
@@ -94,29 +93,6 @@ static bool is_unread(const struct http_request *v)
 
 /* --- coming and going --- */
 
-static struct client_address *client_address_get(struct rest_listener *d, const struct sockaddr *a)
-{
-        struct client_address fresh = {0}, *known;
-        socket_print_address(a, fresh.text);
-        known = map_get(&d->addresses, text_of(fresh.text));
-        if (!known) {
-                known = MEM_NEW(struct client_address);
-                *known = fresh;
-                map_put(&d->addresses, text_of(known->text), known);
-        }
-        return known;
-}
-
-static void client_address_leave(struct rest_listener *d, const struct http_request *v)
-{
-        struct client_address *from = v->from;
-        from->open -= connection_is_open(v);
-        if (--from->connections > 0)
-                return;
-        map_drop(&d->addresses, text_of(from->text));
-        mem_free(from);
-}
-
 /* The first connection of the list, longest first, whose address has more than *most; it raises *most. */
 static void connection_choose(const struct http_request_list *l, struct http_request **chosen, int *most)
 {
@@ -166,9 +142,8 @@ static void connection_come(struct rest_listener *d, struct MHD_Connection *c, v
         struct http_request *v = MEM_NEW(struct http_request);
         v->listener = d;
         v->connection = c;
-        v->from = client_address_get(d, MHD_get_connection_info(c, MHD_CONNECTION_INFO_CLIENT_ADDRESS)->client_addr);
-        v->from->connections++;
-        v->from->open++;
+        v->from = client_address_come(&d->addresses,
+                                      MHD_get_connection_info(c, MHD_CONNECTION_INFO_CLIENT_ADDRESS)->client_addr);
         v->fd = MHD_get_connection_info(c, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
         v->bytes_known = true; /* 0 bytes so far */
         *socket_context = v;
@@ -189,7 +164,8 @@ void connections_notify(void *listener, struct MHD_Connection *c, void **socket_
                 if (!v->ended && is_unread(v))
                         lingering_close_take(&d->drain, v->fd, d->now.mono);
                 connection_leave(v);
-                client_address_leave(d, v);
+                v->from->open -= connection_is_open(v);
+                client_address_leave(&d->addresses, v->from);
                 d->connections--;
                 mem_free(v);
                 *socket_context = NULL;

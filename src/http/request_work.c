@@ -61,16 +61,21 @@ static void http_request_do_here(struct http_request *v)
         v->step = STEP_ANSWER;
 }
 
+/* Suspend the request until the loop answers. Returns the ticket by which the answer finds it. */
+static uint64_t http_request_await(struct http_request *v)
+{
+        v->job->ticket = ++v->listener->tickets;
+        http_request_suspend(v, STEP_AWAY);
+        return v->job->ticket;
+}
+
 /* Only the loop may read histories, so it copies them for this answer. */
 static void http_request_ask_loop(struct http_request *v)
 {
-        struct rest_listener *d = v->listener;
-        struct job *j = v->job;
-        const struct route *r = &j->route;
-        j->ticket = ++d->tickets;
-        const struct server_usage_request w = {j->ticket, r->ns, r->group, r->kind, r->workload};
-        http_request_suspend(v, STEP_AWAY);
-        d->o.calls.recall(d->o.calls.arg, &w);
+        const struct server_calls *calls = &v->listener->o.calls;
+        const struct route *r = &v->job->route;
+        const struct server_usage_request w = {http_request_await(v), r->ns, r->group, r->kind, r->workload};
+        calls->recall(calls->arg, &w);
 }
 
 void http_request_recalled(struct http_request *v, struct learned_copy *copies, size_t count)
@@ -86,50 +91,48 @@ void http_request_recalled(struct http_request *v, struct learned_copy *copies, 
 /* Only the loop has the nodes' usage. */
 static void http_request_ask_nodes(struct http_request *v)
 {
-        struct rest_listener *d = v->listener;
-        v->job->ticket = ++d->tickets;
-        http_request_suspend(v, STEP_AWAY);
-        d->o.calls.list_nodes(d->o.calls.arg, v->job->ticket);
+        const struct server_calls *calls = &v->listener->o.calls;
+        calls->list_nodes(calls->arg, http_request_await(v));
+}
+
+static void http_request_ask_percentiles(struct http_request *v)
+{
+        const struct server_calls *calls = &v->listener->o.calls;
+        calls->try_percentiles(calls->arg, http_request_await(v));
+}
+
+/* Only the loop has the ledger. */
+static void http_request_ask_ledger(struct http_request *v)
+{
+        const struct server_calls *calls = &v->listener->o.calls;
+        calls->read_ledger(calls->arg, http_request_await(v), v->job->route.ledger);
+}
+
+/* With the loop's answer in the job, wait for the thread that writes long answers. */
+static void http_request_list(struct http_request *v)
+{
+        http_request_wait_for_turn(v, &v->listener->lists);
+        http_request_go_on(v);
 }
 
 /* Thousands of nodes make a long answer. */
 void http_request_listed_nodes(struct http_request *v, struct node_table *t)
 {
         v->job->nodes = t;
-        http_request_wait_for_turn(v, &v->listener->lists);
-        http_request_go_on(v);
-}
-
-static void http_request_ask_percentiles(struct http_request *v)
-{
-        struct rest_listener *d = v->listener;
-        v->job->ticket = ++d->tickets;
-        http_request_suspend(v, STEP_AWAY);
-        d->o.calls.try_percentiles(d->o.calls.arg, v->job->ticket);
+        http_request_list(v);
 }
 
 /* The rules are tried on all workloads. */
 void http_request_tried_percentiles(struct http_request *v, struct percentile_table *t)
 {
         v->job->percentiles = t;
-        http_request_wait_for_turn(v, &v->listener->lists);
-        http_request_go_on(v);
-}
-
-/* Only the loop has the ledger. */
-static void http_request_ask_ledger(struct http_request *v)
-{
-        struct rest_listener *d = v->listener;
-        v->job->ticket = ++d->tickets;
-        http_request_suspend(v, STEP_AWAY);
-        d->o.calls.read_ledger(d->o.calls.arg, v->job->ticket, v->job->route.ledger);
+        http_request_list(v);
 }
 
 void http_request_reported(struct http_request *v, struct ledger_report *r)
 {
         v->job->report = r;
-        http_request_wait_for_turn(v, &v->listener->lists);
-        http_request_go_on(v);
+        http_request_list(v);
 }
 
 /* Forward the request to the halflife that learns, with the caller's token; that halflife authorizes the caller itself.
@@ -150,9 +153,8 @@ static void http_request_ask_learner(struct http_request *v)
                 http_request_refuse(v, PROBLEM_UNAUTHENTICATED, "the request no longer has its bearer token");
                 return;
         }
-        j->ticket = ++d->tickets;
-        const struct server_proxy_request e = {j->ticket, token.p, arena_text(&j->arena, j->target)};
-        http_request_suspend(v, STEP_AWAY);
+        const char *target = arena_text(&j->arena, j->target);
+        const struct server_proxy_request e = {http_request_await(v), token.p, target};
         d->o.calls.relay(d->o.calls.arg, &e);
 }
 
@@ -245,9 +247,7 @@ static void http_request_ask_owner(struct http_request *v)
         struct rest_listener *d = v->listener;
         struct job *j = v->job;
         const struct owner_ref *o = &j->admission->owner;
-        j->ticket = ++d->tickets;
-        const struct server_owner_lookup lookup = {
-                .ticket = j->ticket,
+        struct server_owner_lookup lookup = {
                 .address = v->from->text,
                 .ns = arena_text(&j->arena, j->admission->ns),
                 .api_version = arena_text(&j->arena, o->api_version),
@@ -255,7 +255,7 @@ static void http_request_ask_owner(struct http_request *v)
                 .name = arena_text(&j->arena, o->name),
         };
         d->admissions_waiting++;
-        http_request_suspend(v, STEP_AWAY);
+        lookup.ticket = http_request_await(v);
         d->o.calls.find_owner(d->o.calls.arg, &lookup);
 }
 

@@ -13,7 +13,7 @@
 #include "base/mailbox.h"
 #include "base/map.h"
 #include "base/recent_count.h"
-#include "http/listen_socket.h"
+#include "client_address.h"
 #include "http/tls_certificate.h"
 #include "job.h"
 #include "lingering_close.h"
@@ -47,14 +47,6 @@ enum http_request_step {
         STEP_AWAY,    /* another thread works on the request */
         STEP_ANSWER,  /* the answer is made */
         STEP_SENDING,
-};
-
-/* A client address that has connections. */
-struct client_address {
-        char text[SOCKET_ADDRESS_TEXT]; /* the key in addresses */
-        int connections;                /* all */
-        int open;                       /* those that are neither ended nor displaced */
-        size_t reviews_held;            /* its part of the listener's */
 };
 
 /* A connection, and the request on it. */

@@ -134,11 +134,11 @@ static int read_files(struct certificate *t, struct err *err)
         AUTO(mem_free) char *cert = file_read(t->cert_file, CERTIFICATE_FILE_MAX, &len, err);
         if (!cert)
                 return err->code;
-        AUTO(mem_free) char *key = file_read(t->key_file, CERTIFICATE_FILE_MAX, &len, err);
+        char *key = file_read(t->key_file, CERTIFICATE_FILE_MAX, &len, err);
         if (!key)
                 return err->code;
         int rc = certificate_set(t, cert, key, err);
-        explicit_bzero(key, len);
+        mem_wipe_n(key, len);
         return rc < 0 ? err_wrap(err, "'%s' and '%s'", t->cert_file, t->key_file) : 0;
 }
 

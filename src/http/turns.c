@@ -9,7 +9,7 @@ int turns_start(struct turns *t, void (*done)(void *arg, struct job *j), struct 
         TAILQ_INIT(&t->waiting);
         /* Longer than any wait for a turn, so that time of the thread is not forgotten while long jobs run. */
         recent_count_init(&t->worked_lately, d->o.request_ms, 2 * (size_t)d->o.connections_max, d->now.mono);
-        return worker_start(1, done, d, &t->worker, err);
+        return worker_start(done, d, &t->worker, err);
 }
 
 void turns_stop(struct turns *t)

@@ -26,10 +26,10 @@ static void *worker_work(void *arg)
         return NULL;
 }
 
-int worker_start(int queue_max, void (*done)(void *arg, struct job *j), void *arg, struct worker **ret, struct err *err)
+int worker_start(void (*done)(void *arg, struct job *j), void *arg, struct worker **ret, struct err *err)
 {
         struct worker *w = MEM_NEW(struct worker);
-        mailbox_init(&w->jobs, (size_t)queue_max, NULL, NULL);
+        mailbox_init(&w->jobs, 1, NULL, NULL);
         w->done = done;
         w->arg = arg;
         int rc = pthread_create(&w->thread, NULL, worker_work, w);

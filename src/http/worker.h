@@ -1,4 +1,4 @@
-/* A thread for slow work: it does one job after the other, from a bounded queue. */
+/* A thread for slow work: it does one job after the other. */
 #ifndef HALFLIFE_HTTP_WORKER_H
 #define HALFLIFE_HTTP_WORKER_H
 
@@ -6,10 +6,9 @@
 
 struct worker;
 /* Start the thread. For each finished job it calls done, on its own thread; done takes ownership of the job. */
-int worker_start(int queue_max, void (*done)(void *arg, struct job *j), void *arg, struct worker **ret,
-                 struct err *err);
+int worker_start(void (*done)(void *arg, struct job *j), void *arg, struct worker **ret, struct err *err);
 bool worker_give(struct worker *w,
-                 struct job *j);    /* takes the job; false: the queue is full, and the caller keeps the job */
+                 struct job *j);    /* takes the job; false: one waits already, and the caller keeps it */
 void worker_stop(struct worker *w); /* finishes the current job and frees the others; w may be NULL */
 
 #endif

@@ -13,16 +13,9 @@ static void free_list(char **list)
         mem_free(list);
 }
 
-static void free_secret(char *s)
-{
-        if (s)
-                explicit_bzero(s, strlen(s));
-        mem_free(s);
-}
-
 static void access_text_release(struct access_text *t)
 {
-        free_secret(t->text);
+        mem_wipe(t->text);
         mem_free(t->path);
 }
 
@@ -32,7 +25,7 @@ void access_config_release(struct access_config *c)
                          c->exec.api_version, c->exec.hint};
         for (size_t i = 0; i < sizeof plain / sizeof plain[0]; i++)
                 mem_free(plain[i]);
-        free_secret(c->proxy_url); /* may hold a password */
+        mem_wipe(c->proxy_url); /* may hold a password */
         access_text_release(&c->ca);
         access_text_release(&c->cert);
         access_text_release(&c->key);
@@ -117,10 +110,10 @@ int access_text_read(struct access_text *t, enum credential what, struct err *er
         if (rc < 0)
                 err_wrap(err, "'%s'", t->path);
         if (rc < 0 || (t->text && strcmp(fresh, t->text) == 0)) {
-                free_secret(fresh);
+                mem_wipe(fresh);
                 return rc;
         }
-        free_secret(t->text);
+        mem_wipe(t->text);
         t->text = fresh;
         return 1;
 }

@@ -101,13 +101,7 @@ static void client_call_free(struct client_call *k)
         mem_free(k->path);
         mem_free(k->url);
         mem_free(k->content_type);
-        union {
-                const char *in;
-                void *out;
-        } body = {.in = k->r.body.p};
-        if (body.out)
-                explicit_bzero(body.out, k->r.body.len);
-        mem_free(body.out);
+        mem_wipe_n((void *)(uintptr_t)k->r.body.p, k->r.body.len);
         buf_release(&k->body);
         mem_free(k);
 }

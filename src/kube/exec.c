@@ -28,12 +28,9 @@ struct exec_run {
 
 void exec_result_release(struct exec_result *r)
 {
-        char *secret[] = {r->token, r->cert, r->key};
-        for (size_t i = 0; i < sizeof secret / sizeof secret[0]; i++) {
-                if (secret[i])
-                        explicit_bzero(secret[i], strlen(secret[i]));
-                mem_free(secret[i]);
-        }
+        mem_wipe(r->token);
+        mem_wipe(r->cert);
+        mem_wipe(r->key);
         *r = (struct exec_result){0};
 }
 
@@ -196,9 +193,7 @@ void exec_free(struct exec_run *run)
         for (int i = 0; i < OUTPUTS; i++) {
                 if (run->fd[i] >= 0)
                         close(run->fd[i]);
-                if (run->said[i].data)
-                        explicit_bzero(run->said[i].data, run->said[i].len);
-                buf_release(&run->said[i]);
+                buf_wipe(&run->said[i]);
         }
         mem_free(run);
 }

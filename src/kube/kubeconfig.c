@@ -48,11 +48,11 @@ static void config_set_release(struct config_set *set)
 static int kubeconfig_read_one(struct config_set *set, const char *path, struct err *err)
 {
         size_t len;
-        AUTO(mem_free) char *text = file_read_input(path, FILE_BYTES_MAX, &len, err);
+        char *text = file_read_input(path, FILE_BYTES_MAX, &len, err);
         if (!text)
                 return err_wrap(err, "read kubeconfig");
         AUTO(json_decref) json_t *doc = len ? yaml_read(text, len, err) : json_object();
-        explicit_bzero(text, len);
+        mem_wipe_n(text, len);
         if (!doc)
                 return err_wrap(err, "read kubeconfig '%s'", path);
         if (json_is_null(doc))

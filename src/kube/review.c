@@ -54,8 +54,7 @@ static void review_ask(struct review *r, const char *path, json_t *body, client_
                             .queue = HTTP_FOR_CLIENTS,
                             .body_max = ANSWER_MAX};
         r->call = client_start(r->client, &call, done, r);
-        explicit_bzero(text, call.body.len);
-        free(text);
+        mem_wipe(text);
         json_decref(body);
 }
 

@@ -44,25 +44,10 @@ struct http_call *http_call_new(struct http *h, const struct http_request *r)
         return c;
 }
 
-static void free_const(const char *s)
+/* A copy of the call's own, which only others may not change. */
+static void *call_own(const char *s)
 {
-        void *p;
-        memcpy(&p, &s, sizeof p);
-        mem_free(p);
-}
-
-static void wipe_and_free(const char *s, size_t len)
-{
-        void *p;
-        memcpy(&p, &s, sizeof p);
-        if (p)
-                explicit_bzero(p, len);
-        mem_free(p);
-}
-
-static void wipe_secret(const char *s)
-{
-        wipe_and_free(s, s ? strlen(s) : 0);
+        return (void *)(uintptr_t)s;
 }
 
 void http_call_free(struct http_call *c)
@@ -71,15 +56,15 @@ void http_call_free(struct http_call *c)
         curl_easy_cleanup(c->easy);
         curl_slist_free_all(c->headers);
         curl_slist_free_all(c->connect_to);
-        free_const(c->r.path_query);
-        wipe_secret(c->r.bearer);
-        wipe_secret(c->r.basic);
-        free_const(c->r.sign);
-        wipe_secret(c->r.passed);
-        wipe_secret(c->r.headers);
-        free_const(c->r.content_type);
-        free_const(c->r.accept);
-        wipe_and_free(c->r.body.p, c->r.body.len); /* may hold a token or a Secret's key */
+        mem_free(call_own(c->r.path_query));
+        mem_wipe(call_own(c->r.bearer));
+        mem_wipe(call_own(c->r.basic));
+        mem_free(call_own(c->r.sign));
+        mem_wipe(call_own(c->r.passed));
+        mem_wipe(call_own(c->r.headers));
+        mem_free(call_own(c->r.content_type));
+        mem_free(call_own(c->r.accept));
+        mem_wipe_n(call_own(c->r.body.p), c->r.body.len); /* may hold a token or a Secret's key */
         mem_free(c);
 }
 
@@ -224,7 +209,7 @@ static void add_header_line(struct http_call *c, char *line)
         struct curl_slist *grown = curl_slist_append(c->headers, line);
         assert(grown);
         c->headers = grown;
-        wipe_secret(line);
+        mem_wipe(line);
 }
 
 static void add_header(struct http_call *c, const char *name, const char *value)
@@ -245,7 +230,7 @@ static void add_bearer(struct http_call *c, const char *name, const char *token)
                 return;
         char *value = mem_printf("Bearer %s", token);
         add_header(c, name, value);
-        wipe_secret(value);
+        mem_wipe(value);
 }
 
 static CURLcode set_connection(struct http_call *c)
@@ -282,7 +267,7 @@ static CURLcode set_proxy(struct http_call *c)
         SET(CURLOPT_PROXY, url);
         SET(CURLOPT_NOPROXY, "");
         SET(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
-        wipe_secret(url);
+        mem_wipe(url);
         return rc;
 }
 

@@ -194,8 +194,7 @@ char *proxy_url_full(const struct proxy_url *u)
                         out += snprintf(out, 4, "%%%02X", c);
         }
         char *full = proxy_url_print(u, login);
-        explicit_bzero(login, strlen(login));
-        mem_free(login);
+        mem_wipe(login);
         return full;
 }
 

@@ -37,18 +37,11 @@ struct authorization {
         unsigned round; /* of the waits that the present request ends */
 };
 
-static void secret_free(char *s)
-{
-        if (s)
-                explicit_bzero(s, strlen(s));
-        mem_free(s);
-}
-
 void grant_release(struct grant *g)
 {
-        secret_free(g->bearer);
-        secret_free(g->basic);
-        secret_free(g->headers);
+        mem_wipe(g->bearer);
+        mem_wipe(g->basic);
+        mem_wipe(g->headers);
         mem_free(g->sign);
         *g = (struct grant){0};
 }
@@ -56,8 +49,8 @@ void grant_release(struct grant *g)
 void authorization_ask_release(struct authorization_ask *a)
 {
         mem_free(a->url);
-        secret_free(a->headers);
-        secret_free(a->form);
+        mem_wipe(a->headers);
+        mem_wipe(a->form);
         *a = (struct authorization_ask){0};
 }
 
@@ -92,13 +85,6 @@ int authorization_new(struct loop *l, const struct prometheus_options *o, struct
         return 0;
 }
 
-static void authorization_wipe_answer(struct authorization *a)
-{
-        if (a->answer.data)
-                explicit_bzero(a->answer.data, a->answer.len);
-        buf_reset(&a->answer);
-}
-
 void authorization_free(struct authorization *a)
 {
         if (!a)
@@ -108,8 +94,7 @@ void authorization_free(struct authorization *a)
         loop_timer_stop(a->loop, &a->at_once);
         http_free(a->http[0]);
         http_free(a->http[1]);
-        authorization_wipe_answer(a);
-        buf_release(&a->answer);
+        buf_wipe(&a->answer);
         authorization_ask_release(&a->ask);
         grant_release(&a->grant);
         mem_free(a->origin);
@@ -218,7 +203,7 @@ static void authorization_judge(struct authorization *a, const struct http_reply
         }
         if (err.code == 0 && a->ask.read(&a->facts, body, &fresh, &err) == 0 && fresh.expires.ms <= a->facts.now.ms)
                 err_set(&err, ERR_RETRY, "they have expired: is the clock right?");
-        authorization_wipe_answer(a);
+        buf_wipe(&a->answer);
         if (err.code == 0) {
                 authorization_ask_release(&a->ask);
                 authorization_take(a, &fresh);

@@ -84,15 +84,6 @@ static char *aws_element(struct text body, const char *name)
         return end ? mem_string_n(p, (size_t)(end - p)) : NULL;
 }
 
-static void aws_wipe(char **s)
-{
-        if (*s)
-                explicit_bzero(*s, strlen(*s));
-        mem_free(*s);
-}
-
-#define SECRET __attribute__((cleanup(aws_wipe)))
-
 static int aws_read_expiry(const char *text, struct wall *ret, struct err *err)
 {
         if (!text || wall_parse(text, strlen(text), ret) < 0)
@@ -102,8 +93,9 @@ static int aws_read_expiry(const char *text, struct wall *ret, struct err *err)
 
 static int aws_read_sts(const struct authorization_facts *f, struct text body, struct grant *ret, struct err *err)
 {
-        SECRET char *key = aws_element(body, "AccessKeyId"), *secret = aws_element(body, "SecretAccessKey"),
-                    *session = aws_element(body, "SessionToken"), *until = aws_element(body, "Expiration");
+        AUTO(mem_wipe)
+        char *key = aws_element(body, "AccessKeyId"), *secret = aws_element(body, "SecretAccessKey"),
+             *session = aws_element(body, "SessionToken"), *until = aws_element(body, "Expiration");
         struct wall expires;
         int rc = aws_read_expiry(until, &expires, err);
         return rc < 0 ? rc : aws_grant(f, key, secret, session ? session : "", expires, ret, err);
@@ -118,7 +110,7 @@ static char *aws_form(const char *name, const char *role, const char *token)
                      query_add_escaped(&form, name) == 0 && buf_add_text(&form, "&RoleArn=") == 0 &&
                      query_add_escaped(&form, role) == 0 && buf_add_text(&form, "&WebIdentityToken=") == 0 &&
                      query_add_escaped(&form, token) == 0;
-        SECRET char *text = buf_steal(&form);
+        AUTO(mem_wipe) char *text = buf_steal(&form);
         return whole ? STEAL(&text) : NULL;
 }
 
@@ -130,13 +122,13 @@ static int aws_ask_sts(const struct authorization_facts *f, struct authorization
         int rc = url ? authorization_check_url("AWS_ENDPOINT_URL_STS", url, err) : 0;
         if (rc < 0)
                 return rc;
-        SECRET char *token = file_read(file, TOKEN_FILE_MOST, &len, err);
+        AUTO(mem_wipe) char *token = file_read(file, TOKEN_FILE_MOST, &len, err);
         if (!token)
                 return err->code;
         token[strcspn(token, "\r\n")] = '\0';
         if (!*token)
                 return err_set(err, ERR_INVALID, "'%s' is empty", file);
-        SECRET char *form = aws_form(name ? name : "halflife", role, token);
+        AUTO(mem_wipe) char *form = aws_form(name ? name : "halflife", role, token);
         if (!form)
                 return err_set(err, ERR_TOOBIG, "AWS: what STS is asked has more than %d bytes: is the token in '%s'?",
                                FORM_MOST, file);
@@ -176,7 +168,7 @@ static int aws_ask_container(const struct authorization_facts *f, struct authori
         int rc = authorization_check_url("AWS_CONTAINER_CREDENTIALS_FULL_URI", url, err);
         if (rc < 0)
                 return rc;
-        SECRET char *token = file ? file_read(file, TOKEN_FILE_MOST, &len, err) : mem_string(given);
+        AUTO(mem_wipe) char *token = file ? file_read(file, TOKEN_FILE_MOST, &len, err) : mem_string(given);
         if (file && !token)
                 return err->code;
         if (token)

@@ -132,13 +132,12 @@ static int azure_ask_entra(const struct authorization_facts *f, const char *file
                      query_add_escaped(&form, token) == 0 &&
                      buf_printf(&url, "%s%s", host, host_len && host[host_len - 1] == '/' ? "" : "/") == 0 &&
                      query_add_escaped(&url, tenant) == 0 && buf_add_text(&url, "/oauth2/v2.0/token") == 0;
-        explicit_bzero(token, len);
-        mem_free(token);
+        mem_wipe_n(token, len);
         *ret = (struct authorization_ask){.url = buf_steal(&url), .form = buf_steal(&form), .read = token_read};
         if (whole)
                 return 0;
         mem_free(ret->url);
-        mem_free(ret->form);
+        mem_wipe(ret->form);
         *ret = (struct authorization_ask){0};
         return err_set(err, ERR_TOOBIG, "Azure: what Entra is asked has more than %d bytes: is the token in '%s'?",
                        FORM_MOST, file);

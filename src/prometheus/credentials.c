@@ -8,13 +8,6 @@
 
 enum { FILE_MOST = 1 << 20 };
 
-static void credentials_forget(char *secret)
-{
-        if (secret)
-                explicit_bzero(secret, strlen(secret));
-        mem_free(secret);
-}
-
 static int read_pem(const char *path, char **ret, struct err *err)
 {
         size_t len;
@@ -55,7 +48,7 @@ static int credentials_read_all(struct credentials *fresh, const struct promethe
         if (rc == 0 && o->headers_file)
                 rc = request_headers_read(o->headers_file, fresh->bearer || fresh->basic || o->auth, &fresh->headers,
                                           err);
-        credentials_forget(password);
+        mem_wipe(password);
         return rc;
 }
 
@@ -84,10 +77,10 @@ int credentials_read(struct credentials *id, const struct prometheus_options *o,
 
 void credentials_release(struct credentials *id)
 {
-        credentials_forget(id->bearer);
-        credentials_forget(id->basic);
-        credentials_forget(id->headers);
-        credentials_forget(id->key);
+        mem_wipe(id->bearer);
+        mem_wipe(id->basic);
+        mem_wipe(id->headers);
+        mem_wipe(id->key);
         mem_free(id->cert);
         mem_free(id->ca);
         *id = (struct credentials){.peer.revision = id->peer.revision};

@@ -295,8 +295,7 @@ static struct http_call *prometheus_post(const struct prometheus *p, const struc
                                                            .data = prometheus_on_data,
                                                            .done = prometheus_on_done,
                                                            .arg = q});
-        explicit_bzero(headers, strlen(headers));
-        mem_free(headers);
+        mem_wipe(headers);
         return call;
 }
 

@@ -135,12 +135,9 @@ int request_headers_read(const char *path, bool authorized, char **ret, struct e
         struct buf lines;
         buf_init(&lines, HEADERS_BYTES_MOST + HEADERS_MOST + 1); /* a blank after each colon, and the last line's end */
         int rc = headers_parse(path, (struct text){text, len}, authorized, &lines, err);
-        explicit_bzero(text, len);
-        mem_free(text);
+        mem_wipe_n(text, len);
         if (rc == 0)
                 *ret = buf_steal(&lines);
-        else if (lines.data)
-                explicit_bzero(lines.data, lines.len);
-        buf_release(&lines);
+        buf_wipe(&lines);
         return rc;
 }

@@ -14,14 +14,10 @@ enum {
 
 void certificate_authority_release(struct certificate_authority *a)
 {
-        if (a->key)
-                explicit_bzero(a->key, strlen(a->key));
-        if (a->cert_key)
-                explicit_bzero(a->cert_key, strlen(a->cert_key));
         mem_free(a->roots);
-        mem_free(a->key);
+        mem_wipe(a->key);
         mem_free(a->cert);
-        mem_free(a->cert_key);
+        mem_wipe(a->cert_key);
         *a = (struct certificate_authority){0};
 }
 

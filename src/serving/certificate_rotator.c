@@ -115,8 +115,7 @@ static void rotator_write_secret(struct rotator *r)
         char *body = json_dumps(r->secret, JSON_COMPACT);
         const struct call call = {.method = HTTP_PUT, .path = r->secret_path, .body = text_of(body), .urgent = true};
         r->call = client_start(r->client, &call, secret_written, r);
-        explicit_bzero(body, strlen(body));
-        free(body);
+        mem_wipe(body);
 }
 
 /* --- the roots in the objects --- */

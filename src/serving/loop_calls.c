@@ -60,9 +60,8 @@ struct loop_calls {
 
 static void loop_call_free(struct loop_call *q)
 {
-        char *const text[] = {q->token, q->resource, q->verb, q->address, q->ns, q->group, q->kind, q->name};
-        if (q->token)
-                explicit_bzero(q->token, strlen(q->token));
+        char *const text[] = {q->resource, q->verb, q->address, q->ns, q->group, q->kind, q->name};
+        mem_wipe(q->token);
         for (size_t i = 0; i < sizeof text / sizeof text[0]; i++)
                 mem_free(text[i]);
         mem_free(q->ledger);

@@ -208,6 +208,38 @@ static void test_command(void **state)
         unsetenv("HALFLIFE_TOKEN");
 }
 
+/* Through the API server's proxy: what is wrong with the question is told as it is, all else with advice. */
+static void test_refused_by_proxy(void **state)
+{
+        static const struct {
+                int status;
+                const char *says, *silent; /* must not be said */
+        } row[] = {
+                {400, "HTTP 400: no such time", "did not answer"},
+                {404, "HTTP 404: no such time", "did not answer"},
+                {401,
+                 "an account that may list recommendations, of all namespaces or with -n: HALFLIFE_TOKEN=", "Role"},
+                {500, "Service 'halflife' in namespace 'halflife' did not answer (HTTP 500", "HALFLIFE_TOKEN"},
+        };
+        AUTO(mem_free) char *kubeconfig = tmp_path("report-kubeconfig");
+        (void)state;
+        assert_true(fake_write_kubeconfig(stage.fake, kubeconfig));
+        setenv("HALFLIFE_KUBECONFIG", kubeconfig, 1);
+        for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+                fake_fault(
+                        stage.fake,
+                        &(struct fake_fault){
+                                .path = "/api/v1/namespaces/halflife/services/https:halflife:https/proxy/api/v1/report",
+                                .times = FAKE_ALWAYS,
+                                .status = row[i].status,
+                                .body = "{\"detail\":\"no such time\"}"});
+                AUTO(mem_free) char *said = HALFLIFE_RUN(1, "report", "--since", "1y");
+                if (!strstr(said, row[i].says) || strstr(said, row[i].silent))
+                        fail_msg("HTTP %d: %s", row[i].status, said);
+                fake_faults_clear(stage.fake);
+        }
+}
+
 /* Nothing is lost, and nothing counts twice, when halflife starts again; it tells how long it was away. */
 static void test_restart(void **state)
 {
@@ -226,9 +258,8 @@ static void test_restart(void **state)
 int main(void)
 {
         static const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_same_sums),
-                cmocka_unit_test(test_who_is_told_what),
-                cmocka_unit_test(test_command),
+                cmocka_unit_test(test_same_sums), cmocka_unit_test(test_who_is_told_what),
+                cmocka_unit_test(test_command),   cmocka_unit_test(test_refused_by_proxy),
                 cmocka_unit_test(test_restart),
         };
         return cmocka_run_group_tests_name("report", tests, begin, end);

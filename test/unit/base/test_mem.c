@@ -11,6 +11,8 @@
 
 #include <cmocka.h>
 
+#include "../../support/wiped.h"
+#include "base/buf.h"
 #include "base/mem.h"
 
 static void strings(void **state)
@@ -42,6 +44,39 @@ static void resizing_to_nothing_frees(void **state)
         assert_null(p);
         p = mem_resize(NULL, 3, sizeof *p);
         mem_free(p);
+}
+
+/* Of a secret, all is overwritten: of a text to its end, of a buffer also what it held before it was emptied. */
+static void secrets_are_wiped(void **state)
+{
+        struct buf b;
+        (void)state;
+        wiped.what = "secret";
+        mem_wipe(NULL);
+        mem_wipe_n(NULL, 3);
+        assert_int_equal(wiped.count, 0);
+        mem_wipe(mem_string("a secret"));
+        assert_int_equal(wiped.len, strlen("a secret"));
+        assert_int_equal(wiped.holding_it, 1);
+        mem_wipe_n(mem_string_n("a\0secret", 8), 8);
+        assert_int_equal(wiped.holding_it, 2);
+        {
+                AUTO(mem_wipe) char *scope = mem_string("secret");
+                AUTO(mem_wipe) char *none = mem_string(NULL);
+                assert_non_null(scope);
+                assert_null(none);
+        }
+        assert_int_equal(wiped.holding_it, 3);
+        buf_init(&b, 100);
+        buf_wipe(&b);
+        assert_int_equal(wiped.count, 3);
+        buf_add_text(&b, "xx secret");
+        buf_reset(&b);
+        buf_add_text(&b, "y");
+        buf_wipe(&b);
+        assert_int_equal(wiped.holding_it, 4);
+        assert_null(b.data);
+        assert_int_equal(b.max, 100);
 }
 
 /* In a child: the signal it ended by. */
@@ -218,6 +253,7 @@ int main(void)
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(strings),
                 cmocka_unit_test(resizing_to_nothing_frees),
+                cmocka_unit_test(secrets_are_wiped),
                 cmocka_unit_test(overflow_aborts),
                 cmocka_unit_test(arena_blocks_stand_apart),
                 cmocka_unit_test(arena_keeps_its_memory),

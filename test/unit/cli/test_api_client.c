@@ -77,6 +77,18 @@ static void test_tokens(void **state)
         unsetenv("HALFLIFE_TOKEN");
 }
 
+static void test_parameters(void **state)
+{
+        (void)state;
+        AUTO(buf_release) struct buf path;
+        buf_init(&path, 1000);
+        buf_add_text(&path, "/api/v1/nodes");
+        api_client_add_parameter(&path, "namespace", NULL);
+        api_client_add_parameter(&path, "labelSelector", "a in (b,c)&d");
+        api_client_add_parameter(&path, "limit", "7");
+        assert_string_equal(path.data, "/api/v1/nodes?labelSelector=a%20in%20%28b%2Cc%29%26d&limit=7");
+}
+
 static json_t *find(json_t *documents, const char *kind, const char *name)
 {
         size_t i;
@@ -143,6 +155,7 @@ int main(void)
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_addresses),
                 cmocka_unit_test(test_tokens),
+                cmocka_unit_test(test_parameters),
                 cmocka_unit_test(test_manifests),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -620,6 +620,8 @@ static void test_whole_pod(void **state)
         }
 }
 
+#define MOST YES(INT64_MAX)
+
 /* What of three containers counts: limits of those that run are added up, of init containers the largest counts. */
 static void test_whole_pod_sums(void **state)
 {
@@ -663,6 +665,9 @@ static void test_whole_pod_sums(void **state)
                 {"one without a limit", 0, 2000, {YES(2000), YES(2000)}, {YES(5280)}, {0}, false},
                 {"one without a request", 1321, 0, {YES(2000)}, {{0}}, {0}, true},
                 {"the other is enough", 1320, 0, {YES(2000)}, {{0}}, {0}, false},
+                {"the most of everything", 0, INT64_MAX, {MOST, MOST, MOST}, {MOST, MOST, MOST}, {0}, false},
+                {"whose limits are as much", 0, 1000, {MOST, MOST, MOST}, {MOST, MOST, MOST}, {0}, false},
+                {"and more than the ratio", 0, 999, {MOST, MOST, MOST}, {MOST, MOST, MOST}, {0}, true},
         };
         for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
                 struct scene s;
@@ -676,6 +681,7 @@ static void test_whole_pod_sums(void **state)
                         c[k].role = row[i].role[k];
                         c[k].original[CPU] = row[i].original[k];
                         c[k].limit[CPU] = row[i].limit[k];
+                        c[k].ignored = row[i].original[k].value == INT64_MAX; /* its request stays so large */
                         c[k].current[CPU].set = false;
                 }
                 (void)decide_deploy(&s.facts, c, 3, d);
