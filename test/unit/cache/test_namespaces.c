@@ -26,6 +26,11 @@ static void test_exempt_namespaces(void **state)
                 {"bank", "own", true},
                 {NULL, "own", true},
                 {NULL, "bank", false},
+                /* by default, those that every cluster has and that its own components need */
+                {NAMESPACES_EXEMPT, "kube-system", true},
+                {NAMESPACES_EXEMPT, "kube-public", true},
+                {NAMESPACES_EXEMPT, "kube-node-lease", true},
+                {NAMESPACES_EXEMPT, "default", false},
         };
         for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
                 struct cache w;

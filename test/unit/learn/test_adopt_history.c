@@ -58,8 +58,78 @@ static void test_joined(void **state)
                 learned(&c, "old", row[i].half_life_ms, row[i].weight);
                 AUTO(mem_free) char *answer = adopt_judge(c.learner, target_of(&c, "web"), "deployment-old");
                 bool kept = old->histories && old->histories->usage.samples == 1;
+                const struct target *web = target_of(&c, "web");
+                assert_int_equal(web->histories->usage.samples, kept ? 1 : 2);
+                assert_int_equal(web->apply_state_dirty, !kept);
+                assert_int_equal(old->gone_ms == 1, !kept); /* as if its retention were over */
                 if (strcmp(answer, row[i].answer) != 0 || kept != (i > 0))
                         fail_msg("%s: %s, the old one is %s", row[i].what, answer, kept ? "kept" : "gone");
+                rig_end(&c);
+        }
+}
+
+/* Whatever is in the way, both keep what they learned, and the old one stays. */
+static void test_refused(void **state)
+{
+        (void)state;
+        enum way { UNKNOWN, ELSEWHERE, EMPTY, ITSELF, NO_PROFILE, A_POD, OF_A_POD, RUNS, HAS_PODS, BUSY };
+        static const char none[] = "refused: there is no history of 'deployment-old': nothing was learned under that "
+                                   "name",
+                          stands[] = "refused: 'deployment-old' still has its workload, which keeps its histories",
+                          other[] = "refused: only workloads can adopt, and only histories of workloads";
+        static const char *const answer[] = {
+                [UNKNOWN] = none,
+                [ELSEWHERE] = none,
+                [EMPTY] = none,
+                [ITSELF] = "refused: a workload cannot adopt itself",
+                [NO_PROFILE] = "refused: no profile selects the workload",
+                [A_POD] = other,
+                [OF_A_POD] = other,
+                [RUNS] = stands,
+                [HAS_PODS] = stands,
+                [BUSY] = stands,
+        };
+        for (enum way i = UNKNOWN; i <= BUSY; i++) {
+                struct rig c;
+                struct pod pod = {.name = "old-1"};
+                rig_begin(&c);
+                rig_follow(&c);
+                shop_profile(&c.cache, 1, "{}");
+                shop_deployment(&c.cache, "{}");
+                cache_relink(&c.cache, loop_now(c.loop));
+                struct target *t = target_of(&c, "web"), *old = NULL;
+                learned(&c, "web", DAY_MS, 1);
+                if (i == ELSEWHERE)
+                        old = target_get(&c.cache, TEXT("mall"), TEXT("apps"), TEXT("Deployment"), TEXT("old"));
+                else if (i == EMPTY)
+                        old = target_of(&c, "old");
+                else if (i > ITSELF)
+                        old = learned(&c, "old", DAY_MS, 1) ? target_of(&c, "old") : NULL;
+                struct workload *runs = t->workload;
+                if (i == NO_PROFILE)
+                        t->profile = NULL;
+                if (i == A_POD)
+                        t->dimension = DIMENSION_POD;
+                if (i == OF_A_POD)
+                        old->dimension = DIMENSION_POD;
+                if (i == RUNS)
+                        old->workload = runs;
+                if (i == HAS_PODS)
+                        old->pods = &pod;
+                if (i == BUSY)
+                        old->busy = true;
+                AUTO(mem_free)
+                char *said = adopt_judge(c.learner, t, i == ITSELF ? "deployment-web" : "deployment-old");
+                if (strcmp(said, answer[i]) != 0 || t->histories->usage.samples != 1)
+                        fail_msg("%d: %s", (int)i, said);
+                assert_true(!old || old->gone_ms != 1);
+                assert_true(i <= ITSELF || old->histories->usage.samples == 1);
+                t->dimension = DIMENSION_WORKLOAD;
+                if (old) {
+                        old->dimension = DIMENSION_WORKLOAD;
+                        old->workload = NULL;
+                        old->pods = NULL;
+                }
                 rig_end(&c);
         }
 }
@@ -68,6 +138,7 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_joined),
+                cmocka_unit_test(test_refused),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1049,10 +1049,139 @@ static void test_injected_and_guaranteed(void **state)
         }
 }
 
+/* --- what pods have --- */
+
+#define SMALL_POD                                                                                                      \
+        "{\"metadata\":{\"namespace\":\"web\",\"name\":\"web-1\",\"uid\":\"00000000-0000-4000-8001-"                   \
+        "000000000001\"" SHOP_OWNED                                                                                    \
+        "},\"spec\":{\"containers\":[{\"name\":\"app\",\"resources\":{\"requests\":{\"cpu\":\"285m\"}}},{\"name\":"    \
+        "\"proxy\",\"resources\":{\"requests\":{\"cpu\":\"70m\"}}}]},\"status\":{\"phase\":\"Running\"}}"
+
+/* A pod's request is the one that halflife set only where pods get it at their creation; else the template's is. */
+static void test_requests_of_pods(void **state)
+{
+        static const struct {
+                const char *spec;
+                int64_t current;
+                bool carries;
+        } pod[] = {{ROLLOUT, 1000, false}, {ON_DEPLOY_WORKLOAD, 1000, false}, {ON_DEPLOY, 285, true}};
+        (void)state;
+        for (size_t i = 0; i < sizeof pod / sizeof pod[0]; i++) {
+                struct cache w;
+                struct arena a = {0};
+                struct plan plan;
+                struct err err = {0};
+                struct now now = {.wall = {base_ms + SAMPLES * 1000}, .mono = {1}};
+                cache_init(&w, "halflife", "halflife-system");
+                shop_deployment(&w, "{\"requests\":{\"cpu\":\"1\"}}");
+                shop_profile(&w, 1, pod[i].spec);
+                assert_int_equal(pod_upsert(&w, TEXT(SMALL_POD), 1, &err), 0);
+                cache_relink(&w, now);
+                struct target *t = shop_target(&w);
+                struct plan_facts facts = {.now = now, .interval_ms = 1000};
+                plan_judge(&w, t, &facts, &a, &plan);
+                assert_int_equal(plan.container[0].facts.original[CPU].value, 1000);
+                assert_int_equal(plan.container[0].running[CPU].value, 285);
+                if (plan.container[0].facts.current[CPU].value != pod[i].current || plan.carries != pod[i].carries)
+                        fail_msg("row %zu: %lld, carries %d", i, (long long)plan.container[0].facts.current[CPU].value,
+                                 plan.carries);
+                arena_release(&a);
+                cache_release(&w);
+        }
+}
+
+/* Originals are the template's, or its LimitRange's; of an injected container, and without a target, the pod's own. */
+static void test_originals_of_pods(void **state)
+{
+        static const struct {
+                const char *resources, *range; /* range: its default request for CPU; NULL: there is none */
+                bool alone;
+                int64_t app; /* 0: none */
+        } row[] = {
+                {"{\"requests\":{\"cpu\":\"1\"}}", NULL, false, 1000},
+                {"{\"requests\":{\"cpu\":\"1\"}}", "200m", false, 1000},
+                {"{}", "200m", false, 200},
+                {"{}", NULL, false, 0},
+                {"{\"requests\":{\"cpu\":\"1\"}}", NULL, true, 285},
+        };
+        (void)state;
+        for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+                struct cache w;
+                struct err err = {0};
+                cache_init(&w, "halflife", "halflife-system");
+                shop_deployment(&w, row[i].resources);
+                shop_profile(&w, 1, ROLLOUT);
+                AUTO(mem_free)
+                char *json =
+                        mem_printf("{\"metadata\":{\"namespace\":\"web\",\"name\":\"range\"},\"spec\":{\"limits\":[{"
+                                   "\"type\":\"Container\",\"defaultRequest\":{\"cpu\":\"%s\"}}]}}",
+                                   row[i].range ? row[i].range : "");
+                if (row[i].range)
+                        assert_int_equal(range_upsert(&w, text_of(json), 1, &err), 0);
+                assert_int_equal(pod_upsert(&w, TEXT(SMALL_POD), 1, &err), 0);
+                cache_relink(&w, (struct now){.wall = {base_ms}, .mono = {1}});
+                const struct target *t = row[i].alone ? NULL : shop_target(&w);
+                const struct pod *pod = map_get(&w.pods, TEXT("web/web-1"));
+                struct amount app[RESOURCES] = {{true, 1}, {true, 1}}, proxy[RESOURCES];
+                plan_originals(&w, t, &pod->container[0], app);
+                plan_originals(&w, t, &pod->container[1], proxy);
+                if ((app[CPU].set ? app[CPU].value : 0) != row[i].app)
+                        fail_msg("row %zu: %lld", i, (long long)app[CPU].value);
+                assert_false(app[MEMORY].set);
+                assert_int_equal(proxy[CPU].value, 70);
+                assert_true(plan_cpu_weight(&w, t, &pod->container[0]) == (double)row[i].app / 1e3);
+                cache_release(&w);
+        }
+}
+
+/* minReplicas holds back what a rollout could stop: the pods of a DaemonSet, one on each node, are not counted. */
+static void test_replicas_are_few(void **state)
+{
+        static const struct {
+                const char *kind, *replicas, *status, *blocked;
+                int least;
+        } row[] = {
+                {"Deployment", "\"replicas\":2,", SHOP_ROLLED_OUT, "", 2},
+                {"Deployment", "\"replicas\":2,", SHOP_ROLLED_OUT, "it has 2 replicas, minReplicas is 3", 3},
+                {"DaemonSet", "",
+                 "\"observedGeneration\":1,\"desiredNumberScheduled\":2,\"updatedNumberScheduled\":2,"
+                 "\"numberAvailable\":2,\"currentNumberScheduled\":2",
+                 "", 3},
+        };
+        (void)state;
+        for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+                struct cache w;
+                struct arena a = {0};
+                struct plan plan;
+                struct now now = {.wall = {base_ms}, .mono = {1}};
+                cache_init(&w, "halflife", "halflife-system");
+                AUTO(mem_free)
+                char *spec =
+                        mem_printf("%s" SELECTS "\"template\":{\"metadata\":{\"labels\":{\"app\":\"web\"}},\"spec\":{"
+                                   "\"containers\":[{\"name\":\"app\",\"resources\":{\"requests\":{\"cpu\":\"1\"}}}]}}",
+                                   row[i].replicas);
+                AUTO(mem_free)
+                char *profile = mem_printf("{\"apply\":{\"mode\":\"Rollout\",\"minReplicas\":%d}}", row[i].least);
+                shop_workload(&w,
+                              &(struct shop_workload){"apps", row[i].kind, "web", "web", 1, NULL, spec, row[i].status});
+                shop_profile(&w, 1, profile);
+                cache_relink(&w, now);
+                struct target *t = target_get(&w, TEXT("web"), TEXT("apps"), text_of(row[i].kind), TEXT("web"));
+                struct plan_facts facts = {.now = now, .interval_ms = 1000};
+                plan_judge(&w, t, &facts, &a, &plan);
+                assert_string_equal(plan.blocked, row[i].blocked);
+                arena_release(&a);
+                cache_release(&w);
+        }
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_rows),
+                cmocka_unit_test(test_requests_of_pods),
+                cmocka_unit_test(test_originals_of_pods),
+                cmocka_unit_test(test_replicas_are_few),
                 cmocka_unit_test(test_quota_counts_the_overhead),
                 cmocka_unit_test(test_injected_and_guaranteed),
         };

@@ -665,6 +665,28 @@ static void test_what_settles_is_stored(void **state)
         assert_int_equal(p->fuses.count, 0);
 }
 
+/* So is a fuse that comes in the same pass in which another goes: there are as many as before. */
+static void test_one_for_another_is_stored(void **state)
+{
+        struct fixture *f = *state;
+        struct profile *p = give_profile(f, f->key, NULL);
+        AUTO(mem_free) char *path = tmp_path("exchanged.db");
+        rig_open_database(&f->c, path);
+        profile_fuse_blow(p, "shop", 1763700000000, 1, "x");
+        fuse_store(f->c.safety);
+        p->generation = 2;
+        AUTO(json_decref)
+        json_t *status = json_pack("{s:[{s:s, s:i, s:s, s:s}]}", "fuses", "since", "2025-11-21T04:40:00Z", "generation",
+                                   2, "message", "4 guards", "namespace", "mall");
+        profile_fuses_read(p, status);
+        fuse_settle(f->c.safety);
+        assert_int_equal(p->fuses.count, 1);
+        die(f, path);
+        fuse_settle(f->c.safety);
+        assert_null(profile_fuse_of(p, "shop"));
+        assert_non_null(profile_fuse_of(p, "mall"));
+}
+
 /* Turned off, no fuse holds, whoever tells of it; and no pass writes that it is off. */
 static void test_turned_off(void **state)
 {
@@ -746,6 +768,7 @@ int main(void)
                 cmocka_unit_test_setup_teardown(test_what_the_lease_says_is_kept, set_up, tear_down),
                 cmocka_unit_test_setup_teardown(test_to_blow_asks_for_a_pass, set_up, tear_down),
                 cmocka_unit_test_setup_teardown(test_what_settles_is_stored, set_up, tear_down),
+                cmocka_unit_test_setup_teardown(test_one_for_another_is_stored, set_up, tear_down),
                 cmocka_unit_test_setup_teardown(test_turned_off, set_up, tear_down),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -194,6 +194,14 @@ static void test_forget(void **state)
         assert_int_equal(got.kills, put.kills - 1);
         image_release(&got);
 
+        /* No history of it is left, for the next new target gets its id. */
+        struct db db = {0};
+        struct err err = {0};
+        bool clean;
+        assert_int_equal(db_open(&db, path, false, &clean, &err), 0);
+        assert_int_equal(db_number(&db, "SELECT count(*) FROM history WHERE target NOT IN (SELECT id FROM target)"), 0);
+        db_close(&db);
+
         /* Forgotten and stored again, in one batch: the new one stands alone. */
         s = image_open(path);
         b = store_batch_new();
