@@ -50,39 +50,42 @@ static bool label_stands(const struct labels *there, struct label_pair want)
         return false;
 }
 
+static uint64_t label_digest(struct label_pair l)
+{
+        return digest_bytes(digest_bytes(0, l.key.p, l.key.len), l.value.p, l.value.len);
+}
+
 uint64_t publish_labels_digest(const struct applier *applier, const struct workload *wl)
 {
         struct labels own = workload_own_labels(wl);
         uint64_t sum = 1;
         for (size_t i = 0; i < own.count; i++)
                 if (label_is_copied(applier, own.pair[i].key))
-                        sum += digest_bytes(digest_bytes(0, own.pair[i].key.p, own.pair[i].key.len),
-                                            own.pair[i].value.p, own.pair[i].value.len);
+                        sum += label_digest(own.pair[i]);
         return sum;
 }
 
-/* Whether the object still has an ownership label that a former version copied, or that was not in the setting then. */
-static bool label_is_left(const struct applier *applier, const struct published *p, struct labels own)
+/* Each cycle asks this of each target, so each key is looked up once. An ownership label that the object still has was
+ * copied by a former version, or was not in the setting then. */
+static bool labels_stand(const struct applier *applier, const struct published *p, struct labels own)
 {
-        for (size_t i = 0; i < own.count; i++)
-                if (!label_is_copied(applier, own.pair[i].key) && label_stands(&p->labels, own.pair[i]))
-                        return true;
-        return false;
+        uint64_t sum = 1;
+        for (size_t i = 0; i < own.count; i++) {
+                bool copied = label_is_copied(applier, own.pair[i].key);
+                if ((copied || !p->labels_written) && label_stands(&p->labels, own.pair[i]) != copied)
+                        return false;
+                if (copied && p->labels_written)
+                        sum += label_digest(own.pair[i]);
+        }
+        return !p->labels_written || p->labels_written == sum;
 }
 
 bool publish_head_stands(const struct applier *applier, const struct target *t)
 {
         const struct published *p = t->published;
-        struct labels own = workload_own_labels(t->workload);
         if (!p || !p->known)
                 return false;
         if (t->profile && (strcmp(p->profile_name, t->profile->name) != 0 || p->of_profile != (t->profile->ns != NULL)))
                 return false;
-        if (p->labels_written ? p->labels_written != publish_labels_digest(applier, t->workload)
-                              : label_is_left(applier, p, own))
-                return false;
-        for (size_t i = 0; i < own.count; i++)
-                if (label_is_copied(applier, own.pair[i].key) && !label_stands(&p->labels, own.pair[i]))
-                        return false;
-        return true;
+        return labels_stand(applier, p, workload_own_labels(t->workload));
 }

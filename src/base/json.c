@@ -51,6 +51,8 @@ static bool json_is_digit(char c)
 /* The first byte from p that needs checking: a quote, a backslash, a control character or a non-ASCII byte. */
 static const char *skip_plain(const char *p, const char *end)
 {
+        if (block_find(&p, end, true))
+                return p;
         for (; (size_t)(end - p) >= sizeof(uint64_t); p += sizeof(uint64_t)) {
                 uint64_t word = word_at(p);
                 uint64_t special =

@@ -257,8 +257,40 @@ static bool number_units(const struct number *n, int digits, uint64_t *ret)
         return true;
 }
 
+/* What the suffix makes of one, in units of 10^-digits; 0: a fraction of a unit, or more than int64_t. */
+static int64_t suffix_units(const struct suffix *suffix, int digits)
+{
+        int64_t units = 1, shift = (int64_t)suffix->exponent + digits;
+        if (suffix->format == BINARY_SI)
+                return digits == QUANTITY_WHOLE ? units << suffix->exponent : 0;
+        if (shift < 0 || shift > SHORT_DECIMAL)
+                return 0;
+        while (shift-- > 0)
+                units *= 10;
+        return units;
+}
+
+/* Nearly all quantities are a few digits with a suffix of whole units, as in each sample of usage. Those need no struct
+ * number. Returns false for the others. */
+static bool quantity_is_plain(const char *s, size_t len, int digits, int64_t *ret_units)
+{
+        size_t end = skip_digits(s, len, 0);
+        struct suffix suffix;
+        int64_t value = 0, units;
+        if (end == 0 || end > SHORT_DECIMAL || !suffix_parse(s + end, len - end, &suffix))
+                return false;
+        for (size_t i = 0; i < end; i++)
+                value = value * 10 + (s[i] - '0');
+        if ((units = suffix_units(&suffix, digits)) == 0 || __builtin_mul_overflow(value, units, &value))
+                return false;
+        *ret_units = value;
+        return true;
+}
+
 int quantity_parse(const char *s, size_t len, int digits, int64_t *ret_units, size_t *reterr_at)
 {
+        if (quantity_is_plain(s, len, digits, ret_units))
+                return 0;
         struct number n;
         size_t unused, *at = reterr_at ? reterr_at : &unused;
         int rc = quantity_number_of(s, len, &n, at);

@@ -68,6 +68,8 @@ static bool envelope_add(struct stream *s, const char *p, size_t len, struct err
 /* The place of the first quote or backslash, else end. */
 static const char *to_quote(const char *p, const char *end)
 {
+        if (block_find(&p, end, false))
+                return p;
         for (; (size_t)(end - p) >= sizeof(uint64_t); p += sizeof(uint64_t)) {
                 uint64_t word = word_at(p), found = word_has(word, '"') | word_has(word, '\\');
                 if (found)

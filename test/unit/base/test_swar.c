@@ -39,8 +39,36 @@ static void test_the_first_is_found(void **state)
                                 }
 }
 
+static bool is_sought(unsigned char c, bool others)
+{
+        return c == '"' || c == '\\' || (others && (c < 0x20 || c >= 0x80));
+}
+
+/* Each byte at each place of a text, with quotes behind it: found as a plain search finds it, and never read over. */
+static void test_a_block_is_searched_as_bytes_are(void **state)
+{
+        (void)state;
+        for (int c = 0; c < 256; c++)
+                for (size_t at = 0; at < 40; at++)
+                        for (int others = 0; others < 2; others++) {
+                                char text[40];
+                                const char *p = text, *end = text + sizeof text;
+                                memset(text, 'a', sizeof text);
+                                memset(text + at, '"', sizeof text - at);
+                                text[at] = (char)c;
+                                size_t want = is_sought((unsigned char)c, others) ? at : at + 1;
+                                if (block_find(&p, end, others))
+                                        assert_int_equal(p - text, want);
+                                else
+                                        assert_true((size_t)(p - text) <= want);
+                        }
+}
+
 int main(void)
 {
-        static const struct CMUnitTest tests[] = {cmocka_unit_test(test_the_first_is_found)};
+        static const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_the_first_is_found),
+                cmocka_unit_test(test_a_block_is_searched_as_bytes_are),
+        };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

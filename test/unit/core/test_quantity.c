@@ -1,6 +1,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -195,6 +196,40 @@ static const struct {
         {"\xff", 0},
         {"1\xc3\xa9", 1},
 };
+
+/* Numbers without a sign are read in a shorter way: a sign before them makes no difference. */
+static void test_a_sign_changes_nothing(void **state)
+{
+        (void)state;
+        static const char *const number[] = {"0",
+                                             "7",
+                                             "007",
+                                             "250",
+                                             "1000000",
+                                             "9223372036854775",
+                                             "9223372036854775807",
+                                             "9223372036854775808",
+                                             "999999999999999999",
+                                             "1000000000000000000"};
+        static const char *const suffix[] = {"",     "n",           "u",  "m",   "k",   "M",    "G",   "T",
+                                             "P",    "E",           "Ki", "Mi",  "Gi",  "Ti",   "Pi",  "Ei",
+                                             "e0",   "e3",          "E9", "e-3", "e-9", "e-10", "e18", "e19",
+                                             "e300", "e4294967296", "x",  "Kix", "e",   ".",    ".0",  " "};
+        static const int digits[] = {QUANTITY_WHOLE, QUANTITY_MILLI, QUANTITY_NANO};
+        for (size_t i = 0; i < sizeof number / sizeof number[0]; i++)
+                for (size_t k = 0; k < sizeof suffix / sizeof suffix[0]; k++)
+                        for (size_t d = 0; d < sizeof digits / sizeof digits[0]; d++) {
+                                char text[64];
+                                int len = snprintf(text, sizeof text, "+%s%s", number[i], suffix[k]);
+                                int64_t full = -1, plain = -1;
+                                size_t full_at = 0, plain_at = 0;
+                                int rc = quantity_parse(text, (size_t)len, digits[d], &full, &full_at);
+                                assert_int_equal(
+                                        quantity_parse(text + 1, (size_t)len - 1, digits[d], &plain, &plain_at), rc);
+                                assert_int_equal(plain, full);
+                                assert_int_equal(rc ? plain_at + 1 : 0, rc ? full_at : 0);
+                        }
+}
 
 static void test_refused(void **state)
 {
@@ -490,10 +525,15 @@ static void test_print_then_parse(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_parse),          cmocka_unit_test(test_refused),
-                cmocka_unit_test(test_exponent_edges), cmocka_unit_test(test_beyond_int64),
-                cmocka_unit_test(test_canonical),      cmocka_unit_test(test_canonical_room),
-                cmocka_unit_test(test_print_int64),    cmocka_unit_test(test_print_then_parse),
+                cmocka_unit_test(test_parse),
+                cmocka_unit_test(test_refused),
+                cmocka_unit_test(test_a_sign_changes_nothing),
+                cmocka_unit_test(test_exponent_edges),
+                cmocka_unit_test(test_beyond_int64),
+                cmocka_unit_test(test_canonical),
+                cmocka_unit_test(test_canonical_room),
+                cmocka_unit_test(test_print_int64),
+                cmocka_unit_test(test_print_then_parse),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }
