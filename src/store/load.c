@@ -277,6 +277,31 @@ int load_all(struct db *d, struct index *x, const struct store_reader *r, bool *
         return rc;
 }
 
+/* --- tables that a start does not read, or not wholly --- */
+
+/* Pages are read by their key alone, so each must be found by it, and no other. */
+static bool load_pages_found(struct db *d)
+{
+        static const char found[] =
+                "SELECT count(*) = total(EXISTS (SELECT 1 FROM ledger AS l INDEXED BY sqlite_autoindex_ledger_1"
+                " WHERE l.span = page.span AND l.axis = page.axis AND l.start_ms = page.start_ms"
+                " AND l.number = page.number AND l.id = page.id))"
+                " AND count(*) = (SELECT count(*) FROM ledger INDEXED BY sqlite_autoindex_ledger_1)"
+                " FROM ledger AS page NOT INDEXED";
+        return db_number(d, found) == 1;
+}
+
+/* A change has no key but its id, so only the structure tells that the newest are missing. */
+static bool load_changes_whole(struct db *d)
+{
+        return db_number(d, "SELECT integrity_check = 'ok' FROM pragma_integrity_check('change')") == 1;
+}
+
+bool load_later_whole(struct db *d)
+{
+        return (!d->later[LATER_LEDGER] || load_pages_found(d)) && (!d->later[LATER_CHANGE] || load_changes_whole(d));
+}
+
 /* --- the ledger --- */
 
 struct load_pages {

@@ -8,6 +8,9 @@
 
 /* Pass every row to r's callbacks and fill the index. *ret_suspect: some row was unreadable, missing or bad. */
 int load_all(struct db *d, struct index *x, const struct store_reader *r, bool *ret_suspect, struct err *err);
+/* Whether each page of the ledger is found by its key, and the rows of changes are in good order: neither table is read
+ * wholly at a start, and no other reveals a missing row. False also where that cannot be told. */
+bool load_later_whole(struct db *d);
 /* Pass the pages of the ledger's newest periods, each checked, in the order of axes, spans and numbers. */
 int load_ledger(struct db *d, void (*each)(void *arg, const struct ledger_page_key *key, struct text packed), void *arg,
                 int *ret_refused, struct err *err);

@@ -377,7 +377,7 @@ int store_load(struct store *s, const struct store_reader *r, struct err *err)
         int rc = load_all(&s->c.db, &s->c.index, r, &suspect, err);
         if (rc < 0)
                 s->unread = *err;
-        if (rc < 0 || !suspect || s->lock < 0)
+        if (rc < 0 || s->lock < 0 || (!suspect && load_later_whole(&s->c.db)))
                 return rc;
         if (db_check(&s->c.db, true, &(struct err){0}) != ERR_DAMAGED)
                 return 0;

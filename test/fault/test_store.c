@@ -356,13 +356,6 @@ static void assert_writable(const char *path, const char *what)
         image_release(&got);
 }
 
-/* The ledger is read by its index: a wrong bit there hides a page until SQLite's check finds it after a kill. */
-static bool hides_page(const struct image *got)
-{
-        const char *what = image_difference(got, &after);
-        return what && strncmp(what, "pages of the ledger", 19) == 0;
-}
-
 /* Open what was damaged: a file that is ours opens, whatever is wrong with it, and can be written to. */
 static void judge(const char *path, const char *what, struct outcome *o)
 {
@@ -381,7 +374,7 @@ static void judge(const char *path, const char *what, struct outcome *o)
         image_close(s);
         assert_only_saved(&got, what);
         bool whole = !image_difference(&got, &after), aside = aside_count(path) > 0;
-        if (!whole && !got.refused && !aside && !hides_page(&got))
+        if (!whole && !got.refused && !aside)
                 fail_msg("%s: lost without a word: %s", what, image_difference(&got, &after));
         o->whole += whole;
         o->refused += !whole && !aside;
@@ -656,6 +649,28 @@ static void test_emptied_table(void **state)
                 if (got.refused || image_difference(&got, &after))
                         fail_msg("%s: written again, %s", table[i], image_difference(&got, &after));
                 image_release(&got);
+        }
+}
+
+/* The number of cells on a root page is one too small. The last row is not found, or is no longer there. */
+static void test_hidden_row(void **state)
+{
+        (void)state;
+        enum { PAGE = 8192, CELLS = 4 };
+        static const char *const tree[] = {"ledger", "sqlite_autoindex_ledger_1", "change"};
+        char *path AUTO(mem_free) = file_named("hidden.db");
+        size_t len;
+        char *good AUTO(mem_free) = saved_twice(path, &len);
+        for (size_t i = 0; i < sizeof tree / sizeof tree[0]; i++) {
+                char *bad AUTO(mem_free) = memcpy(mem_new(len), good, len);
+                struct outcome o = {0};
+                write_file(path, good, len);
+                char *page = bad + (of_table(path, tree[i], "rootpage") - 1) * PAGE;
+                assert_true(page[CELLS] > 0);
+                page[CELLS]--;
+                write_file(path, bad, len);
+                judge(path, tree[i], &o);
+                assert_int_equal(o.aside, 1);
         }
 }
 
@@ -985,6 +1000,7 @@ int main(void)
                 cmocka_unit_test(test_taken_away_while_running),
                 cmocka_unit_test(test_damage_that_reads_well),
                 cmocka_unit_test(test_emptied_table),
+                cmocka_unit_test(test_hidden_row),
                 cmocka_unit_test(test_schema_damaged),
                 cmocka_unit_test(test_schema_with_more),
                 cmocka_unit_test(test_whole_and_not_writable),
