@@ -183,8 +183,13 @@ static void test_without_rights(void **state)
         AUTO(got_release)
         struct got shop = ask("/api/v1/namespaces/shop/workloads", NULL),
                    bank = ask("/api/v1/namespaces/bank/workloads", NULL),
-                   one = ask("/api/v1/namespaces/bank/workloads/deploy/db", NULL);
+                   one = ask("/api/v1/namespaces/bank/workloads/deploy/db", NULL),
+                   profiles = ask("/api/v1/namespaces/shop/profiles", NULL);
         assert_int_equal(shop.status, 200);
+        /* which profile selects it stands in the Recommendation, and no more of that profile is shown */
+        assert_non_null(strstr(shop.body, "\"profile\":{\"kind\":\"ClusterProfile\",\"name\":\"pool\"}"));
+        assert_non_null(strstr(profiles.body, "\"name\":\"pool\",\"canaryClosed\":false"));
+        assert_non_null(strstr(profiles.body, "\"unlisted\":[\"list clusterprofiles"));
         assert_non_null(strstr(shop.body, "\"web\""));
         assert_int_equal(bank.status, 403);
         assert_int_equal(one.status, 403);
