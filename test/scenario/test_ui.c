@@ -225,6 +225,8 @@ static void test_server(void **state)
         assert_int_equal(list.status, 200);
         assert_int_equal(nodes.status, 403); /* as halflife says, in its own words */
         assert_non_null(strstr(nodes.body, "this needs permission to list nodes"));
+        AUTO(got_release) struct got csv = ask("/api/v1/changes?output=csv", NULL);
+        assert_non_null(strstr(csv.headers, "Content-Disposition: attachment;")); /* a file, not a window */
         AUTO(got_release) struct got again = ask("/api/v1/workloads?limit=1", "If-None-Match: *");
         assert_int_equal(again.status, 304);
         end_ui();
