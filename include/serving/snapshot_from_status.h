@@ -29,5 +29,8 @@ void snapshot_add_published(struct snapshot *v, const struct published *p, struc
 /* Make a whole snapshot from a cache of Recommendations, profiles, namespaces, LimitRanges and HPAs, without learned
  * data. Returns one reference. */
 struct snapshot *snapshot_from_status(struct cache *w, struct wall at);
+/* The same of what a person may see. unlisted: why ClusterProfiles, and Profiles, could not be listed; NULL: they were.
+ * Of such a kind the snapshot has the profiles that Recommendations name. */
+struct snapshot *snapshot_from_shown(struct cache *w, const char *const unlisted[static 2], struct wall at);
 
 #endif

@@ -27,8 +27,9 @@ int snapshot_once(struct client *c, const struct snapshot_once_options *o, struc
 
 /*
  * What a person may see: the Recommendations of the namespace, or with NULL of all, and of the profiles those that the
- * API server shows them. Lists nothing else, so the snapshot is for showing workloads, not for deploying any. *ret is
- * one reference. Returns 0, or the error of listing the Recommendations.
+ * API server shows them. Where it lists none of a kind, unlisted of the snapshot says why. Lists nothing else, so the
+ * snapshot is for showing workloads, not for deploying any. *ret is one reference. Returns 0, or the error of listing
+ * the Recommendations.
  */
 int snapshot_shown(struct client *c, const char *ns, struct snapshot **ret, struct err *err);
 

@@ -28,6 +28,7 @@ struct snapshot_profile {
         size_t fused_count;
         bool left_out;   /* its namespace has too many Profiles: this one and those after it select nothing */
         bool unreadable; /* the current spec is invalid; spec is the last valid one and changes nothing */
+        bool unseen;     /* it is known only by the name that Recommendations tell; spec has the defaults */
         const struct profile_spec *spec;
 };
 
@@ -111,6 +112,7 @@ struct snapshot {
         size_t targets;
         const struct snapshot_profile **profile; /* by ns, ClusterProfiles last; then in the order in which they win */
         size_t profiles;
+        const char *unlisted[2];       /* why ClusterProfiles, and Profiles, could not be listed; NULL: they were */
         const struct snapshot_ns **ns; /* by name */
         size_t namespaces;
         const struct snapshot_hpa *hpa; /* unsorted: there are few */

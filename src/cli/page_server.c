@@ -201,6 +201,8 @@ static void page_request_done(void *arg, const struct http_reply *reply)
                                             .type = arena_text(&r->arena, text_of(reply->content_type))};
                 buf_init(&r->answer.body, r->body.len + 1);
                 (void)buf_add(&r->answer.body, buf_text(&r->body).p, r->body.len);
+                if (strncmp(reply->content_type ? reply->content_type : "", "text/csv", 8) == 0)
+                        answer_header(&r->answer, "Content-Disposition", "attachment; filename=\"halflife.csv\"");
                 if (reply->status == 200)
                         answer_tag(&r->answer, r->request.if_none_match, &r->arena);
         }

@@ -41,6 +41,8 @@ static void http_request_add_headers(struct http_request *v, struct MHD_Response
                 else
                         MHD_add_response_header(r, a->header[i].name, a->header[i].value);
         MHD_add_response_header(r, "X-Request-Id", j->id);
+        if (!has_header(a, "X-Content-Type-Options")) /* a browser never takes text of objects for a page */
+                MHD_add_response_header(r, "X-Content-Type-Options", "nosniff");
         if (!has_header(a, "Cache-Control"))
                 MHD_add_response_header(r, "Cache-Control", "private, no-cache");
         if (!has_header(a, "Vary"))

@@ -99,6 +99,9 @@ static void http_request_take_refusal(struct http_request *v)
                 http_request_authorize(v);
         } else if (v->job->route.name == ROUTE_NODES) {
                 http_request_refuse(v, PROBLEM_FORBIDDEN, "this needs permission to list nodes");
+        } else if (!*v->job->route.ns) {
+                http_request_refuse(v, PROBLEM_FORBIDDEN,
+                                    "this needs permission to list recommendations.halflife.dev in all namespaces");
         } else {
                 http_request_refuse(
                         v, PROBLEM_FORBIDDEN,

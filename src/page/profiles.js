@@ -57,6 +57,7 @@ export async function show(context) {
     el("p", { class: "lede" }, "Which workloads each profile selects, and what they ask for together."),
     list.items.length ? table({ caption: "Amounts are sums over all pods.", columns: columns(context), rows: list.items })
       : el("p", { class: "notice" }, "No profile can be shown here. kubectl get clusterprofiles,profiles -A"),
+    ...(list.unlisted ?? []).map((why) => el("p", { class: "notice" }, `Profiles are missing here, or only their names are known: ${visible(why)}`)),
     list.without.workloads ? el("p", { class: "muted" }, `${whole(list.without.workloads)} workloads have values of halflife, or were learned, but no profile that can be shown selects them.`) : null,
     el("h2", null, "What another percentile would save"),
     whatIf ? tried(whatIf, context) : el("p", { class: "muted" }, visible(problem.message)),

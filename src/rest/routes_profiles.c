@@ -58,7 +58,7 @@ static void profiles_write_one(struct writer *w, const struct snapshot_profile *
         if (p->ns)
                 writer_text(w, "namespace", text_of(p->ns));
         writer_text(w, "name", text_of(p->name));
-        if (p->spec)
+        if (p->spec && !p->unseen)
                 profiles_write_spec(w, p->spec);
         writer_bool(w, "canaryClosed", p->canary_closed);
         writer_bool(w, "leftOut", p->left_out);
@@ -107,6 +107,17 @@ static struct target_sums *profiles_sum(struct ask *k)
         return sums;
 }
 
+static void profiles_write_unlisted(struct writer *w, const struct snapshot *v)
+{
+        if (!v->unlisted[0] && !v->unlisted[1])
+                return;
+        writer_open(w, "unlisted", '[');
+        for (int i = 0; i < 2; i++)
+                if (v->unlisted[i])
+                        writer_text(w, NULL, text_of(v->unlisted[i]));
+        writer_close(w, ']');
+}
+
 void answer_profiles(struct ask *k)
 {
         const struct snapshot *v = k->v;
@@ -124,5 +135,6 @@ void answer_profiles(struct ask *k)
         writer_open(&w, "without", '{');
         target_sums_write(&w, &sums[v->profiles]);
         writer_close(&w, '}');
+        profiles_write_unlisted(&w, v);
         writer_close(&w, '}');
 }

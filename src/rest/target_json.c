@@ -13,7 +13,9 @@ static bool has_applied(const struct status_container *c)
 
 static const char *target_mode_of(const struct snapshot_target *t)
 {
-        return t->profile ? apply_mode_writes(t->profile->spec->apply.mode) : NULL;
+        if (!t->profile || (t->profile->unseen && t->mode >= APPLY_MODES))
+                return NULL;
+        return apply_mode_writes(t->profile->unseen ? (enum apply_mode)t->mode : t->profile->spec->apply.mode);
 }
 
 static void write_applied(struct writer *w, const struct snapshot_target *t)

@@ -4,6 +4,7 @@
  */
 #include "serving/snapshot_from_status.h"
 #include "cache/profile_fuse.h"
+#include "objects/decode_profile.h"
 #include "objects/target_key.h"
 #include "plan/autoscaler_plan.h"
 #include "plan/plan.h"
@@ -254,6 +255,29 @@ static const struct snapshot_profile *snapshot_profile_of(const struct cache *w,
         return profile && profile->valid ? profile->shown : NULL;
 }
 
+/* A profile that only Recommendations tell of, once for all of them. */
+static const struct snapshot_profile *snapshot_unseen_profile(struct snapshot *v, const struct published *p,
+                                                              const char *ns, struct map *unseen, struct arena *a)
+{
+        AUTO(mem_free) char *key = mem_printf("%s/%s", p->of_profile ? ns : "", p->profile_name);
+        struct snapshot_profile *to = map_get(unseen, text_of(key));
+        if (to)
+                return to;
+        struct profile_spec defaults;
+        struct err none = {0};
+        (void)profile_spec_read(NULL, &defaults, &none); /* cannot fail: nothing is read */
+        struct profile_spec *spec = profile_spec_share(&defaults);
+        to = arena_new(&v->arena, sizeof *to);
+        *to = (struct snapshot_profile){.ns = p->of_profile ? snapshot_name(v, ns) : NULL,
+                                        .name = arena_text(&v->arena, text_of(p->profile_name)),
+                                        .unseen = true,
+                                        .spec = spec};
+        snapshot_keep(v, spec, drop_spec);
+        snapshot_add_profile(v, to);
+        map_put(unseen, text_of(arena_text(a, text_of(key))), to);
+        return to;
+}
+
 /* The autoscalers of a workload, including those that its Recommendation does not reflect yet. */
 struct scaled {
         const struct other_autoscaler *other; /* the VerticalPodAutoscaler that sets its requests; NULL: none */
@@ -309,7 +333,7 @@ static void snapshot_leave(struct snapshot *v, const struct other_autoscaler *ot
 }
 
 static void show_recommendation(const struct cache *w, const struct published *p, const struct map *scaled,
-                                struct snapshot *v)
+                                struct map *unseen, struct arena *scratch, struct snapshot *v)
 {
         const char *slash = strchr(p->key, '/');
         struct text ns = {p->key, (size_t)(slash - p->key)}, group, version;
@@ -322,6 +346,8 @@ static void show_recommendation(const struct cache *w, const struct published *p
                                                                 p->target_name, slash + 1});
         to->hold = p->hold ? arena_text(&v->arena, text_of(p->hold)) : NULL;
         to->profile = snapshot_profile_of(w, p, ns);
+        if (!to->profile && v->unlisted[p->of_profile] && *p->profile_name)
+                to->profile = snapshot_unseen_profile(v, p, own_ns, unseen, scratch);
         /* The status shows holds that only the controller can know: by a Rollout's autoscaler, or without permission.
          */
         for (int i = 0; i < p->status.containers; i++)
@@ -353,18 +379,26 @@ static bool is_fused(const struct cache *w)
 void snapshot_add_recommendations(const struct cache *w, struct arena *scratch, struct snapshot *v)
 {
         v->fuse_blown = is_fused(w);
-        struct map scaled = {0};
+        struct map scaled = {0}, unseen = {0};
         const struct published *p;
         scaled_read(w, scratch, &scaled);
         for (size_t at = 0; (p = map_each(&w->published, &at));)
                 if (p->known && *p->target_name)
-                        show_recommendation(w, p, &scaled, v);
+                        show_recommendation(w, p, &scaled, &unseen, scratch, v);
+        map_release(&unseen);
         map_release(&scaled);
 }
 
 struct snapshot *snapshot_from_status(struct cache *w, struct wall at)
 {
+        return snapshot_from_shown(w, (const char *const[2]){NULL, NULL}, at);
+}
+
+struct snapshot *snapshot_from_shown(struct cache *w, const char *const unlisted[static 2], struct wall at)
+{
         struct snapshot *v = snapshot_new();
+        for (int i = 0; i < 2; i++)
+                v->unlisted[i] = unlisted[i] ? arena_text(&v->arena, text_of(unlisted[i])) : NULL;
         struct arena scratch = {0};
         struct profile *p;
         for (size_t i = 0; (p = map_each(&w->profiles, &i));)

@@ -156,15 +156,17 @@ int snapshot_once(struct client *c, const struct snapshot_once_options *o, struc
 
 int snapshot_shown(struct client *c, const char *ns, struct snapshot **ret, struct err *err)
 {
-        struct err unread = {0}, none = {0};
+        struct err unread = {0}, why[2] = {{0}, {0}};
         struct snapshot_listing g = {.client = c, .why = &unread, .err = err};
         cache_init(&g.cache, client_field_manager(c), NULL);
         int rc = take_list(&g, KNOWN_RECOMMENDATIONS, published_upsert, ns);
-        if (rc == 0) { /* without the right to list profiles, workloads are shown without them */
-                g.err = &none;
-                (void)take_list(&g, KNOWN_CLUSTERPROFILES, take_cluster_profile, NULL);
-                (void)take_list(&g, KNOWN_PROFILES, take_profile, ns);
-                *ret = snapshot_from_status(&g.cache, loop_now(client_loop(c)).wall);
+        if (rc == 0) { /* without the right to list profiles, they are names */
+                g.err = &why[0];
+                bool of_cluster = take_list(&g, KNOWN_CLUSTERPROFILES, take_cluster_profile, NULL) == 0;
+                g.err = &why[1];
+                bool of_ns = take_list(&g, KNOWN_PROFILES, take_profile, ns) == 0;
+                const char *const unlisted[2] = {of_cluster ? NULL : why[0].text, of_ns ? NULL : why[1].text};
+                *ret = snapshot_from_shown(&g.cache, unlisted, loop_now(client_loop(c)).wall);
         }
         cache_release(&g.cache);
         return rc;

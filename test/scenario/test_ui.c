@@ -183,8 +183,13 @@ static void test_without_rights(void **state)
         AUTO(got_release)
         struct got shop = ask("/api/v1/namespaces/shop/workloads", NULL),
                    bank = ask("/api/v1/namespaces/bank/workloads", NULL),
-                   one = ask("/api/v1/namespaces/bank/workloads/deploy/db", NULL);
+                   one = ask("/api/v1/namespaces/bank/workloads/deploy/db", NULL),
+                   profiles = ask("/api/v1/namespaces/shop/profiles", NULL);
         assert_int_equal(shop.status, 200);
+        /* which profile selects it stands in the Recommendation, and no more of that profile is shown */
+        assert_non_null(strstr(shop.body, "\"profile\":{\"kind\":\"ClusterProfile\",\"name\":\"pool\"}"));
+        assert_non_null(strstr(profiles.body, "\"name\":\"pool\",\"canaryClosed\":false"));
+        assert_non_null(strstr(profiles.body, "\"unlisted\":[\"list clusterprofiles"));
         assert_non_null(strstr(shop.body, "\"web\""));
         assert_int_equal(bank.status, 403);
         assert_int_equal(one.status, 403);
@@ -220,6 +225,8 @@ static void test_server(void **state)
         assert_int_equal(list.status, 200);
         assert_int_equal(nodes.status, 403); /* as halflife says, in its own words */
         assert_non_null(strstr(nodes.body, "this needs permission to list nodes"));
+        AUTO(got_release) struct got csv = ask("/api/v1/changes?output=csv", NULL);
+        assert_non_null(strstr(csv.headers, "Content-Disposition: attachment;")); /* a file, not a window */
         AUTO(got_release) struct got again = ask("/api/v1/workloads?limit=1", "If-None-Match: *");
         assert_int_equal(again.status, 304);
         end_ui();

@@ -167,7 +167,7 @@ var scenarios = []stage.Scenario{
 	{Name: "custom-metrics-taken", Needs: stage.Alone, Run: customMetricsTaken},
 	{Name: "front-proxy", Needs: stage.Alone, Run: frontProxy},
 	{Name: "hpa-limit-basis", Needs: stage.Alone, Run: hpaLimitBasis},
-	{Name: "dashboards", Needs: stage.Alone, Run: dashboards},
+	{Name: "grafana", Needs: stage.Alone, Run: grafana},
 	{Name: "dimension-namespace", Needs: stage.Alone, Run: dimensionNamespace},
 	{Name: "dimension-node", Needs: stage.Alone, Run: dimensionNode},
 	{Name: "dimension-pod", Needs: stage.Alone, Run: dimensionPod},

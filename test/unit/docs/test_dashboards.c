@@ -1,7 +1,7 @@
 /*
  * The dashboards of manifests/components/grafana: they ask for metrics and labels that halflife has, all metrics are
  * asked for, and each panel says what its numbers mean, in words that lead somewhere. Whether a Prometheus answers is
- * the scenario "dashboards" of test/cluster.
+ * the scenario "grafana" of test/cluster.
  */
 #include <ctype.h>
 #include <setjmp.h>

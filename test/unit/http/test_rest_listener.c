@@ -206,6 +206,33 @@ static void test_nothing_is_given_away(void **state)
         stand_end(&s);
 }
 
+/* A refusal says which permission is missing, and no answer is taken for a page by a browser. */
+static void test_refusals_say_what_is_missing(void **state)
+{
+        (void)state;
+        static const struct {
+                const char *path, *token, *says;
+        } row[] = {
+                {"/api/v1/workloads", "poor", "list recommendations.halflife.dev in all namespaces"},
+                {"/api/v1/summary", "poor", "list recommendations.halflife.dev in all namespaces"},
+                {"/api/v1/namespaces/shop/workloads", "poor",
+                 "get or list recommendations.halflife.dev in the namespace"},
+                {STAND_WEB, "poor", "get or list recommendations.halflife.dev in the namespace"},
+                {"/api/v1/nodes", "poor", "list nodes"},
+                {"/api/v1/workloads", "stranger", "is it expired"},
+                {"/api/v1/workloads", NULL, "Authorization: Bearer TOKEN"},
+                {"/api/v1/workloads", "good", "\"items\""},
+        };
+        struct stand s;
+        stand_begin(&s, &(struct rest_listener_options){0});
+        for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+                AUTO(got_release) struct got g = ask_as(&s, row[i].path, row[i].token);
+                if (!strstr(g.body, row[i].says) || !strstr(g.headers, "X-Content-Type-Options: nosniff\r\n"))
+                        fail_msg("%s as '%s': %ld\n%s%s", row[i].path, row[i].token, g.status, g.headers, g.body);
+        }
+        stand_end(&s);
+}
+
 /* For a caller who may read a whole namespace, one question suffices for all its workloads. */
 static void test_one_question_for_a_namespace(void **state)
 {
@@ -769,6 +796,7 @@ int main(void)
                 cmocka_unit_test(test_who_sees_changes),
                 cmocka_unit_test(test_who_sees_nodes),
                 cmocka_unit_test(test_nothing_is_given_away),
+                cmocka_unit_test(test_refusals_say_what_is_missing),
                 cmocka_unit_test(test_one_question_for_a_namespace),
                 cmocka_unit_test(test_request_ids),
                 cmocka_unit_test(test_head_and_gzip),

@@ -335,18 +335,36 @@ static void test_profiles(void **state)
         fixture_release(&f);
 }
 
+/* Of a profile that its reader may not see there is the name alone, and why. */
+static void test_unlisted_profiles(void **state)
+{
+        (void)state;
+        struct fixture f;
+        fixture_init(&f);
+        f.profile.unseen = true;
+        f.view->unlisted[0] = "you may not list clusterprofiles";
+        json_t *all = json_loads(fixture_get(&f, "/api/v1/profiles"), 0, NULL),
+               *pool = json_array_get(json_object_get(all, "items"), 0);
+        assert_string_equal(json_string_value(json_object_get(pool, "name")), "pool");
+        assert_null(json_object_get(pool, "mode"));
+        assert_null(json_object_get(pool, "resources"));
+        assert_int_equal(count_at(pool, "workloads", NULL), 5);
+        assert_int_equal(json_array_size(json_object_get(all, "unlisted")), 1);
+        assert_string_equal(json_string_value(json_array_get(json_object_get(all, "unlisted"), 0)),
+                            "you may not list clusterprofiles");
+        json_decref(all);
+        assert_non_null(strstr(fixture_get(&f, SHOP "?limit=1"), "{\"kind\":\"ClusterProfile\",\"name\":\"pool\"}"));
+        fixture_release(&f);
+}
+
 int main(void)
 {
         static const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_headers),
-                cmocka_unit_test(test_files),
-                cmocka_unit_test(test_not_modified),
-                cmocka_unit_test(test_orders),
-                cmocka_unit_test(test_order_refusals),
-                cmocka_unit_test(test_csv),
-                cmocka_unit_test(test_csv_is_inert),
-                cmocka_unit_test(test_sums),
-                cmocka_unit_test(test_pods_are_told_by_savings),
+                cmocka_unit_test(test_headers),  cmocka_unit_test(test_unlisted_profiles),
+                cmocka_unit_test(test_files),    cmocka_unit_test(test_not_modified),
+                cmocka_unit_test(test_orders),   cmocka_unit_test(test_order_refusals),
+                cmocka_unit_test(test_csv),      cmocka_unit_test(test_csv_is_inert),
+                cmocka_unit_test(test_sums),     cmocka_unit_test(test_pods_are_told_by_savings),
                 cmocka_unit_test(test_profiles),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -212,6 +212,59 @@ static void test_a_profile_never_read(void **state)
         cache_release(&w);
 }
 
+/* Who may not list profiles still sees which one selects a workload: its Recommendation names it. */
+static void test_unlisted_profiles(void **state)
+{
+        (void)state;
+        static const char own[] = "{\"metadata\":{\"name\":\"deployment-%s\",\"namespace\":\"%s\"},\"spec\":{"
+                                  "\"targetRef\":{\"apiVersion\":\"apps/v1\",\"kind\":\"Deployment\",\"name\":\"%s\"},"
+                                  "\"profileRef\":{\"kind\":\"Profile\",\"name\":\"own\"}},\"status\":{}}";
+        static const char *const place[][2] = {{"shop", "a"}, {"shop", "b"}, {"bank", "a"}};
+        static const struct {
+                const char *why[2]; /* of ClusterProfiles, and of Profiles */
+                size_t profiles;
+                bool of_cluster, of_ns; /* whether targets have them */
+        } row[] = {
+                {{NULL, NULL}, 0, false, false}, /* they are gone */
+                {{"no list of ClusterProfiles", NULL}, 1, true, false},
+                {{NULL, "no list of Profiles"}, 2, false, true}, /* one for each namespace */
+                {{"no list of ClusterProfiles", "no list of Profiles"}, 3, true, true},
+        };
+        struct cache w;
+        struct err err = {0};
+        cache_init(&w, "halflife", "halflife");
+        assert_int_equal(published_upsert(&w, text_of(recommendation), 1, &err), 0);
+        for (int i = 0; i < 3; i++) {
+                AUTO(mem_free) char *json = mem_printf(own, place[i][1], place[i][0], place[i][1]);
+                assert_int_equal(published_upsert(&w, text_of(json), 1, &err), 0);
+        }
+        for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+                struct snapshot *v = snapshot_from_shown(&w, row[i].why, (struct wall){1000});
+                const struct snapshot_profile *of[3],
+                        *broken =
+                                snapshot_find(v, TEXT("shop"), TEXT("apps"), TEXT("Deployment"), TEXT("web"))->profile;
+                for (int k = 0; k < 3; k++)
+                        of[k] = snapshot_find(v, text_of(place[k][0]), TEXT("apps"), TEXT("Deployment"),
+                                              text_of(place[k][1]))
+                                        ->profile;
+                assert_int_equal(v->profiles, row[i].profiles);
+                assert_int_equal(broken != NULL, row[i].of_cluster);
+                assert_int_equal(of[0] != NULL, row[i].of_ns);
+                assert_ptr_equal(of[0], of[1]);
+                if (broken && (strcmp(broken->name, "broken") != 0 || broken->ns || !broken->unseen))
+                        fail_msg("row %zu: it is %s", i, broken->name);
+                if (of[0] && (of[2] == of[0] || strcmp(of[2]->ns, "bank") != 0 || strcmp(of[0]->name, "own") != 0))
+                        fail_msg("row %zu: Profiles of two namespaces are one", i);
+                for (int k = 0; k < 2; k++)
+                        if (row[i].why[k])
+                                assert_string_equal(v->unlisted[k], row[i].why[k]);
+                        else
+                                assert_null(v->unlisted[k]);
+                snapshot_drop(v);
+        }
+        cache_release(&w);
+}
+
 /* A Profile of namespace shop that selects Deployments with a label of its name; its status has the condition. */
 static void put_profile(struct cache *w, const char *name, int priority, const char *condition)
 {
@@ -275,6 +328,7 @@ int main(void)
                 cmocka_unit_test(test_new_autoscalers),
                 cmocka_unit_test(test_dimensions),
                 cmocka_unit_test(test_a_profile_never_read),
+                cmocka_unit_test(test_unlisted_profiles),
                 cmocka_unit_test(test_left_out_by_status),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -125,7 +125,7 @@ func (p *scraper) unanswered(all []question, clusters string) error {
 
 // Each query of the dashboards, as the overlay installs them, has an answer of a real Prometheus that scrapes a controller
 // and a replica: whether they have a label cluster or not. For another cluster it has none, so that each heeds the variable.
-func dashboards(t *stage.T) {
+func grafana(t *stage.T) {
 	t.Namespace()
 	t.Ctl("apply", "-k", t.Root+"/manifests/overlays/grafana", "-l", "grafana_dashboard=1")
 	defer func() { _, _ = t.Kubectl.Run("", "delete", "configmaps", "-A", "-l", "grafana_dashboard=1") }()
