@@ -50,7 +50,7 @@ static bool label_stands(const struct labels *there, struct label_pair want)
         return false;
 }
 
-static uint64_t label_digest(struct label_pair l)
+static uint64_t owned_label_digest(struct label_pair l)
 {
         return digest_bytes(digest_bytes(0, l.key.p, l.key.len), l.value.p, l.value.len);
 }
@@ -61,7 +61,7 @@ uint64_t publish_labels_digest(const struct applier *applier, const struct workl
         uint64_t sum = 1;
         for (size_t i = 0; i < own.count; i++)
                 if (label_is_copied(applier, own.pair[i].key))
-                        sum += label_digest(own.pair[i]);
+                        sum += owned_label_digest(own.pair[i]);
         return sum;
 }
 
@@ -75,7 +75,7 @@ static bool labels_stand(const struct applier *applier, const struct published *
                 if ((copied || !p->labels_written) && label_stands(&p->labels, own.pair[i]) != copied)
                         return false;
                 if (copied && p->labels_written)
-                        sum += label_digest(own.pair[i]);
+                        sum += owned_label_digest(own.pair[i]);
         }
         return !p->labels_written || p->labels_written == sum;
 }
