@@ -62,7 +62,7 @@ static int nodes_ask_server(struct node_listing *n, const char *token, struct er
         return rc;
 }
 
-/* What to do where the API server's proxy, or halflife behind it, refused. */
+/* Add advice to err: why halflife, asked through the API server's proxy, refused or did not answer. */
 static int nodes_advise(const char *ns, struct err *err)
 {
         struct err why = *err;

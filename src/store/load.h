@@ -8,11 +8,11 @@
 
 /* Pass every row to r's callbacks and fill the index. *ret_suspect: some row was unreadable, missing or bad. */
 int load_all(struct db *d, struct index *x, const struct store_reader *r, bool *ret_suspect, struct err *err);
-/* Pass the pages of the ledger's newest periods, each checked, in the order of axes, spans and numbers. */
+/* Give `each` the pages of the newest period of each axis and span, checked, in the order of their numbers. */
 int load_ledger(struct db *d, void (*each)(void *arg, const struct ledger_page_key *key, struct text packed), void *arg,
                 int *ret_refused, struct err *err);
-/* Pass the pages of a report's axis, span and stretch, each checked, in the order of starts; of a report of one account
- * alone, those that have it. */
+/* Give `each` the pages of a report's axis, span and stretch of time, checked, in the order of starts. A report of one
+ * account gets only the pages that have it. */
 int load_ledger_stretch(struct db *d, const struct ledger_report *of,
                         void (*each)(void *arg, const struct ledger_page_key *key, struct text packed), void *arg,
                         int *ret_refused, struct err *err);
