@@ -87,8 +87,8 @@ struct pod_container {
 struct resizing {
         char *message;     /* the kubelet's message about the resize; NULL: none */
         int64_t set_ms;    /* the change (its apply_state.changed_ms) that the next four fields are about */
-        bool left;         /* halflife leaves the pod as it is */
-        char *refused;     /* why the API server refused the last resize; NULL: it did not. With left: for good */
+        bool left;         /* halflife leaves the pod as it is until the next change */
+        char *refused;     /* why the API server refused the last resize; NULL: it did not. With left: no retry */
         int failures;      /* refusals in a row */
         struct mono again; /* no resize before that time */
         int64_t raised_ms; /* when the pod was last raised; 0: never */
@@ -248,9 +248,9 @@ void pod_kill_date(struct pod_kill *k, int64_t at_ms); /* set the time of a kill
 void pod_kill_know(struct pod_kill *k, const struct kill_known *known);
 void pod_history(struct pod_container *c, struct history *h);
 void pod_cpu_told(struct pod *p, const struct pod_container *c, int64_t nanocores);
-/* its state of resizes, reset if it is about another change */
+/* The pod's state of resizes, made or reset if it is not yet about the change of set_ms. */
 struct resizing *pod_resizing_for(struct pod *p, int64_t set_ms);
-void resizing_done(struct pod *p, bool left); /* left: leave the pod as it is until the next change */
+void resizing_done(struct pod *p, bool left); /* left: leave it until halflife next changes its workload */
 void resizing_raised(struct pod *p);          /* the raise is done */
 void resizing_invalid(struct pod *p,
                       const char *why); /* no resize can succeed: leave the pod as it is, and keep why for the status */

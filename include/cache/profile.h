@@ -84,7 +84,7 @@ struct profile {
         bool was_ready, was_degraded;
         bool busy;        /* a write is under way */
         bool refused;     /* the API server refused the last write */
-        int64_t retry_ms; /* no write before that time */
+        int64_t retry_ms; /* wall ms; no write of the status before it */
 };
 
 int profile_upsert(struct cache *w, bool cluster, struct text json, uint32_t epoch, struct err *err);

@@ -13,8 +13,8 @@ enum { PROFILE_FUSES_MOST = 100 }; /* namespaces with a blown fuse; one more blo
 
 struct profile_fuse {
         char *ns;           /* "": the fuse of the whole profile; a Profile has only this one */
-        int64_t blown_ms;   /* wall, in whole seconds */
-        int64_t generation; /* of the profile's spec then */
+        int64_t blown_ms;   /* wall ms, a multiple of 1000: a status holds seconds */
+        int64_t generation; /* of the profile's spec when the fuse blew */
         char *why;          /* for people: "6 guards within an hour: shop/Deployment/web, …" */
 };
 

@@ -30,7 +30,7 @@ size_t canary_share(size_t n, int percent);
  */
 struct canary_tally {
         int64_t workloads; /* number of canaries */
-        int64_t changed;   /* canaries that halflife has changed */
+        int64_t changed;   /* canaries whose requests halflife has changed */
         int64_t passed;    /* changed canaries whose change has stood for the watch time */
         int64_t reverted;  /* canaries whose change a guard took back, and which the guard still holds */
         int64_t due;       /* canaries that halflife is about to lower: at most a window or the budget holds them */

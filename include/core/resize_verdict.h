@@ -21,7 +21,7 @@ struct resize_container {
         enum container_role role;
         struct amount request[RESOURCES], limit[RESOURCES]; /* in the pod's spec */
         struct amount want[RESOURCES];                      /* unset: the request stays as it is */
-        struct amount to[RESOURCES];                        /* the answer: the request to write; unset: none */
+        struct amount to[RESOURCES];                        /* the answer: the amount to write; unset: none */
         bool restarts[RESOURCES];                           /* a change would restart the container */
 };
 

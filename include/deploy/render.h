@@ -48,7 +48,7 @@ struct render_left {
         const char *reason, *detail; /* as in a row; never NULL */
 };
 
-/* The report on one object. Texts point into the added texts. */
+/* The report on one object. Its texts are valid until render_free. */
 struct render_row {
         size_t input; /* index of the object's text, in the order of render_add */
         uint32_t line;

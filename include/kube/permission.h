@@ -31,7 +31,7 @@ enum permission_use {
         PERMISSION_TO_RETUNE,
         PERMISSION_TO_RESIZE, /* to resize pods in place */
         PERMISSION_CUSTOM_METRICS,
-        PERMISSION_CERTIFICATE, /* --webhook-certificate self or secret */
+        PERMISSION_CERTIFICATE, /* to read the Secret: --webhook-certificate self or secret */
         PERMISSION_ROTATE,      /* this and the next two: of halflife rotate, which has an account of its own */
         PERMISSION_ROTATE_WEBHOOKS,
         PERMISSION_ROTATE_API_SERVICES,

@@ -41,7 +41,8 @@ struct learner *learner_new(const struct learner_options *o);
  * ERR_INVALID: USAGE_FROM_PROMETHEUS, or prices from there, without a url; prices that cannot be read. */
 int learner_connect(struct learner *learner, struct err *err);
 void learner_stop(struct learner *learner); /* end the poll under way; no further callback */
-void learner_free(struct learner *learner); /* after the client is freed; NULL: does nothing */
+/* NULL: does nothing. No request of the client may end after it: free the client first, or turn the loop no more. */
+void learner_free(struct learner *learner);
 
 /* --- usage (ingest.c) --- */
 

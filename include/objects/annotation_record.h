@@ -25,8 +25,8 @@ struct recorded {
         struct amount request[RESOURCES], limit[RESOURCES];
 };
 
-/* Calls each once for each container. Returns 0, each's negative result, ERR_TOOBIG (more than VIEW_CONTAINERS), or
- * ERR_INVALID: somebody edited the annotation, and callers treat it as absent. */
+/* Call the function `each` for every container of the annotation. Returns 0, a negative result of it, ERR_TOOBIG (more
+ * than VIEW_CONTAINERS), or ERR_INVALID: somebody edited the annotation, and callers treat it as absent. */
 int record_read(struct text annotation, struct arena *a, int (*each)(void *arg, const struct recorded *r), void *arg,
                 struct err *err);
 

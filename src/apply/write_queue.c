@@ -84,7 +84,8 @@ static bool start_write(struct applier *applier, struct target *t)
         return true;
 }
 
-/* No more than requests may run at once: the slow writes of one namespace would take all of those. */
+/* No more writes than API requests at once: otherwise one namespace's share of the queue's places (base/queue.h) could
+ * take every request. */
 static int writes_at_once(const struct applier *applier)
 {
         int requests = applier->live->api_concurrency;

@@ -86,7 +86,7 @@ static int import_read_file(struct import_command *c, const struct option_words 
                                                      : NULL;
         c->file = words->word[0];
         if (words->count > 1)
-                return err_set(err, ERR_INVALID, "takes one file; choose a namespace of it with -n");
+                return err_set(err, ERR_INVALID, "import takes one file; -n chooses namespaces of it");
         if (of_vpas)
                 return err_set(err, ERR_INVALID, "--%s is only for import vpa", of_vpas);
         for (int i = 0; i < c->ns->count; i++) {

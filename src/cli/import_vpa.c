@@ -89,7 +89,7 @@ int import_vpa_read(const json_t *status, struct vpa_checkpoint *ret, struct err
         return rc;
 }
 
-/* --- whose it is --- */
+/* --- the workload of a checkpoint --- */
 
 struct vpa_target {
         char *ns, *api_version, *kind, *name;

@@ -68,7 +68,7 @@ static const char *owners_take(struct replay_nodes *n, struct text line)
         }
         struct replay_owner o = {0};
         if (fields != OWNER_FIELDS - 1)
-                return "it does not have three columns: " OWNERS_HEADER;
+                return "it does not have the three columns " OWNERS_HEADER;
         if (field[0].len == 0 || field[0].len > NAME_MAX_BYTES)
                 return "entity is empty or longer than 512 bytes";
         if (!owner_value(field[1], &o.of[CPU]) || !owner_value(field[2], &o.of[MEMORY]))

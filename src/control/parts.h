@@ -65,7 +65,7 @@ struct parts {
         struct telemetry *telemetry;
         struct cycle *cycle;                                 /* NULL in a replica */
         struct replica *replica;                             /* NULL unless a replica */
-        struct server *server;                               /* NULL: nothing is served */
+        struct server *server;                               /* NULL: no setting says where to listen */
         struct loop_calls *calls;                            /* NULL without the server */
         struct upstream *upstream;                           /* NULL: no replica, or no upstream was configured */
         struct custom_metrics_server *custom_metrics_server; /* NULL: custom metrics are not served */

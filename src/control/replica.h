@@ -11,6 +11,6 @@ struct replica *replica_new(struct parts *parts);
 void replica_free(struct replica *r); /* NULL: does nothing */
 void replica_start(struct replica *r);
 void replica_stop(struct replica *r);
-void replica_changed(struct replica *r); /* run a pass within 250 ms */
+void replica_changed(struct replica *r); /* show the Recommendations as they are now, within 250 ms */
 
 #endif

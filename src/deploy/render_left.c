@@ -1,4 +1,4 @@
-/* Why requests of a judged workload stay as they are. */
+/* Why a request stays as it is though the rules judged its workload. */
 #include <stdio.h>
 
 #include "render_private.h"

@@ -91,7 +91,7 @@ static void probe_told(void *arg, const struct client_answer *answer)
                 pod_kills_answered(p);
                 oom_probe_told(learner, p);
         }
-        if (learner->cache->kills) /* other pods wait for a free question */
+        if (learner->cache->kills) /* pods may wait until fewer than PROBE_QUESTIONS requests run */
                 schedule_pass(learner->leadership);
 }
 

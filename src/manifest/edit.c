@@ -251,8 +251,8 @@ static int edit_empty(struct edit *e, struct insertion_point in, uint32_t key, u
         return rc < 0 ? rc : insert_mapping(e, in, key, fresh, depth);
 }
 
-/* Edit the value of a key in the mapping in; key is DOC_NONE for an item. The set's paths agree in all steps before
- * depth. */
+/* Edit the value of a key (DOC_NONE: of an item); `in` is the key's mapping. All changes of the set have the same path
+ * before depth. */
 static int edit_value(struct edit *e, struct insertion_point in, uint32_t key, uint32_t value, struct change_set set,
                       size_t depth)
 {

@@ -338,8 +338,8 @@ static bool hollow_extent(const struct doc *d, uint32_t key, size_t colon, struc
         return true;
 }
 
-/* Remove the empty value, keep a comment behind it, and add the members on lines of their own. Remove blank lines with
- * a tab too: after a null YAML reads them as part of it, and after a mapping they are an error. */
+/* Members replace the empty value, below its comment. Blank lines with tabs go: YAML counts them to a null, and refuses
+ * them behind a mapping. */
 static int fill_block(struct edit *e, struct insertion_point at, uint32_t key, size_t colon, struct change_set set,
                       size_t depth)
 {

@@ -89,7 +89,7 @@ static int containers_read(const struct doc *d, uint32_t spec, bool init, struct
         int n = rc < 0 ? rc : doc_items(d, list, (size_t)(TEMPLATE_CONTAINERS - t->containers), item, err);
         if (n == ERR_TOOBIG)
                 return fail_many(d, list, err, TEMPLATE_CONTAINERS,
-                                 "containers and init containers, all that halflife reads of a pod");
+                                 "containers and init containers, the most that halflife reads of a pod");
         for (int i = 0; i < n; i++) {
                 struct template_container c = {.item = (size_t)i};
                 rc = container_read(d, item[i], init, &c, err);

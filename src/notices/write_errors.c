@@ -54,7 +54,7 @@ void notice_refusal(struct notices *notices, const struct refused *what, const s
         struct mono now = loop_now(notices->loop).mono;
         if (err->code == ERR_STALE || err->code == ERR_NOTFOUND || cause_is_going_namespace(err) ||
             !may_write(notices->leadership))
-                return; /* the object changed or is gone, or halflife may not write any more: no news for a person */
+                return; /* nothing to mend: the object changed, is gone or goes with its namespace, or another leads */
         const char *const subject[] = {refusal_known(what->ns), refusal_known(what->name),
                                        refusal_known(what->recommendation), NULL};
         struct refusal *r = refusal_find(notices, cause_digest(err, subject), err, now);

@@ -119,16 +119,17 @@ const char *opted_out_word(const struct workload *wl, const struct ns *ns, bool 
 {
         static const char *const by[] = {
                 [NEVER_BY_ANNOTATION] = "the workload's annotation " ANNOTATION_APPLY,
-                [NEVER_BY_LABELS] = "it has more than 256 labels, all that halflife reads: a selector could err",
-                [NEVER_BY_CONTAINERS] = "it has more than 64 containers, all that halflife reads",
-                [NEVER_BY_OWNERS] = "its managedFields name more than 256 owners of requests, all that halflife reads",
+                [NEVER_BY_LABELS] = "it has more than 256 labels, the most that halflife reads: a selector could err",
+                [NEVER_BY_CONTAINERS] = "it has more than 64 containers, the most that halflife reads",
+                [NEVER_BY_OWNERS] =
+                        "its managedFields name more than 256 owners of requests, the most that halflife reads",
         };
         static_assert(VIEW_LABELS == 256 && VIEW_CONTAINERS == 64 && VIEW_OWNERS == 256, "as the words say");
         return ns->exempt        ? "the controller's own setting exempt-namespaces"
                : apply_never     ? "the controller's own setting apply: never"
                : wl->apply_never ? by[wl->apply_never]
                : ns->labels_cut
-                       ? "its namespace has more than 256 labels, all that halflife reads: a selector could err"
+                       ? "its namespace has more than 256 labels, the most that halflife reads: a selector could err"
                : ns->apply_never ? "its namespace's annotation " ANNOTATION_APPLY
                                  : NULL;
 }

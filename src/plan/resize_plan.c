@@ -399,7 +399,7 @@ bool resize_says(struct plan *p)
                        "stay as they are, because their resizePolicy would restart containers; new pods get the change",
                        NULL) ||
                resize_stuck(p, "TooManyContainers", s->cut,
-                            "stay as they are, because they have more than 64 containers, all that halflife reads",
+                            "stay as they are, because they have more than 64 containers, the most that halflife reads",
                             NULL) ||
                resize_stuck(p, "SetByOthers", s->others, "have requests that somebody else set", NULL) ||
                resize_stuck(p, "Waiting", s->behind, "are yet to be resized, but nothing may be changed at present",

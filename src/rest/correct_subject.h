@@ -1,5 +1,5 @@
 /*
- * A target as the rules judge it (core/rules.h), from the snapshot: for explanations and for what-ifs.
+ * The facts of a target by which the rules judge it (core/rules.h), from the snapshot: for explanations and what-ifs.
  */
 #ifndef HALFLIFE_SRC_REST_CORRECT_SUBJECT_H
 #define HALFLIFE_SRC_REST_CORRECT_SUBJECT_H

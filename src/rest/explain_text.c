@@ -308,7 +308,7 @@ bool explain_starts_of(const struct explain_facts *f, struct amount target, stru
         return ret->known || ret->ignore_ms > 0;
 }
 
-/* "; the target does not count them (ignoreFirst 5m)" */
+/* Print that samples of first minutes do not count: "; the target does not count them (ignoreFirst 5m)". */
 static void say_not_counted(const struct explain_starts *s, char out[static 96])
 {
         char first[DURATION_TEXT_MAX];

@@ -108,7 +108,7 @@ static void node_write_workloads(struct writer *w, const struct node_page *p, co
         writer_close(w, ']');
 }
 
-/* Write the condition of a hot node; other nodes have none. */
+/* Write the condition HotNode into the answer; a node that is not hot has no condition. */
 static void node_write_condition(struct writer *w, const struct node_page *p, const struct node_row *row)
 {
         static const char *const reason[] = {"", "CPU", "Memory", "CPUAndMemory"};

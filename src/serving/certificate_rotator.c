@@ -101,7 +101,8 @@ static void secret_written(void *arg, const struct client_answer *a)
                 log_info(r->due == AUTHORITY_STANDS ? "the Secret has new URL paths for the admission webhook"
                                                     : due_text(r->due),
                          KV("secret", r->o.secret));
-                rotator_finish(r, r->writes++ ? RETRY_MS : 0); /* the next look reads what was written */
+                /* The next look, at once after a first write, reads the Secret as it was stored. */
+                rotator_finish(r, r->writes++ ? RETRY_MS : 0);
         } else if (a->err.code == ERR_STALE || a->err.code == ERR_CONFLICT) {
                 rotator_finish(r, RACE_MS);
         } else {

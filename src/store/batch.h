@@ -12,8 +12,8 @@
 #include "store/store.h"
 
 enum row_kind {
-        ROW_USAGE,      /* body: struct usage, its weights, its watermarks */
-        ROW_USAGE_KEEP, /* body: struct usage, its weights; the stored watermarks stay */
+        ROW_USAGE,      /* body: struct usage, then its weights, then the watermarks */
+        ROW_USAGE_KEEP, /* body: struct usage, then its weights; the database keeps its watermarks */
         ROW_TARGET,     /* data: the record */
         ROW_KILL,       /* body: struct store_kill */
         ROW_NOTE,       /* key.ns: the note's name; data: its value */

@@ -11,11 +11,11 @@ int load_all(struct db *d, struct index *x, const struct store_reader *r, bool *
 /* Whether each page of the ledger is found by its key, and the rows of changes are in good order: neither table is read
  * wholly at a start, and no other reveals a missing row. False also where that cannot be told. */
 bool load_later_whole(struct db *d);
-/* Pass the pages of the ledger's newest periods, each checked, in the order of axes, spans and numbers. */
+/* Give `each` the pages of the newest period of each axis and span, checked, in the order of their numbers. */
 int load_ledger(struct db *d, void (*each)(void *arg, const struct ledger_page_key *key, struct text packed), void *arg,
                 int *ret_refused, struct err *err);
-/* Pass the pages of a report's axis, span and stretch, each checked, in the order of starts; of a report of one account
- * alone, those that have it. */
+/* Give `each` the pages of a report's axis, span and stretch of time, checked, in the order of starts. A report of one
+ * account gets only the pages that have it. */
 int load_ledger_stretch(struct db *d, const struct ledger_report *of,
                         void (*each)(void *arg, const struct ledger_page_key *key, struct text packed), void *arg,
                         int *ret_refused, struct err *err);

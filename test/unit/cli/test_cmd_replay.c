@@ -550,8 +550,8 @@ static void test_bad_owners(void **state)
                 const char *text, *why;
         } row[] = {
                 {NULL, "No such file"},
-                {"a,1\n", "owners.csv': line 1: it does not have three columns: entity,cpu_cores,memory_bytes"},
-                {"a,1,2,3\n", "line 1: it does not have three"},
+                {"a,1\n", "owners.csv': line 1: it does not have the three columns entity,cpu_cores,memory_bytes"},
+                {"a,1,2,3\n", "line 1: it does not have the three columns"},
                 {"entity,cpu_cores,memory_bytes\n,1,2\n", "line 2: entity is empty or longer"},
                 {"a,x,1\n", "line 1: cpu_cores or memory_bytes is not a number of at least 0"},
                 {"a,1,-1\n", "line 1: cpu_cores or memory_bytes is not"},

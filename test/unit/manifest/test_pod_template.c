@@ -181,8 +181,8 @@ static void containers_are_bounded(void **state)
         buf_add_text(&b, "  initContainers: [{name: i}]\n");
         struct doc *more AUTO(doc_free) = read_text(b.data);
         assert_int_equal(template_read(more, 0, "", &t, &err), ERR_TOOBIG);
-        assert_string_equal(err.text, "line 67, column 19: more than 64 containers and init containers, all that "
-                                      "halflife reads of a pod");
+        assert_string_equal(err.text, "line 67, column 19: more than 64 containers and init containers, the most "
+                                      "that halflife reads of a pod");
 }
 
 #define SET(n)                                                                                                         \
