@@ -201,6 +201,7 @@ var scenarios = []stage.Scenario{
 	{Name: "restart", Needs: stage.Alone, Run: restart},
 	{Name: "rights", Needs: stage.Alone, Run: rights},
 	{Name: "restarted", Needs: stage.Alone, Run: restarted},
+	{Name: "ui", Needs: stage.Alone, Run: ui},
 	{Name: "uninstall", Needs: stage.Alone, Run: uninstall},
 	{Name: "upgrade", Needs: stage.Alone, Run: upgrade},
 	{Name: "upgrade-api", Needs: stage.Alone, Run: upgradeAPI},
