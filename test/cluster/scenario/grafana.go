@@ -171,22 +171,25 @@ func grafana(t *stage.T) {
 	t.Notef("%d queries, three times", len(all))
 }
 
-// makeWork has workloads of which one is lowered and killed, one held, and one short of CPU, with utilizations of their pods.
+// makeWork has workloads of which one is lowered, one held for as long as it is there, and one short of CPU and killed, with
+// utilizations of their pods.
 func makeWork(t *stage.T) {
 	for _, mode := range []string{"Rollout", "Recommend"} {
 		spec := stage.QuickProfile(mode)
 		spec["apply"].(M)["hpa"] = "LimitBasis"
-		spec["selector"] = M{"matchLabels": M{"app": map[string]string{"Rollout": "web", "Recommend": "held"}[mode]}}
+		apps := map[string][]string{"Rollout": {"web"}, "Recommend": {"held", "short"}}[mode]
+		spec["selector"] = M{"matchExpressions": []M{{"key": "app", "operator": "In", "values": apps}}}
 		t.ProfileNamed("e2e-"+t.Name+"-"+strings.ToLower(mode), spec)
 	}
 	t.Apply(t.NewDeployment("web", 2, stage.App()))
+	t.Apply(t.NewDeployment("held", 1, stage.App()))
 	short := stage.AppUsing(410, 300*stage.Mi)
 	short.Requests = M{"cpu": "100m", "memory": "1Gi"}
-	t.Apply(t.NewDeployment("held", 1, short))
+	t.Apply(t.NewDeployment("short", 1, short))
 	cpu, _ := stage.Targets()
 	t.Eventually("web is lowered", stage.Soon, func() error { return t.PodsAsk("web", "app", "cpu", cpu, 2) })
-	t.Check(t.ReportOOMKill(t.Pods("held")[0], false))
-	t.RecIn("deployment-held", "Ready", stage.Soon)
+	t.Check(t.ReportOOMKill(t.Pods("short")[0], false))
+	t.RecIn("deployment-short", "Ready", stage.Soon)
 }
 
 // countOnce compares the panels of what is saved with what the controller tells: the replica tells it as well, and Prometheus

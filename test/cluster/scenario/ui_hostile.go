@@ -20,7 +20,7 @@ const (
 // inert: texts that anybody may write into objects arrive as text, in each way that the page has.
 func (s *uiScenario) inert() {
 	t := s.T
-	long := "a" + strings.Repeat("b", 251) + "c"     // no pod of it can be named
+	long := "a" + strings.Repeat("b", 240) + "c"     // with its hash the ReplicaSet's name has 253 bytes, the most there are
 	named := t.NewDeployment("long", 1, stage.App()) // a label is shorter
 	named["metadata"].(M)["name"] = long
 	t.Apply(named)
@@ -128,7 +128,7 @@ func (h *hostileReader) changed() {
 	h.Fatalf("the CSV of %s does not have '%s' as text: %q", h.who, formula, rows)
 }
 
-// long: a name of 253 bytes is whole, in lists, in sums and as a workload of its own.
+// long: the longest name of a Deployment that can have pods is whole, in lists, in sums and as a workload of its own.
 func (h *hostileReader) long(name string) {
 	h.Eventually(h.who+" tells the long name", stage.Soon, func() error {
 		list, err := h.get("/api/v1/namespaces/"+h.NS+"/workloads?search="+name, 200)
