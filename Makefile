@@ -94,9 +94,13 @@ endif
 OUR_CFLAGS  := $(BASE_CFLAGS) $(FLAGS_$(MODE))
 OUR_LDFLAGS := $(LINK_$(MODE)) $(LINKER)
 
+# What is built for another architecture is tested under an emulator (test/cross).
+ifneq ($(filter %-linux-gnu-gcc,$(notdir $(CC))),)
+$(OUT)/test/%.o: OUR_CFLAGS += -DSLOWED -DEMULATED
+endif
 # To optimize what a sanitizer has put in takes longer than to run it as it is, but for arithmetic and text.
 ifneq ($(filter $(MODE),asan tsan),)
-$(OUT)/test/%.o: OUR_CFLAGS += -O0 -DSANITIZED
+$(OUT)/test/%.o: OUR_CFLAGS += -O0 -DSLOWED
 $(OUT)/test/unit/core/%.o: OUR_CFLAGS += -O1
 endif
 # What is asked is which lines of src are run, so tests are as in the debug build, and often in the cache already.

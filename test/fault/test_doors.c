@@ -16,7 +16,7 @@
 
 #include <cmocka.h>
 
-#include "../support/sanitized.h"
+#include "../support/slowed.h"
 #include "../support/stand.h"
 #include "../support/wire.h"
 #include "base/buf.h"
@@ -305,7 +305,7 @@ static void test_ten_thousand_idle(void **state)
                         assert_serves(&s);
         }
         size_t after = mem_resident() / 1024;
-        if (UNLESS_SANITIZED(true, false) && after > before + (MOST_MIB << 10)) /* they keep shadows of all memory */
+        if (UNLESS_SLOWED(true, false) && after > before + (MOST_MIB << 10)) /* they keep shadows of all memory */
                 fail_msg("%d connections take %zu KiB", crowd, after - before);
         assert_in_range(server_counts(s.server).connections, 1, 1088);
         for (int i = OF_ONE - 1; i < crowd; i += OF_ONE) {

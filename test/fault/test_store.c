@@ -21,13 +21,13 @@
 #include <unistd.h>
 
 #include "../support/fault_vfs.h"
-#include "../support/sanitized.h"
+#include "../support/slowed.h"
 #include "../support/store_image.h"
 #include "../support/tmp.h"
 #include "base/file_read.h"
 #include "base/mem.h"
 
-enum { EVERY = UNLESS_SANITIZED(1, 7) }; /* of the places where a fault can be */
+enum { EVERY = UNLESS_SLOWED(1, 7) }; /* of the places where a fault can be */
 
 static struct image before, after;
 

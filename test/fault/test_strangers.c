@@ -15,7 +15,7 @@
 
 #include "../support/fetch.h"
 #include "../support/replica_stage.h"
-#include "../support/sanitized.h"
+#include "../support/slowed.h"
 #include "../support/strangers.h"
 #include "base/clock.h"
 #include "base/mem.h"
@@ -24,7 +24,7 @@ enum { TRIES = 3 };
 
 /* Reviews a second (0: as fast as they are answered), and the pods of a row. At full speed, what sanitizers slow would
  * be late for pods. */
-enum { STRANGE_RATE = UNLESS_SANITIZED(0, 200), REAL_PODS = UNLESS_SANITIZED(10, 8) };
+enum { STRANGE_RATE = UNLESS_SLOWED(0, 200), REAL_PODS = UNLESS_SLOWED(10, 8) };
 
 #define SETS "/apis/apps/v1/namespaces/shop/replicasets/"
 

@@ -402,7 +402,7 @@ static void test_by_proxy(void **state)
 
 /* --- too many: with sanitizers, to make them takes a minute --- */
 
-#ifndef SANITIZED
+#ifndef SLOWED
 /* Usage is kept of 10 000 of 20 000 nodes, and that is told once. */
 static void test_more_nodes_than_are_kept(void **state)
 {
@@ -452,7 +452,7 @@ int main(void)
                 cmocka_unit_test_teardown(test_nodes_that_lie, end),
                 cmocka_unit_test_teardown(test_a_learned_node, end),
                 cmocka_unit_test_teardown(test_by_proxy, end),
-#ifndef SANITIZED
+#ifndef SLOWED
                 cmocka_unit_test_teardown(test_more_nodes_than_are_kept, end),
 #endif
                 cmocka_unit_test_teardown(test_usage_that_is_denied, end),

@@ -14,8 +14,8 @@
 
 #include <cmocka.h>
 
-#include "../support/sanitized.h"
 #include "../support/shell.h"
+#include "../support/slowed.h"
 #include "../support/tmp.h"
 #include "base/buf.h"
 #include "base/clock.h"
@@ -286,7 +286,7 @@ static void test_files(void **state)
 static void test_many_documents(void **state)
 {
         (void)state;
-        enum { DOCUMENTS = UNLESS_SANITIZED(10000, 1000) };
+        enum { DOCUMENTS = UNLESS_SLOWED(10000, 1000) };
         struct buf in, want;
         buf_init(&in, 64 << 20);
         buf_init(&want, 64 << 20);

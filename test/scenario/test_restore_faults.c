@@ -8,7 +8,7 @@
 
 #include "../support/halflife.h"
 #include "../support/lowered.h"
-#include "../support/sanitized.h"
+#include "../support/slowed.h"
 #include "base/mem.h"
 
 /* Whatever one request comes to: what was begun is whole or untouched, and the same command again ends it. */
@@ -28,7 +28,7 @@ static void test_faults(void **state)
         (void)state;
         for (size_t i = 0; i < sizeof fault / sizeof fault[0]; i++) {
                 bool fired = true;
-                for (unsigned nth = 0; fired; nth += UNLESS_SANITIZED(1, 4) + nth / 3) {
+                for (unsigned nth = 0; fired; nth += UNLESS_SLOWED(1, 4) + nth / 3) {
                         lowered_begin(&(struct fake_options){.seed = 10});
                         lowered_all();
                         struct fake_fault f = fault[i];

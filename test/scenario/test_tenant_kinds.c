@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "../support/beside.h"
-#include "../support/sanitized.h"
+#include "../support/slowed.h"
 #include "../support/story.h"
 #include "base/mem.h"
 
@@ -192,7 +192,7 @@ static void test_many_requirements(void **state)
  * Recommendation. */
 static void test_many_statuses(void **state)
 {
-        enum { PROFILES = UNLESS_SANITIZED(1000, 600) };
+        enum { PROFILES = UNLESS_SLOWED(1000, 600) };
         (void)state;
         struct story cast = STORY("shop", TEAM("{apply: {minHistory: 2s}}"), WEB(LIMITED));
         struct fake *f = stories_server(&cast, 1);

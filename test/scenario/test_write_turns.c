@@ -9,7 +9,7 @@
 /* after its needs */
 #include <cmocka.h>
 
-#include "../support/sanitized.h"
+#include "../support/slowed.h"
 #include "../support/story.h"
 #include "base/mem.h"
 
@@ -17,13 +17,7 @@
 #define MALLORY          "/apis/halflife.dev/v1alpha1/namespaces/mallory/"
 #define MALLORY_PROFILES MALLORY "profiles"
 
-enum {
-        PROFILES = UNLESS_SANITIZED(400, 200),
-        WORKLOADS = PROFILES,
-        ANSWER_MS = 500,
-        LONG_MS = 30000,
-        HANGS_MS = 60000
-};
+enum { PROFILES = UNLESS_SLOWED(400, 200), WORKLOADS = PROFILES, ANSWER_MS = 500, LONG_MS = 30000, HANGS_MS = 60000 };
 
 static void put_profiles(struct fake *f)
 {

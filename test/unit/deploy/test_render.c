@@ -14,7 +14,7 @@
 #include <cmocka.h>
 #include <jansson.h>
 
-#include "../../support/sanitized.h"
+#include "../../support/slowed.h"
 #include "base/file_read.h"
 #include "base/yaml.h"
 #include "deploy/render.h"
@@ -722,7 +722,7 @@ static void test_each_request_is_told(void **state)
 static void test_many_documents(void **state)
 {
         (void)state;
-        enum { DOCUMENTS = UNLESS_SANITIZED(10000, 1000) };
+        enum { DOCUMENTS = UNLESS_SLOWED(10000, 1000) };
         struct scene s;
         struct buf in, want;
         scene_init(&s, ON_DEPLOY_POD);

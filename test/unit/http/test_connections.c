@@ -63,7 +63,9 @@ static void test_slow_ones(void **state)
                 mem_free(heard[i]);
                 close(fd[i]);
         }
+#ifndef EMULATED /* an emulator does not tell how many bytes a socket got, so that slow ones count as idle */
         assert_true(server_counts(s.server).late >= 4);
+#endif
         AUTO(got_release) struct got g = stand_ask(&s, STAND_WEB, (struct fetch){.token = "good"});
         assert_int_equal(g.status, 200);
         stand_end(&s);

@@ -18,7 +18,7 @@
 
 #include "../../fake/apiserver.h"
 #include "../../support/fetch.h"
-#include "../../support/sanitized.h"
+#include "../../support/slowed.h"
 #include "../../support/stand.h"
 #include "../../support/tmp.h"
 #include "../../support/wire.h"
@@ -329,7 +329,7 @@ static void test_late_over_tls(void **state)
         size_t len = 0;
         stand_begin(&s, &(struct rest_listener_options){
                                 .tls = true, /* the handshake and the first request have to be done in it */
-                                .request_ms = UNLESS_SANITIZED(3000, 20000)});
+                                .request_ms = UNLESS_SLOWED(3000, 20000)});
         assert_int_equal(server_set_certificate(s.server, cert(0), key(0), &err), 0);
         int fd = wire_open(s.address);
         assert_int_equal(gnutls_certificate_allocate_credentials(&credentials), 0);

@@ -344,11 +344,13 @@ static void broken_kubeconfigs_are_refused_with_the_cure(void **state)
                  NULL,
                  ERR_INVALID,
                  {"env"}},
+#ifndef EMULATED /* where a program begins before it is known whether it is there */
                 {CLUSTER CONTEXT
                  "users: [{name: u, user: {exec: {apiVersion: x, command: no-such-plug-in, installHint: get it}}}]\n",
                  NULL,
                  ERR_NOTFOUND,
                  {"context 'x'", "no-such-plug-in", "get it"}},
+#endif
         };
         put("half.crt", "-----BEGIN CERTIFICATE-----\nAAA");
         put("whole.crt", PEM("CERTIFICATE"));
@@ -438,6 +440,9 @@ static void too_much_for_a_plug_in_is_told(void **state)
 {
         (void)state;
         struct err err;
+#ifdef EMULATED /* where it is told as the end of a program that began */
+        skip();
+#endif
         assert_int_equal(load_long("clusters: [{name: c, cluster: {server: 'https://h', extensions: [{name: "
                                    "client.authentication.k8s.io/exec, extension: %}]}}]\n" CONTEXT
                                    "users: [{name: u, user: {exec: {apiVersion: x, command: /bin/true, "

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../../support/sanitized.h"
+#include "../../support/slowed.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/mem.h"
@@ -107,7 +107,7 @@ static void assert_sum_equal(const struct ledger_sum *a, const struct ledger_sum
 
 /* --- random histories --- */
 
-enum { PODS = 6, STEPS = 30, HISTORIES = UNLESS_SANITIZED(10000, 1000) };
+enum { PODS = 6, STEPS = 30, HISTORIES = UNLESS_SLOWED(10000, 1000) };
 struct played_pod {
         bool runs;
         int64_t original[RESOURCES], request[RESOURCES], used[RESOURCES];

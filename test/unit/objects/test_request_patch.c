@@ -18,7 +18,7 @@
 #include "objects/patch.h"
 
 #include "../../support/json_patch.h"
-#include "../../support/sanitized.h"
+#include "../../support/slowed.h"
 
 /* --- tables ---------------------------------------------------------------------------------------------------- */
 
@@ -340,7 +340,7 @@ static void the_patch_makes_the_object_meant_and_nothing_else(void **state)
 {
         (void)state;
         static const char *const texts[] = {NULL, "O", "A"};
-        enum { OBJECTS = UNLESS_SANITIZED(20000, 2000) };
+        enum { OBJECTS = UNLESS_SLOWED(20000, 2000) };
         int empty = 0;
         for (unsigned n = 1; n <= OBJECTS; n++) {
                 seed = n;

@@ -10,12 +10,12 @@
 #include <cmocka.h>
 
 #include "../../support/pick.h"
-#include "../../support/sanitized.h"
+#include "../../support/slowed.h"
 #include "base/yaml.h"
 #include "cache/pod_canary.h"
 #include "plan/plan.h"
 
-enum { PLANS = UNLESS_SANITIZED(4000, 800), MOST = 4 };
+enum { PLANS = UNLESS_SLOWED(4000, 800), MOST = 4 };
 
 static uint64_t seed;
 
