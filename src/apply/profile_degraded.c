@@ -56,11 +56,10 @@ static void fuse_says(const struct applier *applier, const struct profile *p, ch
         const char *blown = fuse_blown(applier->safety);
         if (blown && p->ns)
                 snprintf(out, PROFILE_DEGRADED_MAX,
-                         "nothing new is applied until halflife resume --fuse: too many changes in the cluster were "
+                         "nothing is lowered until halflife resume --fuse: too many changes in the cluster were "
                          "taken back within an hour");
         else if (blown)
-                snprintf(out, PROFILE_DEGRADED_MAX, "nothing new is applied until halflife resume --fuse: %.400s",
-                         blown);
+                snprintf(out, PROFILE_DEGRADED_MAX, "nothing is lowered until halflife resume --fuse: %.400s", blown);
 }
 
 static void profile_fuse_says(const struct applier *applier, const struct profile *p, char *out)

@@ -1,6 +1,6 @@
 /*
  * The state of the fuses: counts the changes that the guard took back, and stores them. Once the cluster's fuse is
- * blown, the status of every profile and an annotation of the Lease say so, and nothing new is applied until a person
+ * blown, the status of every profile and an annotation of the Lease say so, and nothing is lowered until a person
  * resets the fuse. A blown fuse of a profile is in the status of that profile. Database, Lease and statuses are kept in
  * agreement here, so that the loss of one of them does not reset a fuse.
  */
@@ -109,7 +109,7 @@ static void fuse_blow(struct safety *safety, const struct target *t, const struc
         AUTO(mem_free) char *count = fuse_guards_words(f, g, FUSE_CLUSTER, false);
         AUTO(mem_free) char *blown = mem_printf("%s: %s", wall_print(loop_now(safety->loop).wall, time), why);
         set_blown(f, blown);
-        log_error("the fuse is blown: nothing new is applied until a person resets it", KV("why", f->blown),
+        log_error("the fuse is blown: nothing is lowered until a person resets it", KV("why", f->blown),
                   KV("cure", "halflife resume --fuse"));
         fuse_tell(safety, t, "the fuse is blown", count);
 }
@@ -185,8 +185,8 @@ static void fuse_take(struct safety *safety, const char *note)
 {
         set_blown(&safety->fuse, note);
         fuse_store(safety);
-        log_error("the Lease says that the fuse is blown: nothing new is applied until a person resets it",
-                  KV("why", note), KV("cure", "halflife resume --fuse"));
+        log_error("the Lease says that the fuse is blown: nothing is lowered until a person resets it", KV("why", note),
+                  KV("cure", "halflife resume --fuse"));
         schedule_pass(safety->leadership);
 }
 

@@ -26,7 +26,7 @@
 
 /* What a Profile is told: no name of another namespace. */
 #define TOLD                                                                                                           \
-        "nothing new is applied until halflife resume --fuse: too many changes in the cluster were taken back within " \
+        "nothing is lowered until halflife resume --fuse: too many changes in the cluster were taken back within "     \
         "an hour"
 
 enum { LONG_MS = 90000 };
