@@ -52,7 +52,7 @@ static bool is_shaped(struct decoder *d, char bracket)
         return false;
 }
 
-/* Whether a pause lasts until a person ends it: {} does, {"duration": "1h"} does not. */
+/* Whether the pause of an Argo step lasts until a person ends it: {} does, {"duration": "1h"} does not. */
 static bool pauses_for_ever(struct decoder *d)
 {
         struct text key;

@@ -14,7 +14,8 @@ static uint64_t digest_number(uint64_t digest, int64_t n)
         return digest_bytes(digest, &n, sizeof n);
 }
 
-/* What is advised for CPU follows the model, which moves at each cycle: the share that throttles stands for it. */
+/* The advised CPU limit follows the model, which moves in each cycle. The digest therefore takes the share of throttled
+ * periods in its place. */
 static uint64_t digest_limit(uint64_t digest, const struct status_limit *l)
 {
         if (!l)
