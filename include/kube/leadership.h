@@ -1,6 +1,7 @@
 /*
- * May this process write? It must hold the Lease, or need none. After it lost and regained the Lease, it must also have
- * read everything again. Other modules schedule a pass of the control loop here as well, when something changed.
+ * May this process write? It must hold the Lease, or need none. After the process lost and regained the Lease, it must
+ * also have read all watched objects again. Other modules schedule a pass of the control loop here as well, when
+ * something changed.
  */
 #ifndef HALFLIFE_KUBE_LEADERSHIP_H
 #define HALFLIFE_KUBE_LEADERSHIP_H
@@ -14,7 +15,7 @@ struct leadership;
  * not called after leadership_stop. */
 struct leadership *leadership_new(bool elects, void (*changed)(void *arg), void *arg);
 void leadership_free(struct leadership *l);
-/* the caller keeps it until leadership_free */
+/* The caller keeps `lease` until leadership_free. */
 void leadership_set_lease(struct leadership *l, const struct lease *lease);
 
 bool leads(const struct leadership *l);     /* holds the Lease, or needs none; false after leadership_stop */

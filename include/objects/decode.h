@@ -236,8 +236,7 @@ struct resource_quota_view {
         unsigned scopes; /* enum quota_scope, or-ed; 0: every pod */
         /* For QUOTA_PRIORITY: how a pod's priority class must relate to the names in `class`. */
         enum quota_classes classes;
-        struct text class[VIEW_METRICS]; /* names of priority classes; if the quota has more, QUOTA_UNSURE_SCOPE is set
-                                          */
+        struct text class[VIEW_METRICS]; /* priority classes; QUOTA_UNSURE_SCOPE: the quota has more */
         int class_count;
 };
 

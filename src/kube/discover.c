@@ -1,6 +1,6 @@
 /*
- * Which kinds the API server has. Two answers of aggregated discovery (/api, /apis) name them all, so that requests do
- * not grow with kinds.
+ * Which kinds the API server has. Two answers of aggregated discovery (/api, /apis) name all kinds, so that the number
+ * of requests does not grow with the kinds that halflife looks for.
  */
 #include "discover.h"
 
@@ -15,7 +15,7 @@
 
 enum { FOUND_MS = 10 * MINUTE_MS, ABSENT_MS = 30 * SECOND_MS, BODY_MAX = 32 << 20 };
 
-/* The budget of requests for discovery: one every 5 s, and 4 at once. */
+/* The budget of requests for discovery: one every 5 s on average, and 4 at once. */
 #define REQUESTS_PER_SECOND 0.2
 #define REQUESTS_AT_ONCE    4
 
@@ -40,8 +40,9 @@ struct group_list {
         struct mono changed; /* when an answer last differed from the one before */
         struct mono found,
                 absent; /* until when kinds found in the index, and kinds absent from it, are taken for fresh */
-        struct waiters ready, waiting; /* the index answers the former; the latter wait for the next answer */
-        struct waiters told;           /* their callbacks run now, one after the other */
+        /* `ready`: the index answers these; `waiting`: these wait for the server's answer. */
+        struct waiters ready, waiting;
+        struct waiters told; /* waiters whose callbacks run now, one after the other */
         struct client_call *call;
         struct loop_timer tell, begin;
 };
@@ -64,7 +65,8 @@ static struct group_list *group_list_of(struct discovery *d, const char *group)
 
 /* --- answers --- */
 
-/* failed: why the server was not asked anew; code 0: it was. A kind found in an old answer counts all the same. */
+/* `failed`: why the server gave no new answer; code 0: it gave one, or none was needed. A kind found in an old answer
+ * counts all the same. */
 static void waiter_tell(const struct group_list *g, struct waiter *w, const struct err *failed)
 {
         struct err err = *failed;
@@ -81,7 +83,7 @@ static void waiter_tell(const struct group_list *g, struct waiter *w, const stru
 
 static void waiters_tell(struct group_list *g, struct waiters *all, const struct err *failed)
 {
-        STAILQ_CONCAT(&g->told, all); /* a callback may ask again, or cancel another */
+        STAILQ_CONCAT(&g->told, all); /* taken off their list first: a callback may ask again, or cancel a waiter */
         for (struct waiter *w; (w = STAILQ_FIRST(&g->told));) {
                 STAILQ_REMOVE_HEAD(&g->told, link);
                 waiter_tell(g, w, failed);
