@@ -17,7 +17,7 @@ struct template_container {
         enum container_role role; /* MAIN, SIDECAR (init with restartPolicy Always), INIT */
         size_t item;              /* its index in containers or initContainers, from 0 */
         struct amount request[RESOURCES], limit[RESOURCES];
-        struct request_reading read[RESOURCES]; /* what of the template reads its requests */
+        struct request_reading read[RESOURCES]; /* the variable or file by which the container gets its request */
         struct runtime_heap heap;
 };
 
