@@ -20,8 +20,9 @@
 #include "objects/annotation_record.h"
 
 #define ANNOTATION_APPLY "halflife.dev/apply"
-#define ANNOTATION_FUSE  "halflife.dev/fuse" /* on halflife's Lease: core/fuse_verdict.h */
-#define ANNOTATION_HOLD  "halflife.dev/hold"
+/* On halflife's Lease: which fuses are blown, or "reset <time>" of a person who resets them (core/fuse_verdict.h). */
+#define ANNOTATION_FUSE "halflife.dev/fuse"
+#define ANNOTATION_HOLD "halflife.dev/hold"
 /* An annotation on a pod that halflife creates by a dry run, to see whether the API server calls halflife's admission
  * webhook. The webhook changes the value from ASKED to ANSWERED. */
 #define ANNOTATION_PROBE "halflife.dev/probe"
@@ -63,7 +64,7 @@ struct object_view {
         struct text ns, name, uid, version; /* version: the resourceVersion, an opaque text */
         bool unnamed;                       /* the object has a generateName and no name yet; name is "" */
         int64_t generation;
-        struct wall created, deleted; /* deleted.ms 0: not being deleted */
+        struct wall created, deleted; /* deleted.ms 0: the object is not being deleted */
         struct owner_ref owner;       /* the owner that is the controller */
         struct our_annotations annotation;
         struct label *label; /* the first VIEW_LABELS labels in the order of the object; the array is in the arena */
@@ -76,16 +77,16 @@ struct container_view {
         enum container_role role; /* MAIN, SIDECAR (init with restartPolicy Always), INIT */
         struct amount request[RESOURCES], limit[RESOURCES];
         struct request_reading read[RESOURCES]; /* the variable or file by which the container gets its request */
-        struct text env, command, args;         /* raw JSON */
+        struct text env, command, args;         /* raw JSON of the container's members */
         bool restarts[RESOURCES];               /* resizePolicy: a resize restarts the container */
-        bool probed; /* has a liveness or startup probe or a postStart hook, so the kubelet may kill it while its pod
-                        stays */
+        bool probed; /* the container has a liveness or startup probe or a postStart hook, so the kubelet may kill it
+                        while the pod stays */
 };
 
 /* How a container's process ended, by state.terminated or lastState.terminated. */
 struct kill_view {
-        bool seen;               /* a kill for lack of memory was seen: reason OOMKilled */
-        bool lost;               /* reason ContainerStatusUnknown: the kubelet lost the result, but counted a restart */
+        bool seen; /* a kill for lack of memory was seen: reason OOMKilled */
+        bool lost; /* reason ContainerStatusUnknown: the kubelet lost the process's result, but counted a restart */
         bool node_down;          /* reason Unknown, exit code 255: containerd's sign that the node went down */
         int64_t exit_code;       /* KILL_EXIT_UNTOLD: the status gives none */
         struct wall started, at; /* start and end of the process; ms 0: not given */
@@ -95,7 +96,7 @@ struct kill_view {
  * DisruptionTarget alone when the program exited with 0. */
 struct eviction_view {
         bool seen;
-        bool by_condition; /* at comes from the condition DisruptionTarget */
+        bool by_condition; /* `at` comes from the condition DisruptionTarget */
         /* time of the eviction; without by_condition the newest change of any condition; ms 0: not given */
         struct wall at;
         struct text message; /* the kubelet's message */
@@ -123,13 +124,14 @@ struct pod_view {
         bool stopped;             /* the kubelet ended the whole pod: any eviction, its deadline, a node shutdown */
         struct eviction_view eviction;
         struct amount pod_asks[RESOURCES]; /* pod-level requests, as in workload_view */
-        /* of the pod's RuntimeClass, beyond what the pod requests; unset: none */
+        /* What the pod's RuntimeClass adds to the pod's own requests; unset: nothing. */
         struct amount overhead[RESOURCES];
         enum resize_progress resize; /* how far the kubelet has put the spec's requests into force */
         struct text resize_message;
         struct container_view container[VIEW_CONTAINERS];
         int containers;
-        bool containers_cut; /* the pod has more containers: no decision may depend on all of them */
+        bool containers_cut; /* the pod has more containers than `container` holds: no decision may depend on all of
+                                them */
         struct container_status_view status[VIEW_CONTAINERS];
         int statuses;
 };
@@ -155,7 +157,8 @@ struct workload_view {
         bool template_labels_cut;
         struct container_view container[VIEW_CONTAINERS];
         int containers;
-        bool containers_cut; /* the template has more containers: no decision may depend on all of them */
+        bool containers_cut; /* the template has more containers than `container` holds: no decision may depend on all
+                                of them */
         /* pod-level resources (spec.resources): the request, or the limit where no container asks for the resource.
            Where set, scheduling and accounting ignore the containers' requests */
         struct amount pod_asks[RESOURCES];
@@ -180,7 +183,8 @@ struct workload_view {
         struct text priority_class;  /* priority class of the workload's pods */
         struct text replica_failure; /* the API server's reason for refusing new pods; "": none */
         struct text phase;           /* status.phase of an Argo Rollout, such as "Healthy"; "": none */
-        struct owner_ref refers;     /* spec.workloadRef: the workload whose template it runs; kind "": its own */
+        struct owner_ref refers;     /* spec.workloadRef: the workload whose template an Argo Rollout runs; kind "": the
+                                        Rollout's own */
         int64_t observed_referred;   /* generation of that workload that the rollout has observed; 0: not given */
 };
 
@@ -198,7 +202,7 @@ struct metric_view {
 };
 struct autoscaler_view {
         struct object_view meta;
-        struct owner_ref target;                     /* without a UID */
+        struct owner_ref target;                     /* the scaled workload, without a UID */
         struct metric_view metric[VIEW_METRICS + 1]; /* in the order of the object's list */
         int metrics; /* VIEW_METRICS + 1: the object has more; the last one is METRIC_UNKNOWN and stands for the rest */
         struct text applier;
@@ -225,7 +229,7 @@ enum quota_scope {
         QUOTA_NOT_BEST_EFFORT = 8,
         QUOTA_PRIORITY = 16,     /* pods of certain priority classes */
         QUOTA_OTHER_SCOPE = 32,  /* cross-namespace affinity, or a scope that halflife does not know */
-        QUOTA_UNSURE_SCOPE = 64, /* the scope is too complex to evaluate: it may match any pod */
+        QUOTA_UNSURE_SCOPE = 64, /* the scope is too complex to evaluate: the quota may match any pod */
 };
 enum quota_classes { QUOTA_CLASS_ANY, QUOTA_CLASS_NONE, QUOTA_CLASS_IN, QUOTA_CLASS_NOT_IN };
 struct resource_quota_view {
@@ -243,7 +247,7 @@ struct resource_quota_view {
 /* A VerticalPodAutoscaler, whatever its version. */
 struct vpa_view {
         struct object_view meta;
-        struct owner_ref target; /* without a UID */
+        struct owner_ref target; /* the scaled workload, without a UID */
         struct text mode;        /* updateMode; "": absent, which does not mean Off */
         bool sets; /* the VerticalPodAutoscaler sets requests: neither its mode nor all its policies are Off */
         /* Which requests the VerticalPodAutoscaler sets; NULL: every request of every container. */
@@ -254,7 +258,7 @@ struct pod_metrics_container_view {
         struct text name;
         bool has[RESOURCES];
         int64_t cpu_nano, memory_bytes;
-        bool doubtful; /* its usage cannot be told from another container's: has is false */
+        bool doubtful; /* the container's usage cannot be told from another container's, so `has` is false */
 };
 struct pod_metrics_view {
         struct text ns, name;

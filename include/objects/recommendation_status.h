@@ -82,9 +82,10 @@ struct status_quota {
 /* A node, as dimension Node reports it. */
 struct status_node {
         status_amount capacity, allocatable; /* negative: not known */
-        status_amount original, requested;   /* sums over its pods: as their owners requested, and now */
-        status_amount peak;                  /* the peak learned of its pods' summed usage; negative: not known yet */
-        int16_t packing;                     /* requested as a share of allocatable in per cent; negative: not known */
+        /* Sums of the requests of the node's pods: as the owners set them, and as they are now. */
+        status_amount original, requested;
+        status_amount peak;  /* the peak learned of its pods' summed usage; negative: not known yet */
+        int16_t packing;     /* requested as a share of allocatable in per cent; negative: not known */
         int16_t utilization; /* the node's mean usage in a quarter of an hour as a share of its capacity, in per cent;
                                 negative: not known */
 };
@@ -96,7 +97,7 @@ struct status_limits {
                 uint8_t container;     /* index in the status' containers */
                 uint8_t resource;      /* enum resource */
                 uint8_t reason;        /* enum limit_reason; not LIMIT_FINE */
-                uint8_t percent;       /* LIMIT_THROTTLED: the share of periods; else 0 */
+                uint8_t percent;       /* LIMIT_THROTTLED: share of periods that were throttled; else 0 */
                 status_amount current; /* the present limit */
                 status_amount advised; /* the limit to set by hand */
                 status_amount needed;  /* LIMIT_KILLED: the limit that the kill asks for; else negative */
@@ -174,7 +175,7 @@ void recommendation_status_write(struct writer *w, const struct recommendation_s
 
 /* Read a status from the API. A missing field, or a field of the wrong type, counts as absent; status NULL is an empty
  * status. At most VIEW_CONTAINERS containers and VIEW_METRICS conditions are read. The previous version wrote no
- * `decision`: its facts then come from the conditions, never_written also from the target's dimension d. */
+ * `decision`: the facts then come from the conditions, never_written also from `d`, the target's dimension. */
 void recommendation_status_read(const json_t *status, enum dimension d, struct arena *a,
                                 struct recommendation_status *ret);
 
@@ -197,7 +198,7 @@ const struct status_limit *status_limit_find(const struct status_limits *limits,
 /* Parts of the status, for the REST API. `at` is the index of the container; `limits` NULL: no limit is advised. */
 void status_write_container(struct writer *w, enum state whole, const struct status_container *c,
                             const struct status_limits *limits, int at);
-/* The members of an advised limit, in an open object. */
+/* Write the members of an advised limit into the open object. */
 void status_write_limit(struct writer *w, const struct status_limit *l);
 void status_write_resources(struct writer *w, const char *key, const struct status_numbers of[static RESOURCES]);
 void status_write_mode(struct writer *w, uint8_t mode);

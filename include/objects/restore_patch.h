@@ -46,8 +46,8 @@ int restore_pod_requests(struct text pod, const json_t *admitted, bool own, stru
                          struct err *err);
 int restore_pod_notes(struct text pod, bool basis, json_t **ret_patch, struct err *err);
 
-/* Restore the owner's targets of a HorizontalPodAutoscaler (autoscaling/v2) or, with triggers, a KEDA ScaledObject, and
- * remove halflife's annotations. A target that somebody has changed since stays. */
+/* Restore the owner's targets of a HorizontalPodAutoscaler (autoscaling/v2) or, with `triggers`, a KEDA ScaledObject,
+ * and remove halflife's annotations. A target that somebody has changed since stays. */
 int restore_autoscaler(struct text object, bool triggers, struct restore *ret, json_t **ret_patch, struct err *err);
 
 #endif

@@ -6,7 +6,7 @@
 #include "core/quantity.h"
 #include "decoder.h"
 
-/* One element of spec.limits. */
+/* One element of a LimitRange's spec.limits. */
 struct limit_item {
         struct text type;
         struct amount default_request[RESOURCES], default_limit[RESOURCES], min[RESOURCES], max[RESOURCES],
@@ -76,7 +76,7 @@ static void read_limits(struct decoder *d, void *to)
                 {0},
         };
         if (json_enter(&d->j, '['))
-                /* The loop keeps no item, so their number needs no bound. */
+                /* The loop keeps no item, so the number of items needs no bound. */
                 for (int count = 0; decoder_item_cut(d, "limits", count, INT_MAX, NULL); count++) {
                         struct limit_item item = {.type = {"", 0}};
                         decoder_fields(d, table, &item);

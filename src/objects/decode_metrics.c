@@ -28,7 +28,7 @@ static bool metrics_read_container(struct decoder *d, struct pod_metrics_view *r
                         read_usage(d, c, &readable);
                 else
                         json_skip(&d->j);
-        bool pause = text_is(c->name, "POD"); /* no name of a container has capitals */
+        bool pause = text_is(c->name, "POD"); /* the pause container: Kubernetes allows no capitals in names */
         ret->lacks |= !pause && (c->name.len == 0 || !readable);
         return !pause && c->name.len > 0 && readable;
 }

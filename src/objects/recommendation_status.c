@@ -294,7 +294,8 @@ static void status_container_read(const json_t *from, bool alone, struct status_
         enum reason why = (enum reason)to->of[CPU].reason;
         if (why != REASON_INIT && why != REASON_NOT_IN_TEMPLATE)
                 why = (enum reason)to->of[MEMORY].reason;
-        if (why == REASON_INIT || why == REASON_NOT_IN_TEMPLATE) /* a sidecar reads as a main container */
+        /* The API has no roles: a sidecar reads as a main container. */
+        if (why == REASON_INIT || why == REASON_NOT_IN_TEMPLATE)
                 to->role = why == REASON_INIT ? ROLE_INIT : ROLE_INJECTED;
         if (strcmp(to->name, CONTAINER_WHOLE) == 0 && !alone)
                 to->role = ROLE_WHOLE;
@@ -424,7 +425,7 @@ static void status_decision_read(const json_t *decision, struct status_decision 
         }
 }
 
-/* Infers the facts from the conditions, because the previous version wrote no others. */
+/* Infers the decision's facts from the conditions, because the previous version wrote no `decision`. */
 static void status_decision_infer(enum dimension d, struct recommendation_status *ret)
 {
         struct status_decision *to = &ret->decision;

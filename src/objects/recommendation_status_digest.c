@@ -43,7 +43,7 @@ uint64_t recommendation_status_digest(const struct recommendation_status *s)
 {
         uint64_t conditions = 0, containers = 0; /* sums, because the server may return lists in another order */
         uint64_t digest = digest_number(digest_number(digest_number(0, s->state), s->former), s->mode);
-        digest = digest_bytes(digest, &s->decision, sizeof s->decision); /* only bools, so no padding */
+        digest = digest_bytes(digest, &s->decision, sizeof s->decision); /* a decision has only bools, so no padding */
         if (s->decision.other_autoscaler && s->left)
                 digest = digest_left(digest, s->left);
         if (s->applied) {
