@@ -106,9 +106,9 @@ char *path_of(const char *group, const char *version, const char *ns, const char
 char *path_escape(const char *s);
 
 /* Find a kind by aggregated discovery: two requests (/api and /apis) list all kinds. Discovery sends up to 4 requests
- * at once, then one in 5 s. An answer is valid for 30 s, or for 10 minutes if the server has the kind. ERR_NOTFOUND: it
- * has no such kind. `done` is called once, after this function has returned; its `r` is NULL when err has a code.
- * Returns 0, or ERR_INVALID if group or kind cannot be names: then `done` is not called. */
+ * at once, then one in 5 s. An answer is valid for 30 s, or for 10 minutes if the server has the kind. ERR_NOTFOUND:
+ * the server has no such kind. `done` is called once, after this function has returned; its `r` is NULL when err has a
+ * code. Returns 0, or ERR_INVALID if group or kind cannot be names: then `done` is not called. */
 struct api_resource {
         char group[128], version[32], kind[64], plural[64];
 };

@@ -1,7 +1,7 @@
 /*
  * Discovery of a kind whose CRD may be installed or removed at any time. As long as the kind is not watched, halflife
- * looks for it by discovery. It looks again after a 404 for the watch's path: the CRD was removed, or serves another
- * version now.
+ * looks for it by discovery. halflife looks again after a 404 for the watch's path: the CRD was removed, or serves
+ * another version now.
  */
 #ifndef HALFLIFE_KUBE_KIND_LOOKUP_H
 #define HALFLIFE_KUBE_KIND_LOOKUP_H

@@ -8,7 +8,7 @@
 #include "kube/client.h"
 #include "objects/patch.h"
 
-/* Send a patch with the client's field manager; patch stays the caller's. The answer's body is the object as stored,
+/* Send a patch with the client's field manager; `patch` stays the caller's. The answer's body is the object as stored,
  * after admission. */
 struct client_call *patch_send(struct client *c, const char *path, json_t *patch, bool dry_run, client_done *done,
                                void *arg);
@@ -22,7 +22,7 @@ const char *patch_refused_by_policy(const struct err *err);
  * their refusals. */
 bool patch_is_invalid(int status, struct text body);
 
-/* Send a server-side apply with force. body stays the caller's, and has apiVersion, kind and metadata.name. `path` is
+/* Send a server-side apply with force. `body` stays the caller's, and has apiVersion, kind and metadata.name. `path` is
  * that of the object, or of its subresource "/status". */
 struct client_call *apply_send(struct client *c, const char *path, json_t *body, client_done *done, void *arg);
 struct client_call *apply_send_text(struct client *c, const char *path, struct text body, client_done *done, void *arg);

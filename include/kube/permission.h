@@ -44,9 +44,9 @@ struct permission {
         unsigned verbs;          /* 1u << enum permission_verb, or-ed */
         enum permission_use use;
         const char *why;  /* completes "needed for <why>"; NULL: the permission is not checked */
-        const char *ns;   /* the only namespace; NULL: all namespaces */
+        const char *ns;   /* the only namespace where the permission is needed; NULL: all */
         bool own_ns;      /* only in halflife's own namespace, for one object that a setting names */
-        const char *name; /* the only object; NULL: all objects */
+        const char *name; /* the only object for which the permission is needed; NULL: all */
 };
 /* All permissions, in the order in which `halflife check` checks them. */
 extern const struct permission permissions[];

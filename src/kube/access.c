@@ -25,7 +25,7 @@ struct access {
         struct mono files_read;
         struct exec_run *run;
         struct exec_result from_exec;
-        struct mono exec_rests;                 /* no run of the plug-in before this time; {0}: none so far */
+        struct mono exec_rests;                 /* no run of the plug-in before this time; {0}: at any time */
         struct wall exec_due;                   /* when to renew the plug-in's credentials; ms 0: only when forced */
         struct err files_trouble, exec_trouble; /* why the last attempt failed; code 0: it succeeded */
 };

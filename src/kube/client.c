@@ -15,7 +15,7 @@
 
 enum {
         TRIES_AGAIN_MAX = 10,
-        TRIES_AGAIN_READ = 2, /* for a streamed list, whose owner backs off and reports failures itself */
+        TRIES_AGAIN_READ = 2, /* of a streamed list, whose owner backs off and reports failures itself */
         BODY_MAX = 4 << 20,
         ERROR_BODY_MAX = 64 << 10,
         CALL_MS = 30 * SECOND_MS,
@@ -47,7 +47,7 @@ struct client_call {
         struct http_request r;
         struct mono due; /* deadline of the call; ns 0: none */
         client_done *done;
-        struct client_stream_request stream; /* data NULL: no stream */
+        struct client_stream_request stream; /* callbacks of a streamed call; data NULL: the call is not streamed */
         void *arg;
 
         struct http_call *http;

@@ -23,7 +23,7 @@ static const char accept[] = "application/json;g=apidiscovery.k8s.io;v=v2;as=API
 
 struct waiter {
         STAILQ_ENTRY(waiter) link;
-        struct api_resource kind;    /* version and plural: as found */
+        struct api_resource kind;    /* `version` and `plural` are set when the kind is found */
         const char *const *versions; /* NULL: the version that the server prefers */
         discover_done *done;
         void *arg;
@@ -36,7 +36,7 @@ struct group_list {
         struct discovery *in;
         const char *path;
         struct discovery_index index;
-        uint64_t digest;     /* of the answer in the index; 0: there was no answer yet */
+        uint64_t digest;     /* of the answer that the index was read from; 0: none yet */
         struct mono changed; /* when an answer last differed from the one before */
         struct mono found,
                 absent; /* until when kinds found in the index, and kinds absent from it, are taken for fresh */

@@ -9,7 +9,7 @@
 enum { VERSIONS_MAX = 8 }; /* most versions of a kind; Kubernetes' own kinds have three */
 
 struct served_kind {
-        struct served_kind *next; /* in the version that the server prefers next; NULL: there is no other */
+        struct served_kind *next; /* the kind in the version that the server prefers next; NULL: this was the last */
         char version[32], plural[64];
         bool stale; /* the API server of this version does not answer */
         char key[];

@@ -15,7 +15,7 @@
 enum {
         LEASE_MS = 15000,  /* other candidates wait this long after the last change they saw */
         RENEW_MS = 10000,  /* the holder gives up after this long without a successful renewal */
-        TRY_MS = 2000,     /* between two requests */
+        TRY_MS = 2000,     /* wait between two requests */
         REQUEST_MS = 5000, /* deadline of one request */
 };
 
@@ -27,7 +27,7 @@ struct elector {
         enum elector_ask ask;             /* the next request */
         enum elector_ask under_way;       /* the current request */
         bool optimistic;                  /* `ask` is a renewal by PUT without a GET before it */
-        json_t *lease;                    /* as last read or written; NULL: unknown */
+        json_t *lease;                    /* the Lease as last read or written; NULL: unknown */
         struct mono seen_at;              /* when the present spec was first seen, by this process's clock */
         bool leading;
         struct mono renewed;  /* when the last successful write was sent */

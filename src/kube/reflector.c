@@ -20,15 +20,15 @@ enum {
 
 /* How a request ended. */
 enum saw {
-        SAW_END,     /* regularly */
+        SAW_END,     /* the server ended the request regularly */
         SAW_SHORT,   /* a watch ended within SHORT_MS without an event, or twice in a row with events */
         SAW_CUT,     /* no answer, silence, or an incomplete body */
         SAW_BUSY,    /* 429 or 5xx, or an ERROR event with such a code */
-        SAW_EXPIRED, /* 410 */
+        SAW_EXPIRED, /* 410: the version or the continue token has expired */
         SAW_FUTURE,  /* 504: the server has not reached the version yet */
         SAW_REFUSED, /* 400 or 422: the server does not know the parameters */
         SAW_ABSENT,  /* 404: the server does not have the kind at present */
-        SAW_DENIED,  /* 401, 403 */
+        SAW_DENIED,  /* 401 or 403: the server denies the request */
         SAW_BROKEN,  /* anything else: not a list, no version, a bound exceeded */
         SAW_COUNT
 };
