@@ -135,8 +135,7 @@ struct doc_change {
  * Returns the number of changes that alter the text; the removal of an absent member alters nothing. ERR_INVALID "line
  * L, column C: why" if a change cannot be made without altering something else as well:
  * - on the path: an alias, an anchor that an alias elsewhere refers to, a merge key that may hold the member, a
- *   duplicate key, a tag, an explicit key (?), an item that does not exist, a scalar or a sequence in place of a
- * mapping;
+ *   duplicate key, a tag, an explicit key (?), a missing item, a scalar or a sequence in place of a mapping;
  * - at the end of the path: templated text ("{{", "{%", "${"), a scalar of several lines or with an anchor, a
  *   collection;
  * - removals of items, removals that would also remove a comment on its own line, and the removal of all members of a

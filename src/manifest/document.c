@@ -217,7 +217,7 @@ static void go_back(struct doc *d, struct before to)
         d->objects = to.objects;
 }
 
-/* Whether a part holds line breaks of YAML that editors and line_end do not take for breaks, so that lines would
+/* Whether a part holds line breaks of YAML that editors and line_end do not take for breaks, so that line numbers would
  * differ. */
 static bool holds_odd_break(const char *text, const struct part *part)
 {

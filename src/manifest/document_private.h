@@ -9,7 +9,8 @@
 #include "manifest/document.h"
 
 enum node_type { NODE_SCALAR, NODE_MAPPING, NODE_SEQUENCE, NODE_ALIAS };
-enum node_style { STYLE_PLAIN, STYLE_SINGLE, STYLE_DOUBLE, STYLE_LITERAL /* folded too */, STYLE_BLOCK, STYLE_FLOW };
+/* STYLE_LITERAL stands for literal and folded scalars. */
+enum node_style { STYLE_PLAIN, STYLE_SINGLE, STYLE_DOUBLE, STYLE_LITERAL, STYLE_BLOCK, STYLE_FLOW };
 enum node_flags {
         NODE_ANCHORED = 1,
         NODE_SHARED = 2, /* an alias refers to this node */
@@ -84,13 +85,13 @@ bool json_looks(const struct doc *d, const struct part *part);
 /* document.c */
 /* Append a node. Returns its index, or DOC_NONE and ERR_TOOBIG if there are too many nodes. */
 uint32_t node_add(struct doc *d, struct node n, struct err *err);
-/* Keep a copy of a scalar's value, unless the text between the offsets from and to already is that value. */
+/* Keep a copy of a scalar's value, unless the text between the offsets `from` and `to` already is that value. */
 void node_set_value(struct doc *d, uint32_t node, struct text value, size_t from, size_t to);
 void splice_add(struct doc *d, size_t at, size_t drop, struct text put);
 /* Set and return ERR_INVALID, "line L, column C: …" with the place of the node. */
 int fail_at(const struct doc *d, uint32_t node, struct err *err, const char *fmt, ...)
         __attribute__((format(printf, 4, 5)));
-/* ERR_TOOBIG, with the node's place: "more than 64 containers". */
+/* Set and return ERR_TOOBIG, with the node's place: "more than 64 containers". */
 int fail_many(const struct doc *d, uint32_t node, struct err *err, size_t most, const char *what);
 
 /* find.c */
@@ -115,7 +116,7 @@ struct quoting {
         bool quoted; /* the mapping's other keys are in double quotes, so a new one is, too */
 };
 void quote_key(struct buf *b, struct text key, const struct quoting *how);
-/* Write a string in the quotes of style; a style without quotes takes the kind that needs no escapes. */
+/* Write a string in the quotes of `style`; for a style without quotes, in the kind of quotes that needs no escapes. */
 void quote_string(struct buf *b, struct text value, enum node_style style, const struct quoting *how);
 /* Write a quantity in the quoting of `model`: the replaced scalar, or a neighbour; DOC_NONE: there is none. */
 void quote_quantity(struct buf *b, const struct doc *d, struct text value, uint32_t model, const struct quoting *how);
@@ -143,8 +144,8 @@ struct insertion_point {
 
 /* edit.c: an empty set with room for `most` changes; the set lives as long as the edit. */
 struct change_set set_new(struct edit *e, size_t most);
-/* Group the changes from index i on whose step at depth equals that of change i. *ret_first is false, and the group is
- * empty, if a change before i has that step: its group holds them already. */
+/* Group the changes from index `i` on whose step at `depth` equals that of change `i`. *ret_first is false, and the
+ * group is empty, if a change before `i` has that step: the group of that change holds them already. */
 struct change_set set_group(struct edit *e, struct change_set set, size_t i, size_t depth, bool *ret_first);
 /* insert.c: add new members after the member whose key is the node `last`. */
 int insert_members(struct edit *e, struct insertion_point at, uint32_t last, struct change_set set, size_t depth);
@@ -171,8 +172,8 @@ size_t line_end(const struct doc *d, size_t at);
 size_t line_next(const struct doc *d, size_t end);
 /* Does only white space precede the place on its line? *ret_margin is the white space directly before it. */
 bool line_begins(const struct doc *d, size_t at, struct text *ret_margin);
-/* Is the key the first on its line, with its colon on that line too? Dashes of the items that it begins may precede it.
- * False for explicit keys ("? key"). */
+/* Is the key the first on its line, with its colon on that line too? Dashes of items that begin with the key may
+ * precede the key. False for explicit keys ("? key"). */
 bool key_begins(const struct doc *d, uint32_t key);
 /* The break of the line of `at` or, on the last line, of the line before; "\n" if the text has no break. */
 struct text line_break(const struct doc *d, size_t at);
@@ -183,7 +184,7 @@ bool literal_keeps(const struct doc *d, const struct node *n);
 /* Does the text hold "{{" or "{%"? */
 bool text_templated(struct text t);
 /* What to insert between a value and a new comma or brace after it. An empty value ends with its key's colon, which
- * would join with them, so it needs a space. */
+ * would join with the comma or brace, so a space goes between. */
 static inline struct text space_behind(const struct doc *d, uint32_t value)
 {
         const struct node *n = &d->node[value];

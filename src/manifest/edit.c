@@ -254,7 +254,7 @@ static int edit_empty(struct edit *e, struct insertion_point in, uint32_t key, u
 }
 
 /* Edit the value of a key (DOC_NONE: of an item); `in` is the key's mapping. All changes of the set have the same path
- * before depth. */
+ * before `depth`. */
 static int edit_value(struct edit *e, struct insertion_point in, uint32_t key, uint32_t value, struct change_set set,
                       size_t depth)
 {

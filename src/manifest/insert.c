@@ -165,7 +165,8 @@ static int insert_flow(struct edit *e, struct insertion_point at, uint32_t last,
         size_t end = d->node[value].end, behind = end;
         while (behind < d->len && is_blank(d->text[behind]))
                 behind++;
-        bool comment = look.lines && behind < d->len && d->text[behind] == '#'; /* stays on the line of its value */
+        /* A comment stays on the line of its value, so new members go to the end of that line. */
+        bool comment = look.lines && behind < d->len && d->text[behind] == '#';
         splice_add(d, end, 0, space_behind(d, value));
         splice_add(d, end, 0, look.lines ? TEXT(",") : text_of(look.comma));
         splice_add(d, comment ? line_end(d, behind) : end, 0, buf_text(&b));

@@ -1,6 +1,6 @@
 /*
- * Which containers of a pod template have their requests read (core/request_reading.h), and what bounds their heaps
- * (core/runtime_heap.h), as objects/decode_readings and objects/decode_runtime_heap find it in an object.
+ * Finds which containers of a pod template have their requests read (core/request_reading.h), and what bounds their
+ * heaps (core/runtime_heap.h), as objects/decode_readings and objects/decode_runtime_heap find both in an object.
  */
 #ifndef HALFLIFE_MANIFEST_TEMPLATE_READINGS_H
 #define HALFLIFE_MANIFEST_TEMPLATE_READINGS_H
