@@ -20,7 +20,7 @@
 #include "objects/annotation_record.h"
 
 #define ANNOTATION_APPLY "halflife.dev/apply"
-/* On halflife's Lease: which fuses are blown, or "reset <time>" of a person who resets them (core/fuse_verdict.h). */
+/* On halflife's Lease: why the fuse is blown, or "reset <time>" once a person resets it (core/fuse_verdict.h). */
 #define ANNOTATION_FUSE "halflife.dev/fuse"
 #define ANNOTATION_HOLD "halflife.dev/hold"
 /* An annotation on a pod that halflife creates by a dry run, to see whether the API server calls halflife's admission

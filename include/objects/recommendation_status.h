@@ -84,7 +84,7 @@ struct status_node {
         status_amount capacity, allocatable; /* negative: not known */
         /* Sums of the requests of the node's pods: as the owners set them, and as they are now. */
         status_amount original, requested;
-        status_amount peak;  /* the peak learned of its pods' summed usage; negative: not known yet */
+        status_amount peak;  /* learned peak of the summed usage of the node's pods; negative: not known yet */
         int16_t packing;     /* requested as a share of allocatable in per cent; negative: not known */
         int16_t utilization; /* the node's mean usage in a quarter of an hour as a share of its capacity, in per cent;
                                 negative: not known */
