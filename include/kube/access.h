@@ -26,7 +26,7 @@ int access_load(const struct access_options *o, struct access **ret, struct err 
 void access_free(struct access *a);
 
 /*
- * Renew the credentials that are due; with force, after a 401, all of them. An exec plug-in is started (30 s at most,
+ * Renew the credentials that are due; with `force`, after a 401, all of them. An exec plug-in is started (30 s at most,
  * bounded output) and runs beside the loop, while the old credentials stay in use. While access_busy is true, call this
  * again within a second. The peer's revision grows if its certificates change. Returns < 0 if something could not be
  * renewed; the old value stays until a later try succeeds.
@@ -34,8 +34,9 @@ void access_free(struct access *a);
 int access_refresh(struct access *a, struct now now, bool force, struct err *err);
 bool access_busy(const struct access *a); /* a plug-in is running */
 const struct http_peer *access_peer(const struct access *a);
-const char *access_bearer(const struct access *a);    /* the token, never to be logged; NULL: none */
-const char *access_namespace(const struct access *a); /* the context's or the pod's; "default" if neither has one */
+const char *access_bearer(const struct access *a); /* the token, never to be logged; NULL: none */
+/* Namespace of the context or the pod; "default" if neither has one. */
+const char *access_namespace(const struct access *a);
 const char *
 access_source(const struct access *a); /* for people: "context 'dev' of /home/…/config", "the pod's service account" */
 bool access_in_cluster(const struct access *a);

@@ -3,8 +3,8 @@
  *
  * Requests are asynchronous, on the loop's thread. A GET is retried after transport errors, and after 429 or 5xx with
  * Retry-After, at most 10 times (a streamed list twice) and within its deadline. A write is retried only after 429. A
- * watch is never retried, nor is a list after its reader has seen bytes; their owners do that. After a 401 the
- * credentials are renewed and the request is sent once more.
+ * watch is never retried, nor is a list after its reader has seen bytes; the owner of the watch or list does that.
+ * After a 401 the credentials are renewed and the request is sent once more.
  */
 #ifndef HALFLIFE_KUBE_CLIENT_H
 #define HALFLIFE_KUBE_CLIENT_H
@@ -22,8 +22,8 @@ struct client_options {
         /* Called after each request, for metrics and the debug log. verb: "get", "list", "watch", "patch"…; id: the
          * request's id in the logs. May be NULL. */
         void (*observe)(void *arg, const char *verb, const char *path, int status, int64_t took_ms, const char *id);
-        /* Called for each Warning header, and once when credentials cannot be renewed (path: access_source). May be
-         * NULL. */
+        /* Called for each Warning header of an answer, and once when credentials cannot be renewed (`path` is then
+         * access_source). May be NULL. */
         void (*warned)(void *arg, const char *path, const char *text);
         void *arg;
 };
@@ -53,7 +53,7 @@ struct client_answer {
         int status;             /* HTTP status; 0: there was no answer */
         struct wall date;       /* the Date header; ms 0: none */
         int64_t retry_after_ms; /* -1: none */
-        bool unsent;            /* as in http_reply, of the last try */
+        bool unsent;            /* the last try was never sent, as in http_reply */
         struct text body;       /* lives until the callback returns */
         /*
          * code 0 for 2xx. Other codes say what the caller can do: ERR_RETRY (no answer, 408, 429, 5xx), ERR_STALE (409
@@ -66,14 +66,14 @@ struct client_answer {
 };
 typedef void client_done(void *arg, const struct client_answer *a);
 
-/* Start a call. The handle is valid until done is called; done may be NULL. */
+/* Start a call. The handle is valid until `done` is called; `done` may be NULL. */
 struct client_call;
 struct client_call *client_start(struct client *c, const struct call *call, client_done *done, void *arg);
 void client_cancel(struct client *c, struct client_call *call);
 /*
  * Give up all writes that are not urgent, because this process may not write any more. Writes in the queue are never
- * sent. For writes that were sent, it stays unknown whether the server did them. Each ends with ERR_RETRY and the text
- * why; the callbacks run before this function returns.
+ * sent. For writes that were sent, it stays unknown whether the server did them. Each such call ends with ERR_RETRY and
+ * the text `why`; the callbacks run before this function returns.
  */
 void client_drop_writes(struct client *c, const char *why);
 
@@ -92,8 +92,8 @@ struct client_stream_request {
         /* A 2xx response begins; date is its Date header (ms 0: none). Called again after a retry. May be NULL. */
         void (*head)(void *arg, struct wall date);
         int (*data)(void *arg, const char *p, size_t len); /* for a 2xx response only; < 0 ends it with that code */
-        /* whole: the body is complete. If the body of a 2xx response is not, a->err says why: ERR_RETRY, or the
-         * negative code that the callback data returned. */
+        /* `whole`: the body is complete. If the body of a 2xx response is incomplete, a->err says why: ERR_RETRY, or
+         * the negative code that the callback data returned. */
         void (*done)(void *arg, const struct client_answer *a, bool whole);
         void *arg;
 };
@@ -105,23 +105,26 @@ char *path_of(const char *group, const char *version, const char *ns, const char
               const char *subresource);
 char *path_escape(const char *s);
 
-/* Find a kind by aggregated discovery: one request lists all kinds, at most one request in 5 s. An answer is valid for
- * 30 s, or for 10 minutes if the server has the kind. ERR_NOTFOUND: it has no such kind. done is called once, not from
- * within: r is NULL when err has a code. Returns 0, or ERR_INVALID without a call. */
+/* Find a kind by aggregated discovery: two requests (/api and /apis) list all kinds. Discovery sends up to 4 requests
+ * at once, then one in 5 s. An answer is valid for 30 s, or for 10 minutes if the server has the kind. ERR_NOTFOUND:
+ * the server has no such kind. `done` is called once, after this function has returned; its `r` is NULL when err has a
+ * code. Returns 0, or ERR_INVALID if group or kind cannot be names: then `done` is not called. */
 struct api_resource {
         char group[128], version[32], kind[64], plural[64];
 };
 typedef void discover_done(void *arg, const struct api_resource *r, const struct err *err);
 int client_discover(struct client *c, const char *group, const char *kind, discover_done *done, void *arg);
-/* The same for a kind that halflife reads only in these versions: the best first, NULL at the end, valid until done.
- * The result is the first version that the server has; versions whose own API server does not answer come last. */
+/* As client_discover, for a kind that halflife reads only in `versions`: the best first, NULL at the end, an array that
+ * must stay valid until `done`. The result is the first version that the server has; versions whose own API server does
+ * not answer come last. */
 int client_discover_version(struct client *c, const char *group, const char *kind, const char *const *versions,
                             discover_done *done, void *arg);
-/* Give up the lookups of the group with this arg: their done is not called. */
+/* Give up the lookups in the group that have this `arg`: their `done` is not called. */
 void client_discover_cancel(struct client *c, const char *group, const void *arg);
 /* Forget what discovery found for the group: the next lookup asks the server. */
 void client_undiscover(struct client *c, const char *group);
-/* Whether a lookup at that time that did not find its kind would find the same now, without a request. */
+/* Whether a lookup begun at the time `asked` that did not find its kind would get the same answer now, without a
+ * request. */
 bool client_discover_stands(const struct client *c, const char *group, struct mono asked);
 
 #endif

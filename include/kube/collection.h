@@ -9,7 +9,7 @@
 struct collection {
         const char *path;                            /* of the collection, from path_of */
         const char *selector;                        /* a query part such as "fieldSelector=…"; NULL: all objects */
-        void (*each)(void *arg, struct text object); /* with each object's JSON, which is valid until it returns */
+        void (*each)(void *arg, struct text object); /* called with each object's JSON, valid until `each` returns */
         void *arg;
 };
 

@@ -18,14 +18,15 @@ struct event {
         bool warning;
         const char *reason; /* CamelCase */
         const char *action; /* "Recommend", "Apply" */
-        const char *note;   /* at most 1 kB, cut */
+        const char *note;   /* a text for people, cut to 1 kB */
 };
-/* Emit an event. The same event (object, reason, action, note) again within 6 min makes it a series. The second patches
- * the Event; later ones are only counted, and the count is written every 30 min and at the end of the series. */
+/* Emit an event. The same event (object, reason, action, note) again within 6 min makes it a series. The second
+ * emission patches the Event. Later ones are only counted, and the count is written every 30 min and at the end of the
+ * series. */
 void event_emit(struct event_source *s, const struct event *e, struct now now);
 /* Write the counts of series that are over, and of long ones; to be called regularly (once a cycle). */
 void event_tick(struct event_source *s, struct now now);
-/* Is a write in progress? */
+/* Is a write of an Event in progress? */
 bool event_writing(const struct event_source *s);
 uint64_t event_dropped(const struct event_source *s);
 

@@ -32,14 +32,14 @@ struct informer_owner {
 
 struct informer_stats {
         uint64_t lists, watches, events, refused, failures;
-        bool synced;        /* a list was complete, since informer_relist if that was called */
+        bool synced;        /* a list was read to its end, after the last informer_relist if there was one */
         bool in_trouble;    /* the last request failed, and none has succeeded since */
         struct err refusal; /* why the newest refused object was unreadable; code 0: none was refused */
 };
 
 struct informer;
-/* Start to list and watch. path: a collection, by path_of; selector: a query part such as "fieldSelector=…", or NULL.
- */
+/* Start to list and watch. `path`: that of a collection, by path_of. `selector`: a query part such as
+ * "fieldSelector=…"; NULL: all objects. */
 struct informer *informer_new(struct client *c, const char *path, const char *selector,
                               const struct informer_owner *owner);
 void informer_free(struct informer *in);

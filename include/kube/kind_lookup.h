@@ -1,7 +1,7 @@
 /*
  * Discovery of a kind whose CRD may be installed or removed at any time. As long as the kind is not watched, halflife
- * looks for it by discovery. It looks again after a 404 for the watch's path: the CRD was removed, or serves another
- * version now.
+ * looks for it by discovery. halflife looks again after a 404 for the watch's path: the CRD was removed, or serves
+ * another version now.
  */
 #ifndef HALFLIFE_KUBE_KIND_LOOKUP_H
 #define HALFLIFE_KUBE_KIND_LOOKUP_H
@@ -25,22 +25,21 @@ typedef void kind_lookup_answer(struct kind_lookup *l, enum kind_lookup_state be
 
 struct kind_lookup {
         enum kind_lookup_state state;
-        bool asking; /* a request is under way: the struct must not move until its answer, or until the client is freed
-                      */
+        bool asking; /* a lookup is under way: the struct must not move until its answer or client_free */
         struct mono asked;
         const char *group, *kind; /* borrowed */
         kind_lookup_answer *answered;
         void *arg; /* argument of answered */
 };
 
-/* Ask where it is time to: while it is not watched, as often as discovery may have another answer; once in 5 s while
- * its path is not found. */
+/* Ask discovery for the kind, if it is time: while the kind is not watched, as often as discovery may have another
+ * answer; while the watch's path gives 404, once in 5 s. */
 void kind_lookup_ask(struct kind_lookup *l, struct client *c, const char *group, const char *kind,
                      kind_lookup_answer *answered, void *arg);
-/* A watch was begun, with the path from discovery. */
+/* Tell the lookup that a watch of the kind was begun, with the path from discovery, or that the watch ended. */
 void kind_lookup_began(struct kind_lookup *l);
 void kind_lookup_ended(struct kind_lookup *l);
-/* The watch failed with this error code; 0: it works. */
+/* Tell the lookup that the watch failed with the error `code`; 0: the watch works. */
 void kind_lookup_heard(struct kind_lookup *l, int code);
 
 #endif

@@ -8,8 +8,8 @@
 #include <stdbool.h>
 
 /*
- * halflife's own kinds. It asks for them, and writes them, in the version that their CRDs store, so that it works with
- * the CRDs of the version before and of the one after: docs/design/0016-two-versions-one-schema.md. People write
+ * halflife's own kinds. halflife reads and writes these kinds in the version that their CRDs store, so that it works
+ * with the CRDs of the version before and of the one after: docs/design/0016-two-versions-one-schema.md. People write
  * OWN_PRESENT_VERSION; CRDs that do not serve it are those of an older halflife.
  */
 #define OWN_GROUP           "halflife.dev"

@@ -17,7 +17,8 @@ struct lease_options {
         void *arg;
         const char *note; /* key of an annotation that the holder keeps on the Lease; NULL: none */
         /* Called each time the Lease was read, even if another process holds it, with its UID and the annotation's
-         * value (NULL: absent). Returns the value to write with this process's next renewal, or NULL to leave it. */
+         * value (NULL: absent). Returns the value to write with this process's next renewal, or NULL to leave the
+         * annotation. */
         const char *(*noted)(void *arg, const char *uid, const char *note);
 };
 struct lease;

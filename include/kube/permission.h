@@ -32,7 +32,7 @@ enum permission_use {
         PERMISSION_TO_RESIZE, /* to resize pods in place */
         PERMISSION_CUSTOM_METRICS,
         PERMISSION_CERTIFICATE, /* to read the Secret: --webhook-certificate self or secret */
-        PERMISSION_ROTATE,      /* this and the next two: of halflife rotate, which has an account of its own */
+        PERMISSION_ROTATE,      /* this and the next two: for halflife rotate, which has a service account of its own */
         PERMISSION_ROTATE_WEBHOOKS,
         PERMISSION_ROTATE_API_SERVICES,
         PERMISSION_UNCHECKED, /* always granted, so `halflife check` skips it */
@@ -44,9 +44,9 @@ struct permission {
         unsigned verbs;          /* 1u << enum permission_verb, or-ed */
         enum permission_use use;
         const char *why;  /* completes "needed for <why>"; NULL: the permission is not checked */
-        const char *ns;   /* the only namespace; NULL: all namespaces */
-        bool own_ns;      /* only in halflife's own namespace: a setting names the object */
-        const char *name; /* the only object; NULL: all objects */
+        const char *ns;   /* the only namespace where the permission is needed; NULL: all */
+        bool own_ns;      /* only in halflife's own namespace, for one object that a setting names */
+        const char *name; /* the only object for which the permission is needed; NULL: all */
 };
 /* All permissions, in the order in which `halflife check` checks them. */
 extern const struct permission permissions[];

@@ -1,6 +1,6 @@
 /*
  * Usage from metrics-server (metrics.k8s.io), of pods or of nodes: one streamed list, parsed item by item as the bytes
- * arrive. It is read in version v1 where discovery names it, else in v1beta1; both have the same fields.
+ * arrive. halflife reads the API in version v1 where discovery names v1, else in v1beta1; both have the same fields.
  */
 #ifndef HALFLIFE_KUBE_POD_METRICS_H
 #define HALFLIFE_KUBE_POD_METRICS_H
@@ -15,18 +15,19 @@ struct metrics_result {
         struct wall date;    /* the response's Date header */
         bool absent;         /* the cluster has no metrics API: 404, and discovery does not name it */
         struct err err;      /* code 0: the list is complete */
-        const char *version; /* which was read: "v1", "v1beta1"; of another usage source: NULL */
+        const char *version; /* API version read: "v1", "v1beta1"; NULL: another usage source */
 };
 
-/* Poll once. ns NULL: all namespaces; it is copied. deadline_ms covers the whole poll with its retries; the pods that
- * arrived by then count. Without an answer of discovery in a half of it, v1beta1 is read. each is called in the
- * server's order (namespace, name) while the response arrives; date is its Date header. done is called once. The handle
- * is valid until then, or until metrics_cancel, after which done is not called. */
+/* Read the usage of all pods once. `ns` NULL: all namespaces; the text is copied. `deadline_ms` covers the whole poll
+ * with its retries; the pods that arrived by then count. Without an answer of discovery in half that time, v1beta1 is
+ * read. `each` is called in the server's order (namespace, name) while the response arrives; `date` is the response's
+ * Date header. `done` is called once. The handle is valid until then, or until metrics_cancel, after which `done` is
+ * not called. */
 struct metrics_poll;
 struct metrics_poll *metrics_poll(struct client *c, const char *ns, int64_t deadline_ms,
                                   void (*each)(void *arg, const struct pod_metrics_view *m, struct wall date),
                                   void (*done)(void *arg, const struct metrics_result *r), void *arg);
-/* The same of nodes. */
+/* As metrics_poll, for the usage of nodes. */
 struct metrics_poll *metrics_poll_nodes(struct client *c, int64_t deadline_ms,
                                         void (*each)(void *arg, const struct node_metrics_view *m, struct wall date),
                                         void (*done)(void *arg, const struct metrics_result *r), void *arg);

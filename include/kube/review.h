@@ -17,12 +17,12 @@ enum review_verdict {
         REVIEW_ALLOWED,
         REVIEW_UNKNOWN, /* the token is no user's, or is for another audience */
         REVIEW_FORBIDDEN,
-        REVIEW_BUSY,       /* a question was never sent, because too many wait; err says so */
+        REVIEW_BUSY,       /* a request of the review was never sent, because too many wait; err says so */
         REVIEW_UNANSWERED, /* err says why: the API server is unreachable, or denies halflife the review (ERR_DENIED) */
 };
 
-/* Start a review. Texts are copied; the copy of the token is wiped after sending. done is called once, never before
- * this function returns; the handle is valid until then. */
+/* Start a review. Texts are copied; the copy of the token is wiped after sending. `done` is called once, never before
+ * this function returns; the handle is valid until `done`. */
 typedef void review_done(void *arg, enum review_verdict v, const struct err *err);
 struct review;
 struct review *review_start(struct client *c, const struct review_question *q, review_done *done, void *arg);

@@ -10,12 +10,12 @@
  *             if (doc_edit(d, i, change, n, &why) < 0)
  *                     … report that the object is unchanged; why.text names the place …
  *     }
- *     doc_write(d, &out);
+ *     doc_write(d, &out, &err);
  *
  * How the text becomes objects:
  *
  * - The lines "---" and "..." separate documents. A document that begins with '{' is read as JSON, or as several JSON
- *   values in a row. If that fails, and for every other document, libyaml reads it as YAML.
+ *   values in a row. Where JSON fails, and for every other document, libyaml reads the document as YAML.
  * - Every document that is a mapping is an object. If its kind ends in "List" and its `items` are a sequence, each item
  *   is an object instead. An item without kind and apiVersion takes them from the list, as in the API server: kind
  *   PodList gives kind Pod. A list behind an alias, or with `items` behind an alias, is one object that cannot be
@@ -132,11 +132,10 @@ struct doc_change {
  * Change one object, at most one call per object: all changes are made or, on an error, none. Absent parents are added
  * after the last member of their mapping, in the style and indentation around them; `metadata` goes above `spec`. A
  * null, {} or [] in a parent's place is filled. A scalar is replaced in place. A value that is already right stays.
- * Returns how many changes alter the text; removing an absent member alters nothing. ERR_INVALID "line L, column C:
- * why" if a change cannot be made without altering something else as well:
+ * Returns the number of changes that alter the text; the removal of an absent member alters nothing. ERR_INVALID "line
+ * L, column C: why" if a change cannot be made without altering something else as well:
  * - on the path: an alias, an anchor that an alias elsewhere refers to, a merge key that may hold the member, a
- *   duplicate key, a tag, an explicit key (?), an item that does not exist, a scalar or a sequence in a mapping's
- * place;
+ *   duplicate key, a tag, an explicit key (?), a missing item, a scalar or a sequence in place of a mapping;
  * - at the end of the path: templated text ("{{", "{%", "${"), a scalar of several lines or with an anchor, a
  *   collection;
  * - removals of items, removals that would also remove a comment on its own line, and the removal of all members of a
@@ -146,7 +145,7 @@ struct doc_change {
  */
 int doc_edit(struct doc *d, size_t object, const struct doc_change *change, size_t n, struct err *err);
 
-/* Append the text with all edits to out. ERR_TOOBIG if it exceeds out's limit. */
+/* Append the text with all edits to `out`. ERR_TOOBIG if the text exceeds out's limit. */
 int doc_write(struct doc *d, struct buf *out, struct err *err);
 /* Did any edit alter the text? */
 bool doc_changed(const struct doc *d);

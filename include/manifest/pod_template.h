@@ -1,6 +1,6 @@
 /*
  * Pod templates in documents: the containers, requests and limits that render reads, and the requests and annotations
- * that it sets.
+ * that render sets.
  */
 #ifndef HALFLIFE_MANIFEST_POD_TEMPLATE_H
 #define HALFLIFE_MANIFEST_POD_TEMPLATE_H
@@ -15,9 +15,9 @@ enum { TEMPLATE_CONTAINERS = 64, TEMPLATE_STEPS = 4 };
 struct template_container {
         struct text name;
         enum container_role role; /* MAIN, SIDECAR (init with restartPolicy Always), INIT */
-        size_t item;              /* its index in containers or initContainers, from 0 */
+        size_t item;              /* the container's index in containers or initContainers, from 0 */
         struct amount request[RESOURCES], limit[RESOURCES];
-        struct request_reading read[RESOURCES]; /* what of the template reads its requests */
+        struct request_reading read[RESOURCES]; /* the variable or file by which the container gets its request */
         struct runtime_heap heap;
 };
 
@@ -58,7 +58,7 @@ struct template_note {
 
 /*
  * Set requests on the template, and annotations on both the template and the object itself. A request of equal value
- * stays as it is written; if every request does, the annotations stay too. At most TEMPLATE_NOTES notes. Call this
+ * stays as it is written; if all requests are equal, the annotations stay too. At most TEMPLATE_NOTES notes. Call this
  * instead of doc_edit, at most once per object. Returns how many changes alter the text, or ERR_INVALID as doc_edit.
  */
 enum { TEMPLATE_NOTES = 8 };

@@ -11,22 +11,24 @@
 
 #define FIELD_MANAGER "halflife" /* halflife's manager name in managedFields */
 
-/* On the object whose requests halflife writes: the owner's values, halflife's values, and the basis of utilization. */
+/* Annotations on the object whose requests halflife writes. They hold the owner's requests (ORIGINAL), halflife's
+ * requests (APPLIED), and the amount that utilization is relative to (BASIS). */
 #define ANNOTATION_ORIGINAL "halflife.dev/original-resources"
 #define ANNOTATION_APPLIED  "halflife.dev/applied-resources"
 #define ANNOTATION_BASIS    "halflife.dev/utilization-basis"
 #define ANNOTATION_RAISED                                                                                              \
-        "halflife.dev/raised"   /* on a running pod: when halflife raised its requests for its usage                   \
-                                 */
-#define BASIS_REQUEST "request" /* value of ANNOTATION_BASIS: the request that halflife wrote */
+        "halflife.dev/raised" /* on a running pod: when halflife raised the pod's requests, because of its usage */
+/* The value of ANNOTATION_BASIS by which utilization is relative to the request that halflife wrote. */
+#define BASIS_REQUEST "request"
 
 struct recorded {
         struct text container;
         struct amount request[RESOURCES], limit[RESOURCES];
 };
 
-/* Call the function `each` for every container of the annotation. Returns 0, a negative result of it, ERR_TOOBIG (more
- * than VIEW_CONTAINERS), or ERR_INVALID: somebody edited the annotation, and callers treat it as absent. */
+/* Call the function `each` for every container of the annotation. Returns 0, the negative result of `each`, ERR_TOOBIG
+ * (more than VIEW_CONTAINERS containers), or ERR_INVALID: somebody edited the annotation, and callers treat the
+ * annotation as absent. */
 int record_read(struct text annotation, struct arena *a, int (*each)(void *arg, const struct recorded *r), void *arg,
                 struct err *err);
 
@@ -34,8 +36,8 @@ int record_read(struct text annotation, struct arena *a, int (*each)(void *arg, 
 char *record_print(const struct recorded *row, size_t rows);
 
 /*
- * On an autoscaler whose utilization targets halflife changed: the owner's targets and halflife's, in per cent:
- * {"Resource/cpu":70,"ContainerResource/app/cpu":60}.
+ * Annotations on an autoscaler whose utilization targets halflife changed. They hold the owner's targets (TARGETS) and
+ * halflife's targets (TARGETS_APPLIED), in per cent: {"Resource/cpu":70,"ContainerResource/app/cpu":60}.
  */
 #define ANNOTATION_TARGETS         "halflife.dev/original-targets"
 #define ANNOTATION_TARGETS_APPLIED "halflife.dev/applied-targets"
@@ -45,8 +47,8 @@ struct recorded_target {
         enum resource resource;
         int64_t percent; /* 1 to INT32_MAX */
 };
-/* Reads at most VIEW_METRICS (decode.h) targets into ret. Returns how many, ERR_TOOBIG (there are more) or
- * ERR_INVALID. */
+/* Reads at most VIEW_METRICS (decode.h) utilization targets of the annotation into `ret`. Returns their number,
+ * ERR_TOOBIG (the annotation has more) or ERR_INVALID. */
 int record_targets_read(struct text annotation, struct arena *a, struct recorded_target *ret, struct err *err);
 /* The text of the annotation, which the caller frees with mem_free; NULL when rows is 0. */
 char *record_targets_print(const struct recorded_target *row, int rows);

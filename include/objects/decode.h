@@ -20,18 +20,20 @@
 #include "objects/annotation_record.h"
 
 #define ANNOTATION_APPLY "halflife.dev/apply"
-#define ANNOTATION_FUSE  "halflife.dev/fuse" /* on halflife's Lease: core/fuse_verdict.h */
-#define ANNOTATION_HOLD  "halflife.dev/hold"
-/* On a pod that is created by a dry run, to see whether admission is called: it changes ASKED to ANSWERED. */
+/* On halflife's Lease: why the fuse is blown, or "reset <time>" once a person resets it (core/fuse_verdict.h). */
+#define ANNOTATION_FUSE "halflife.dev/fuse"
+#define ANNOTATION_HOLD "halflife.dev/hold"
+/* An annotation on a pod that halflife creates by a dry run, to see whether the API server calls halflife's admission
+ * webhook. The webhook changes the value from ASKED to ANSWERED. */
 #define ANNOTATION_PROBE "halflife.dev/probe"
 #define PROBE_ASKED      "asked"
 #define PROBE_ANSWERED   "answered"
-/* On a Recommendation. ADOPT names a Recommendation of the same namespace, whose history this one continues; ADOPTED
- * gives the result. */
+/* Annotations on a Recommendation. ADOPT names another Recommendation of the namespace, whose history the annotated one
+ * shall continue. In ADOPTED halflife writes the result. */
 #define ANNOTATION_ADOPT   "halflife.dev/adopt"
 #define ANNOTATION_ADOPTED "halflife.dev/adopted"
-/* On a Recommendation. IMPORT holds histories from another cluster or program, to be merged here, as lines of
- * store/transfer.h; IMPORTED gives the result. */
+/* Annotations on a Recommendation. IMPORT holds histories from another cluster or program, as lines of
+ * store/transfer.h, which halflife shall merge into the Recommendation's. In IMPORTED halflife writes the result. */
 #define ANNOTATION_IMPORT   "halflife.dev/import"
 #define ANNOTATION_IMPORTED "halflife.dev/imported"
 
@@ -50,7 +52,7 @@ struct label {
 };
 
 struct owner_ref {
-        struct text api_version, kind, name, uid; /* kind "": no owner is the controller */
+        struct text api_version, kind, name, uid; /* kind "": the object has no owner that is its controller */
 };
 
 /* The values of halflife's own annotations on an object or a pod template. */
@@ -59,34 +61,34 @@ struct our_annotations {
 };
 
 struct object_view {
-        struct text ns, name, uid, version; /* resourceVersion: opaque */
+        struct text ns, name, uid, version; /* version: the resourceVersion, an opaque text */
         bool unnamed;                       /* the object has a generateName and no name yet; name is "" */
         int64_t generation;
-        struct wall created, deleted; /* deleted.ms 0: not being deleted */
+        struct wall created, deleted; /* deleted.ms 0: the object is not being deleted */
         struct owner_ref owner;       /* the owner that is the controller */
         struct our_annotations annotation;
-        struct label *label; /* in the arena; the first VIEW_LABELS, in the order of the object */
+        struct label *label; /* the first VIEW_LABELS labels in the order of the object; the array is in the arena */
         int labels;
-        bool labels_cut; /* the object has more labels: no selector may be judged by label */
+        bool labels_cut; /* the object has more labels than `label` holds, so no selector may be judged by `label` */
 };
 
 struct container_view {
         struct text name;
         enum container_role role; /* MAIN, SIDECAR (init with restartPolicy Always), INIT */
         struct amount request[RESOURCES], limit[RESOURCES];
-        struct request_reading read[RESOURCES]; /* the variable or file that reads its request */
-        struct text env, command, args;         /* raw JSON */
+        struct request_reading read[RESOURCES]; /* the variable or file by which the container gets its request */
+        struct text env, command, args;         /* raw JSON of the container's members */
         bool restarts[RESOURCES];               /* resizePolicy: a resize restarts the container */
-        bool probed; /* has a liveness or startup probe or a postStart hook, so the kubelet may kill it while its pod
-                        stays */
+        bool probed; /* the container has a liveness or startup probe or a postStart hook, so the kubelet may kill it
+                        while the pod stays */
 };
 
 /* How a container's process ended, by state.terminated or lastState.terminated. */
 struct kill_view {
-        bool seen;               /* a kill for lack of memory was seen: reason OOMKilled */
-        bool lost;               /* reason ContainerStatusUnknown: the kubelet lost the result, but counted a restart */
+        bool seen; /* a kill for lack of memory was seen: reason OOMKilled */
+        bool lost; /* reason ContainerStatusUnknown: the kubelet lost the process's result, but counted a restart */
         bool node_down;          /* reason Unknown, exit code 255: containerd's sign that the node went down */
-        int64_t exit_code;       /* KILL_EXIT_UNTOLD: none given */
+        int64_t exit_code;       /* KILL_EXIT_UNTOLD: the status gives none */
         struct wall started, at; /* start and end of the process; ms 0: not given */
 };
 
@@ -94,16 +96,18 @@ struct kill_view {
  * DisruptionTarget alone when the program exited with 0. */
 struct eviction_view {
         bool seen;
-        bool by_condition;   /* at comes from the condition DisruptionTarget */
-        struct wall at;      /* time of the eviction; ms 0: not given */
+        bool by_condition; /* `at` comes from the condition DisruptionTarget */
+        /* time of the eviction; without by_condition the newest change of any condition; ms 0: not given */
+        struct wall at;
         struct text message; /* the kubelet's message */
 };
 
 struct container_status_view {
         struct text name;
         int64_t restarts; /* restartCount, clamped to 0 to INT32_MAX */
-        bool stopped;     /* the state is waiting or terminated */
-        bool waits; /* waits for its next process, as in a back-off; restarts will count that process once it exists */
+        bool stopped;     /* the container's state is waiting or terminated */
+        bool waits; /* the container waits for its next process, as in a back-off; restarts will count that process once
+                       it exists */
         struct wall running_since;  /* ms 0: not running, or not given */
         struct kill_view now, last; /* state.terminated, lastState.terminated */
 };
@@ -119,13 +123,15 @@ struct pod_view {
         bool node_pressure;       /* status or a condition reports that the node was short of memory */
         bool stopped;             /* the kubelet ended the whole pod: any eviction, its deadline, a node shutdown */
         struct eviction_view eviction;
-        struct amount pod_asks[RESOURCES]; /* as in workload_view */
-        struct amount overhead[RESOURCES]; /* of its RuntimeClass, beyond what it requests; unset: none */
-        enum resize_progress resize;       /* how far the kubelet has put the spec's requests into force */
+        struct amount pod_asks[RESOURCES]; /* pod-level requests, as in workload_view */
+        /* What the pod's RuntimeClass adds to the pod's own requests; unset: nothing. */
+        struct amount overhead[RESOURCES];
+        enum resize_progress resize; /* how far the kubelet has put the spec's requests into force */
         struct text resize_message;
         struct container_view container[VIEW_CONTAINERS];
         int containers;
-        bool containers_cut; /* the pod has more containers: no decision may depend on all of them */
+        bool containers_cut; /* the pod has more containers than `container` holds: no decision may depend on all of
+                                them */
         struct container_status_view status[VIEW_CONTAINERS];
         int statuses;
 };
@@ -143,37 +149,42 @@ struct share {
 };
 
 struct workload_view {
-        struct object_view meta; /* labels_cut: of the labels here, or of template_label */
+        /* meta.labels_cut: the workload or its template has more labels than its array holds */
+        struct object_view meta;
         struct our_annotations template_annotation;
         struct label *template_label;
         int template_labels;
         bool template_labels_cut;
         struct container_view container[VIEW_CONTAINERS];
         int containers;
-        bool containers_cut; /* the template has more containers: no decision may depend on all of them */
+        bool containers_cut; /* the template has more containers than `container` holds: no decision may depend on all
+                                of them */
         /* pod-level resources (spec.resources): the request, or the limit where no container asks for the resource.
            Where set, scheduling and accounting ignore the containers' requests */
         struct amount pod_asks[RESOURCES];
         struct field_owner owner[VIEW_OWNERS];
         int owners;
-        bool owners_cut;  /* there are more owners: a request without an owner here may have one */
+        /* more owners exist than `owner` holds: a request without one there may have an owner */
+        bool owners_cut;
         int64_t replicas; /* desired pods. DaemonSet: desiredNumberScheduled. Job: the lesser of parallelism (default
                              1) and completions. CronJob: pods of one of its Jobs */
-        struct text selector; /* raw JSON of spec.selector */
-        struct text
-                scale_selector; /* of its scale subresource, as text in the status of custom kinds; "": none there */
+        struct text selector;       /* raw JSON of spec.selector */
+        struct text scale_selector; /* the selector of the scale subresource, which custom kinds keep as text in their
+                                       status; "": none */
         /* Facts about a rollout. For kinds that have no rollouts, they show that none is running. */
         bool paused, on_delete, recreate, suspended;
-        bool in_place_only; /* OpenKruise: a change that needs new pods would block, and every later change with it */
+        bool in_place_only; /* OpenKruise updates pods in place only: a template change that needs new pods would block
+                               its rollout and all later ones */
         bool needs_person;  /* Argo: the rollout pauses at a step until a person continues it */
         int64_t partition;
         int64_t observed_generation, updated, available, status_replicas;
         bool deadline_exceeded;
         struct share surge; /* pods that a rollout adds to the running ones (maxSurge); not set: the kind's default */
-        struct text priority_class;  /* of its pods */
+        struct text priority_class;  /* priority class of the workload's pods */
         struct text replica_failure; /* the API server's reason for refusing new pods; "": none */
         struct text phase;           /* status.phase of an Argo Rollout, such as "Healthy"; "": none */
-        struct owner_ref refers;     /* spec.workloadRef: the workload whose template it runs; kind "": its own */
+        struct owner_ref refers;     /* spec.workloadRef: the workload whose template an Argo Rollout runs; kind "": the
+                                        Rollout's own */
         int64_t observed_referred;   /* generation of that workload that the rollout has observed; 0: not given */
 };
 
@@ -191,15 +202,17 @@ struct metric_view {
 };
 struct autoscaler_view {
         struct object_view meta;
-        struct owner_ref target;                     /* without a UID */
+        struct owner_ref target;                     /* the scaled workload, without a UID */
         struct metric_view metric[VIEW_METRICS + 1]; /* in the order of the object's list */
         int metrics; /* VIEW_METRICS + 1: the object has more; the last one is METRIC_UNKNOWN and stands for the rest */
-        struct text applier; /* manager other than halflife that owns the list by server-side apply; "": none */
-        struct text
-                writer; /* manager other than halflife that owns the list in any way, the last one listed; "": none */
+        struct text applier;
+        /* The manager other than halflife that owns the list of metrics by server-side apply; "": none. */
+        struct text writer; /* manager other than halflife that owns the list of metrics in any way; of several the last
+                               one in managedFields; "": none */
 };
 
-struct limit_range_view { /* items of types Container and Pod; of several bounds, the strictest */
+struct limit_range_view { /* the items of types Container and Pod merged: of several bounds on one resource, the
+                             strictest counts */
         struct object_view meta;
         struct amount default_request[RESOURCES], default_limit[RESOURCES], min[RESOURCES], max[RESOURCES],
                 ratio[RESOURCES];                               /* ratio: maxLimitRequestRatio in thousandths */
@@ -216,35 +229,36 @@ enum quota_scope {
         QUOTA_NOT_BEST_EFFORT = 8,
         QUOTA_PRIORITY = 16,     /* pods of certain priority classes */
         QUOTA_OTHER_SCOPE = 32,  /* cross-namespace affinity, or a scope that halflife does not know */
-        QUOTA_UNSURE_SCOPE = 64, /* the scope is too complex to evaluate: it may match any pod */
+        QUOTA_UNSURE_SCOPE = 64, /* the scope is too complex to evaluate: the quota may match any pod */
 };
 enum quota_classes { QUOTA_CLASS_ANY, QUOTA_CLASS_NONE, QUOTA_CLASS_IN, QUOTA_CLASS_NOT_IN };
 struct resource_quota_view {
         struct object_view meta;
         /* Millicores, bytes or pods. hard comes from status, which is what the API server enforces, else from spec. Of
-           a resource given twice (cpu, requests.cpu), the one with less left counts. */
+           a resource given twice (cpu, requests.cpu), the entry that leaves less counts. */
         struct amount hard[QUOTA_COUNTS], used[QUOTA_COUNTS];
-        unsigned scopes;                 /* enum quota_scope, or-ed; 0: every pod */
-        enum quota_classes classes;      /* for QUOTA_PRIORITY: how a pod's class must relate to class */
-        struct text class[VIEW_METRICS]; /* names of priority classes; where there are more, QUOTA_UNSURE_SCOPE is set
-                                          */
+        unsigned scopes; /* enum quota_scope, or-ed; 0: every pod */
+        /* For QUOTA_PRIORITY: how a pod's priority class must relate to the names in `class`. */
+        enum quota_classes classes;
+        struct text class[VIEW_METRICS]; /* priority classes; QUOTA_UNSURE_SCOPE: the quota has more */
         int class_count;
 };
 
 /* A VerticalPodAutoscaler, whatever its version. */
 struct vpa_view {
         struct object_view meta;
-        struct owner_ref target;   /* without a UID */
-        struct text mode;          /* updateMode; "": absent, which does not mean Off */
-        bool sets;                 /* whether it sets any request: neither its mode nor all its policies are Off */
-        struct vpa_policy *policy; /* NULL: it sets every request of every container */
+        struct owner_ref target; /* the scaled workload, without a UID */
+        struct text mode;        /* updateMode; "": absent, which does not mean Off */
+        bool sets; /* the VerticalPodAutoscaler sets requests: neither its mode nor all its policies are Off */
+        /* Which requests the VerticalPodAutoscaler sets; NULL: every request of every container. */
+        struct vpa_policy *policy;
 };
 
 struct pod_metrics_container_view {
         struct text name;
         bool has[RESOURCES];
         int64_t cpu_nano, memory_bytes;
-        bool doubtful; /* its usage cannot be told from another container's: has is false */
+        bool doubtful; /* the container's usage cannot be told from another container's, so `has` is false */
 };
 struct pod_metrics_view {
         struct text ns, name;
@@ -253,16 +267,17 @@ struct pod_metrics_view {
         int containers;
         int odd; /* containers left out: without a name, named POD (the pause container), with unreadable usage, or with
                     the name of another one (the largest usage counts) */
-        bool lacks; /* a container of the pod itself was left out, or is beyond VIEW_CONTAINERS, so a sum of the others
-                       would be too small; without a time that can be read, all containers are left out */
+        bool lacks; /* a container other than the pause container was left out or is beyond VIEW_CONTAINERS, so a sum
+                       over `container` would be too small; metrics without a readable time have no containers */
 };
 
 /* Each decode_ function reads one object. It returns 0, ERR_INVALID (malformed) or ERR_TOOBIG (over a VIEW_ bound),
  * with the reason in err. After a failure the view must not be used. Unknown members are skipped. Lists are cut at
- * their bound, and where a decision needs the whole list, the view says so. ERR_TOOBIG is left for names. */
+ * their bound, and where a decision needs the whole list, the view says so. So only a name that is too long gives
+ * ERR_TOOBIG. */
 int decode_object(struct text json, struct arena *a, struct object_view *ret, struct err *err); /* metadata only */
 int decode_pod(struct text json, struct arena *a, struct pod_view *ret, struct err *err);
-/* What bounds the heap of a container's runtime; {0}: nothing does, as far as its view says. */
+/* What bounds the heap of a container's runtime; {0}: the container's view shows no bound. */
 void decode_runtime_heap(const struct container_view *c, struct arena *a, struct runtime_heap *ret);
 /* template_path: JSON pointer of the pod template ("/spec/template"). */
 int decode_workload(struct text json, const char *template_path, const char *field_manager, struct arena *a,
@@ -281,7 +296,8 @@ struct event_view {
         struct object_view meta;
         struct text kind, ns, name, uid;     /* the object that the Event is about */
         struct text field;                   /* part of that object: "spec.containers{app}" */
-        struct text reporter, reporter_host; /* the component that wrote the Event, as it says itself, and its node */
+        struct text reporter, reporter_host; /* the component that wrote the Event, as the component names itself, and
+                                                the component's node */
         struct text reason, message;
         struct wall at; /* the newest time in the Event; ms 0: none */
 };
@@ -335,7 +351,7 @@ int decode_watch_event(struct text json, struct arena *a, struct watch_event *re
 /* A list's own metadata, from its document without the items (stream_envelope). */
 struct list_view {
         struct text version, next; /* next: the continue token; "": this was the last page */
-        int64_t remaining;         /* objects on further pages, as the server estimates; 0: it does not say */
+        int64_t remaining; /* number of objects on further pages, as the server estimates; 0: the server does not say */
 };
 int decode_list(struct text json, struct arena *a, struct list_view *ret, struct err *err);
 

@@ -25,7 +25,8 @@ void writer_text(struct writer *w, const char *key, struct text value);
 void writer_member(struct writer *w, struct text key, struct text value); /* key may need escapes */
 void writer_int(struct writer *w, const char *key, int64_t value);
 void writer_bool(struct writer *w, const char *key, bool value);
-void writer_double(struct writer *w, const char *key, double value); /* finite; reads back to the same double */
+/* The value must be finite. Its text reads back to the same double. */
+void writer_double(struct writer *w, const char *key, double value);
 void writer_raw(struct writer *w, const char *key, struct text json);
 /* writer_time writes nothing for the time 0, writer_amount nothing for an amount that is not set. */
 void writer_time(struct writer *w, const char *key, int64_t ms);

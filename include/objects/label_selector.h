@@ -24,7 +24,8 @@ void selector_free(struct selector *s);
 
 /*
  * Parses "app=web,tier in (a,b),!canary,track!=beta,team" into a selector in the arena. An empty text selects
- * everything. Returns 0, or ERR_INVALID or ERR_TOOBIG with the error and its place in err. Bounds: selector_of_others.
+ * everything, and *ret is then NULL. Returns 0, or ERR_INVALID or ERR_TOOBIG with the error and its place in err.
+ * Bounds: selector_of_others.
  */
 int selector_parse(struct text from, struct arena *a, struct selector **ret, struct err *err);
 

@@ -18,23 +18,24 @@ struct patch_container {
 
 struct patch_resources {
         const char *template_path; /* JSON pointer such as "/spec/template"; "": the object is a pod */
-        struct text object;        /* its current JSON, which gives indices, parents and tested values */
+        struct text object;        /* the object's current JSON, which gives indices, parents and tested values */
         const char *version; /* resourceVersion of object: the patch tests it and every value that it replaces. NULL: no
                                 tests, for an object in admission, which cannot change meanwhile */
         const struct patch_container *container;
         int containers;
-        /* Annotations of the template, with a copy on the workload: text to set, NULL to remove. They are written only
-         * when a request changes or deploys is set, because a change of the template starts a rollout. */
+        /* Annotations of the template, with a copy on the workload: a text sets the annotation, NULL removes it. The
+         * patch writes them only when a request changes or `deploys` is set, because a change of the template starts a
+         * rollout. */
         const char *original, *applied, *basis, *raised;
-        bool basis_stands; /* the basis annotation is the owner's: neither set nor removed */
-        bool deploys;      /* the owner deploys anyway: write annotations even when no request changes */
+        bool basis_stands; /* the annotation utilization-basis is the owner's: neither set nor removed */
+        bool deploys;      /* the owner deploys the workload anyway: write annotations even when no request changes */
 };
 
 /*
- * Build the JSON Patch. It adds a parent only when absent, removes a parent that a removal leaves empty, tests each
- * container's name, and never touches limits. Returns the array, a reference that the caller owns; the array is empty
- * when nothing would change. Returns NULL with err on failure: ERR_STALE when a container is gone, ERR_INVALID when a
- * request would be above its limit, which is a bug in halflife.
+ * Build the JSON Patch. The patch adds a parent object only when absent, removes a parent that a removal leaves empty,
+ * tests each container's name, and never touches limits. Returns the array, a reference that the caller owns; the array
+ * is empty when nothing would change. Returns NULL with err on failure: ERR_STALE when a container is gone, ERR_INVALID
+ * when a request would be above its limit, which is a bug in halflife.
  */
 json_t *patch_build(const struct patch_resources *p, struct err *err);
 
@@ -42,17 +43,18 @@ json_t *patch_build(const struct patch_resources *p, struct err *err);
 struct patch_target {
         int index;      /* of the metric or trigger in the autoscaler's list */
         bool container; /* the metric is of type ContainerResource, else Resource */
-        int64_t to;     /* per cent */
+        int64_t to;     /* the target to set, in per cent */
 };
 struct patch_targets {
-        struct text object; /* its current JSON */
+        struct text object; /* the autoscaler's current JSON */
         const char *version;
         bool triggers; /* the object is a KEDA ScaledObject, else an HPA */
         const struct patch_target *target;
         int targets;
-        const char *original, *applied; /* its annotations (annotation_record.h); NULL: remove */
+        /* Annotations of the autoscaler (annotation_record.h); NULL: remove the annotation. */
+        const char *original, *applied;
 };
-/* Build the JSON Patch, with results as above. ERR_STALE: the autoscaler has no such target any more. */
+/* Build the JSON Patch, with results as those of patch_build. ERR_STALE: the autoscaler has no such target any more. */
 json_t *patch_targets_build(const struct patch_targets *p, struct err *err);
 
 #endif

@@ -29,23 +29,23 @@ static inline struct amount amount_of_status(status_amount a)
         return a >= 0 ? (struct amount){true, a} : (struct amount){0};
 }
 
-/* One resource of a container or a pod. The API has the first six fields, more and the reason. A planned status has all
- * fields. recommendation_status_read infers applied, learned, early, read and heap_start from the API's fields, and
- * leaves the others unset. */
+/* One resource of a container or a pod. The API has the first six fields, `more` and `reason`. A planned status has all
+ * fields. recommendation_status_read infers `applied`, `learned`, `early`, `read` and `heap_start` from the API's
+ * fields, and leaves the others unset. */
 struct status_numbers {
         status_amount original, current, model, target, lower, upper;
-        status_amount applied; /* halflife's value in the template (at: Pod: in the newest pod; InPlace: the value set
-                                  on pods) */
+        status_amount applied; /* halflife's request in the template; with `at: Pod` in the newest pod; in mode InPlace
+                                  the request set on pods */
         int64_t limit;         /* 0: none */
         uint8_t reason;        /* enum reason */
         uint8_t gate;          /* enum gate: the gate that holds the change; only in a planned status */
         bool learned : 1;      /* the target comes from measured usage, now or earlier */
-        bool early : 1;        /* the target is an early request (core/early_request.h); as read it may be a static one,
-                                  where the profile asks for no early requests */
-        bool by_kill : 1;      /* the model comes from an out-of-memory kill, not from the percentile */
-        bool more : 1;         /* usage may be above the model, by how much is not known: the target is the original */
-        bool read : 1;         /* a container reads the request and would get another value from the target */
-        uint32_t heap_start;   /* memory, MiB, rounded up: the heap that the runtime begins with; 0: not given */
+        bool early : 1; /* the target is an early request (core/early_request.h); in a status that was read it may be a
+                           static share of the original, where the profile asks for no early requests */
+        bool by_kill : 1; /* the model comes from an out-of-memory kill, not from the percentile */
+        bool more : 1; /* usage may be above the model, and by how much is not known, so the target is the original */
+        bool read : 1; /* a container reads the request and would get another value from the target */
+        uint32_t heap_start; /* memory, MiB, rounded up: the heap that the runtime begins with; 0: not given */
 };
 
 struct status_container {
@@ -82,10 +82,12 @@ struct status_quota {
 /* A node, as dimension Node reports it. */
 struct status_node {
         status_amount capacity, allocatable; /* negative: not known */
-        status_amount original, requested;   /* sums over its pods: as their owners requested, and now */
-        status_amount peak;                  /* learned of the sum of what they use; negative: not known yet */
-        int16_t packing;                     /* requested as a share of allocatable in per cent; negative: not known */
-        int16_t utilization; /* the node's mean usage in a quarter of an hour as a share of its capacity; likewise */
+        /* Sums of the requests of the node's pods: as the owners set them, and as they are now. */
+        status_amount original, requested;
+        status_amount peak;  /* learned peak of the summed usage of the node's pods; negative: not known yet */
+        int16_t packing;     /* requested as a share of allocatable in per cent; negative: not known */
+        int16_t utilization; /* the node's mean usage in a quarter of an hour as a share of its capacity, in per cent;
+                                negative: not known */
 };
 
 /* The limits that are advised. Few targets have any, so they are one list beside the containers. */
@@ -95,11 +97,11 @@ struct status_limits {
                 uint8_t container;     /* index in the status' containers */
                 uint8_t resource;      /* enum resource */
                 uint8_t reason;        /* enum limit_reason; not LIMIT_FINE */
-                uint8_t percent;       /* LIMIT_THROTTLED: the share of periods; else 0 */
+                uint8_t percent;       /* LIMIT_THROTTLED: share of periods that were throttled; else 0 */
                 status_amount current; /* the present limit */
                 status_amount advised; /* the limit to set by hand */
-                status_amount needed;  /* LIMIT_KILLED: what the kill asks for; else negative */
-                int64_t at_ms;         /* LIMIT_KILLED: the kill; else 0 */
+                status_amount needed;  /* LIMIT_KILLED: the limit that the kill asks for; else negative */
+                int64_t at_ms;         /* LIMIT_KILLED: time of the kill; else 0 */
         } row[];
 };
 
@@ -121,17 +123,18 @@ struct status_condition {
 struct status_decision {
         bool contested, orphaned;
         bool opted_out;        /* the annotation halflife.dev/apply forbids changes */
-        bool other_autoscaler; /* a VerticalPodAutoscaler sets requests of the target; which: `left` of the status */
+        bool other_autoscaler; /* a VerticalPodAutoscaler sets requests of the target: those in the status' `left` */
         bool in_place_only;    /* a change of the template's requests would block its rollout (OpenKruise) */
-        bool waits;            /* waits for the canaries of its profile */
+        bool waits;            /* the target waits for the canaries of its profile */
         bool profile_fused;    /* the fuse of its profile is blown for its namespace */
-        bool never_written;    /* a namespace, or a pod of a workload: halflife only recommends */
+        bool never_written;    /* the target is a namespace, or a pod of a workload: halflife only recommends */
         bool starts_original;  /* new pods start with their originals, and are resized once they have started */
         bool hpa_shared[RESOURCES]; /* an autoscaler by utilization of the resource counts pods of several workloads */
         bool pod_asks[RESOURCES];   /* pods request the resource at pod level (spec.resources) */
 };
 
-/* The names of the facts that are told by yes or no, in the order of the enum in the CRD; NULL: past the last. */
+/* The API's name of fact `i`, one of status_decision's yes-or-no facts in the order of the CRD's enum; NULL: `i` is
+ * past the last. */
 const char *status_fact_name(int i);
 
 struct recommendation_status {
@@ -139,12 +142,13 @@ struct recommendation_status {
         bool former;   /* read in the previous version's format: must be written again */
         struct status_decision decision;
         uint8_t applied_mode; /* enum apply_mode of the last change; APPLY_RECOMMEND: not known */
-        uint8_t mode;         /* enum apply_mode: the profile's, as it is in force here; APPLY_MODES: no profile */
+        uint8_t mode; /* enum apply_mode: the profile's mode as in force for this target; APPLY_MODES: no profile */
         int16_t confidence_percent;
-        uint8_t containers, conditions;     /* containers: of the template and the newest pod, VIEW_CONTAINERS each */
-        uint32_t kills;                     /* all out-of-memory kills and evictions for memory so far */
+        uint8_t containers, conditions; /* numbers of rows; containers: those of the template and of the newest pod, at
+                                           most VIEW_CONTAINERS each */
+        uint32_t kills;                 /* all out-of-memory kills and evictions for memory so far */
         int64_t samples, since_ms, last_ms; /* since_ms: first sample; last_ms: newest sample */
-        int64_t last_kill_ms;               /* the newest of kills */
+        int64_t last_kill_ms;               /* time of the newest of `kills` */
         int64_t saving[RESOURCES];
         struct status_container *container;
         struct status_condition *condition;
@@ -154,13 +158,15 @@ struct recommendation_status {
         status_amount *so_far; /* [RESOURCES]: a pod's target if learning ended now; NULL: not known, or it has ended */
         struct status_limits *limits; /* NULL: none is advised */
         struct status_guard *guard;   /* NULL: none */
-        struct vpa_policy *left;      /* what the decision's other_autoscaler sets; NULL: every request */
-        int64_t applied_ms;           /* when halflife last changed requests of the target */
-        char *applied;                /* halflife's requests in force (status.applied.containers), as compact JSON with
-                                         sorted keys, so that equal values give equal texts; NULL: none */
+        struct vpa_policy *left; /* the requests that the other autoscaler sets, if decision.other_autoscaler; NULL:
+                                    every request */
+        int64_t applied_ms;      /* when halflife last changed requests of the target */
+        char *applied;           /* halflife's requests in force (status.applied.containers), as compact JSON with
+                                    sorted keys, so that equal values give equal texts; NULL: none */
         char *admitted;    /* the template's requests where admission changed those of halflife, in the same form: all
                               requests of each such container; NULL: admission changed none */
-        int64_t passed_ms; /* since when the canary's first pods have the requests of `applied`; negative: not yet */
+        int64_t passed_ms; /* the time since which the canary's first pods have the requests of `applied`; negative:
+                              they do not have them yet */
         char *rest;        /* requests of the pods outside the canary, in the same form; NULL: no canary is running */
 };
 
@@ -169,28 +175,30 @@ void recommendation_status_write(struct writer *w, const struct recommendation_s
 
 /* Read a status from the API. A missing field, or a field of the wrong type, counts as absent; status NULL is an empty
  * status. At most VIEW_CONTAINERS containers and VIEW_METRICS conditions are read. The previous version wrote no
- * `decision`: its facts then come from the conditions, never_written also from the target's dimension d. */
+ * `decision`: the facts then come from the conditions, never_written also from `d`, the target's dimension. */
 void recommendation_status_read(const json_t *status, enum dimension d, struct arena *a,
                                 struct recommendation_status *ret);
 
 /* A digest of the fields whose change is written at once: states, decision, conditions without times, applied values,
- * originals, current requests, advised limits, quotas and kills. Of a node, whose requests change with every pod that
- * comes or goes, its size in place of requests. A planned status and the same status read back have the same digest.
- */
+ * originals, current requests, advised limits, quotas and kills. For a node, whose requests change with every pod that
+ * comes or goes, the digest takes the node's size in place of requests. A planned status and the same status read back
+ * have the same digest. */
 uint64_t recommendation_status_digest(const struct recommendation_status *s);
 
-/* The state that the API shows for a container: Held for each where the whole is held. */
+/* The state that the API shows for a container: Held for every container of a target whose own state, `whole`, is
+ * Held. */
 enum state status_container_state(enum state whole, const struct status_container *c);
 
-/* An empty list with room for that many rows. */
+/* An empty list in the arena, with room for `most` rows. */
 struct status_limits *status_limits_new(struct arena *a, size_t most);
-/* The limit advised for the container of that index; NULL: none. limits NULL: none at all. */
+/* The limit advised for the resource of the container with this index; NULL: none. `limits` NULL: no limit is
+ * advised. */
 const struct status_limit *status_limit_find(const struct status_limits *limits, int container, enum resource r);
 
-/* Parts of the status, for the REST API. at is the index of the container; limits NULL: none is advised. */
+/* Parts of the status, for the REST API. `at` is the index of the container; `limits` NULL: no limit is advised. */
 void status_write_container(struct writer *w, enum state whole, const struct status_container *c,
                             const struct status_limits *limits, int at);
-/* The members of an advised limit, in an open object. */
+/* Write the members of an advised limit into the open object. */
 void status_write_limit(struct writer *w, const struct status_limit *l);
 void status_write_resources(struct writer *w, const char *key, const struct status_numbers of[static RESOURCES]);
 void status_write_mode(struct writer *w, uint8_t mode);

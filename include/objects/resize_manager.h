@@ -1,6 +1,6 @@
 /*
- * Who resized a running pod, by its managedFields: only a write through the resize subresource changes the requests of
- * a pod that exists.
+ * Tells from a running pod's managedFields which manager resized the pod. Only a write through the resize subresource
+ * changes the requests of a pod that exists.
  */
 #ifndef HALFLIFE_OBJECTS_RESIZE_MANAGER_H
 #define HALFLIFE_OBJECTS_RESIZE_MANAGER_H

@@ -25,7 +25,7 @@ struct access {
         struct mono files_read;
         struct exec_run *run;
         struct exec_result from_exec;
-        struct mono exec_rests;                 /* no further run before this time; {0}: no limit yet */
+        struct mono exec_rests;                 /* no run of the plug-in before this time; {0}: at any time */
         struct wall exec_due;                   /* when to renew the plug-in's credentials; ms 0: only when forced */
         struct err files_trouble, exec_trouble; /* why the last attempt failed; code 0: it succeeded */
 };
@@ -155,7 +155,8 @@ static int exec_first(struct access *a, struct err *err)
 
 /* --- files --- */
 
-/* Read all credential files again, also after a failure; the first failure is kept for access_refresh to report. */
+/* Read all credential files again, the rest too after one has failed. The first failure is kept for access_refresh to
+ * report. */
 static void files_refresh(struct access *a, struct now now, bool force)
 {
         if (!force && (now.mono.ns - a->files_read.ns) / 1000000 < FILES_EVERY_MS)

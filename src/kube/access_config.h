@@ -20,12 +20,12 @@ struct exec_spec {
         char *command; /* NULL: there is no plug-in */
         char **argument, **environment;
         char *api_version;
-        char *hint;      /* how to install it, or NULL */
+        char *hint;      /* how to install the plug-in, or NULL */
         json_t *cluster; /* the cluster's settings without its CA, passed to the plug-in; or NULL */
 };
 
 struct access_config {
-        char *source; /* where all this is from, in words: see access_source */
+        char *source; /* where the configuration is from, in words: see access_source */
         char *ns;     /* namespace; NULL: none is named */
         char *server; /* "https://host:port" without a slash at the end */
         char *server_name, *proxy_url;
@@ -35,7 +35,7 @@ struct access_config {
 };
 
 enum {
-        CREDENTIAL_BYTES_MAX = 1 << 20, /* of a file, or of base64 */
+        CREDENTIAL_BYTES_MAX = 1 << 20, /* longest credential file, and longest base64 text */
         TOKEN_BYTES_MAX = 32 << 10,     /* HTTP/2 libraries send 64 KiB of headers at most */
 };
 

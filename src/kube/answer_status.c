@@ -11,7 +11,7 @@ enum { MESSAGE_MAX = 320, CAUSES_MAX = 64 };
 struct status {
         char message[MESSAGE_MAX];
         bool conflict_of_owners; /* another field manager owns a field, or the object exists already */
-        bool of_object;          /* it names the object, or the fields that are refused */
+        bool of_object;          /* the Status names the object, or fields that the server refuses */
         int64_t retry_after_ms;  /* -1: none */
 };
 
@@ -78,7 +78,7 @@ static int status_code_of(int http, const struct status *s, bool json_patch)
                 return ERR_GONE;
         case 413:
                 return ERR_TOOBIG;
-        case 422: /* if a patch does not apply, the Status does not name the object */
+        case 422: /* if a JSON patch does not apply, the Status does not name the object */
                 return json_patch && !s->of_object ? ERR_STALE : ERR_INVALID;
         case 408:
         case 429:

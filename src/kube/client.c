@@ -15,13 +15,13 @@
 
 enum {
         TRIES_AGAIN_MAX = 10,
-        TRIES_AGAIN_READ = 2, /* for a streamed list, whose owner backs off and reports failures itself */
+        TRIES_AGAIN_READ = 2, /* of a streamed list, whose owner backs off and reports failures itself */
         BODY_MAX = 4 << 20,
         ERROR_BODY_MAX = 64 << 10,
         CALL_MS = 30 * SECOND_MS,
         LIST_MS = 5 * MINUTE_MS,
         CREDENTIALS_EVERY_MS = 10 * SECOND_MS, /* between checks whether credentials are due for renewal */
-        CREDENTIALS_BUSY_MS = 100,             /* the same while a plug-in runs */
+        CREDENTIALS_BUSY_MS = 100,             /* between such checks while a plug-in runs */
         CREDENTIALS_WAIT_MS = 35 * SECOND_MS,  /* longest wait for a plug-in, after a 401 */
 };
 
@@ -45,16 +45,16 @@ struct client_call {
         char id[9];
         char *path, *url, *content_type;
         struct http_request r;
-        struct mono due; /* ns 0: never */
+        struct mono due; /* deadline of the call; ns 0: none */
         client_done *done;
-        struct client_stream_request stream; /* data NULL: no stream */
+        struct client_stream_request stream; /* callbacks of a streamed call; data NULL: the call is not streamed */
         void *arg;
 
         struct http_call *http;
         struct loop_timer again;
         struct retry back_off;
         int tries_again;
-        bool dropped;        /* marked by client_drop_writes, and about to be given up */
+        bool dropped;        /* client_drop_writes is about to give this call up */
         bool renewed;        /* this call has renewed the credentials, which it does once */
         bool fed;            /* the stream's reader has seen bytes, so the request cannot be repeated */
         struct mono started; /* when this attempt began */
@@ -177,8 +177,8 @@ static void client_on_renewed(void *arg)
         call_try(k);
 }
 
-/* Renew the credentials after a refusal, once per call, and repeat the call. If another call has renewed them since
- * this one was sent, use those. */
+/* If the server refused the credentials, renew them, once per call, and repeat the call. Credentials that another call
+ * has renewed meanwhile are used as they are. */
 static bool client_renew(struct client_call *k, const struct client_answer *a)
 {
         struct client *c = k->client;

@@ -1,6 +1,6 @@
 /*
- * Which kinds the API server has. Two answers of aggregated discovery (/api, /apis) name them all, so that requests do
- * not grow with kinds.
+ * Which kinds the API server has. Two answers of aggregated discovery (/api, /apis) name all kinds, so that the number
+ * of requests does not grow with the kinds that halflife looks for.
  */
 #include "discover.h"
 
@@ -15,7 +15,7 @@
 
 enum { FOUND_MS = 10 * MINUTE_MS, ABSENT_MS = 30 * SECOND_MS, BODY_MAX = 32 << 20 };
 
-/* The budget of requests for discovery: one every 5 s, and 4 at once. */
+/* The budget of requests for discovery: one every 5 s on average, and 4 at once. */
 #define REQUESTS_PER_SECOND 0.2
 #define REQUESTS_AT_ONCE    4
 
@@ -23,7 +23,7 @@ static const char accept[] = "application/json;g=apidiscovery.k8s.io;v=v2;as=API
 
 struct waiter {
         STAILQ_ENTRY(waiter) link;
-        struct api_resource kind;    /* version and plural: as found */
+        struct api_resource kind;    /* `version` and `plural` are set when the kind is found */
         const char *const *versions; /* NULL: the version that the server prefers */
         discover_done *done;
         void *arg;
@@ -36,12 +36,13 @@ struct group_list {
         struct discovery *in;
         const char *path;
         struct discovery_index index;
-        uint64_t digest;     /* of the answer in the index; 0: there was no answer yet */
+        uint64_t digest;     /* of the answer that the index was read from; 0: none yet */
         struct mono changed; /* when an answer last differed from the one before */
         struct mono found,
                 absent; /* until when kinds found in the index, and kinds absent from it, are taken for fresh */
-        struct waiters ready, waiting; /* the index answers the former; the latter wait for the next answer */
-        struct waiters told;           /* their callbacks run now, one after the other */
+        /* `ready`: the index answers these; `waiting`: these wait for the server's answer. */
+        struct waiters ready, waiting;
+        struct waiters told; /* waiters whose callbacks run now, one after the other */
         struct client_call *call;
         struct loop_timer tell, begin;
 };
@@ -64,7 +65,8 @@ static struct group_list *group_list_of(struct discovery *d, const char *group)
 
 /* --- answers --- */
 
-/* failed: why the server was not asked anew; code 0: it was. A kind found in an old answer counts all the same. */
+/* `failed`: why the server gave no new answer; code 0: it gave one, or none was needed. A kind found in an old answer
+ * counts all the same. */
 static void waiter_tell(const struct group_list *g, struct waiter *w, const struct err *failed)
 {
         struct err err = *failed;
@@ -81,7 +83,7 @@ static void waiter_tell(const struct group_list *g, struct waiter *w, const stru
 
 static void waiters_tell(struct group_list *g, struct waiters *all, const struct err *failed)
 {
-        STAILQ_CONCAT(&g->told, all); /* a callback may ask again, or cancel another */
+        STAILQ_CONCAT(&g->told, all); /* taken off their list first: a callback may ask again, or cancel a waiter */
         for (struct waiter *w; (w = STAILQ_FIRST(&g->told));) {
                 STAILQ_REMOVE_HEAD(&g->told, link);
                 waiter_tell(g, w, failed);

@@ -6,16 +6,16 @@
 #include "base/json.h"
 #include "base/mem.h"
 
-enum { VERSIONS_MAX = 8 }; /* of a kind; Kubernetes' own have three at most */
+enum { VERSIONS_MAX = 8 }; /* most versions of a kind; Kubernetes' own kinds have three */
 
 struct served_kind {
-        struct served_kind *next; /* in the version that the server prefers next; NULL: there is no other */
+        struct served_kind *next; /* the kind in the version that the server prefers next; NULL: this was the last */
         char version[32], plural[64];
         bool stale; /* the API server of this version does not answer */
         char key[];
 };
 
-/* A group's version under way. */
+/* The index so far, and the group and version whose resources are being read. */
 struct reading {
         struct discovery_index index;
         struct arena arena;
@@ -31,7 +31,7 @@ static struct served_kind *served_kind_new(struct map *to, struct text group, st
         return k;
 }
 
-/* Append a version to those of a kind. NULL: it is there already, or there are too many. */
+/* Append a version to those of a kind. NULL: the kind has this version already, or VERSIONS_MAX versions. */
 static struct served_kind *served_kind_append(struct served_kind *first, struct text version)
 {
         int count = 1;
@@ -99,7 +99,8 @@ static void index_read_resource(struct json *j, struct reading *r)
         index_put(r, plural, kind);
 }
 
-/* Read each element of an array that was kept as bytes, because names that it needs may stand after it. */
+/* Read each element of an array that was kept as raw JSON, because the name of its group or version may stand after the
+ * array. */
 static void index_read_rows(struct json *j, struct text array, void (*row)(struct json *j, struct reading *r),
                             struct reading *r)
 {
@@ -209,7 +210,8 @@ static const struct served_kind *served_kind_of(const struct served_kind *k, con
         return k;
 }
 
-/* Of the versions that are there, the first whose API server answers; where none does, the first. */
+/* Of `versions`, the first that the kind has and whose API server answers; where no server answers, the first that the
+ * kind has. */
 static const struct served_kind *served_kind_best(const struct served_kind *first, const char *const *versions)
 {
         const struct served_kind *best = NULL;

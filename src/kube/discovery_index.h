@@ -10,7 +10,7 @@
 
 struct discovery_index {
         struct map kinds; /* "group/Kind" -> struct served_kind, the version that the server prefers first */
-        struct map stale; /* groups whose own API server does not answer: the same */
+        struct map stale; /* "group/" -> struct served_kind: groups with an API server that does not answer */
 };
 
 /* {0} is an empty index. Returns 0, or ERR_INVALID with *ret as it was: the body is no such list. */

@@ -87,7 +87,7 @@ static bool elector_observe(struct elector *e, struct text body, struct mono now
 static char *elector_dump(json_t *lease)
 {
         char *text = json_dumps(lease, JSON_COMPACT), *ours = mem_string(text);
-        free(text); /* jansson's */
+        free(text); /* allocated by jansson */
         json_decref(lease);
         return ours;
 }
@@ -134,8 +134,8 @@ static void write_note(const struct elector *e, json_t *lease)
         json_object_set_new(notes, e->note_key, json_string(e->note));
 }
 
-/* The Lease as last read, with holder and times set anew. Its resourceVersion stays, so that the server refuses it if
- * another process wrote since. */
+/* The Lease as last read, with holder and times set anew. Its resourceVersion stays, so that the server refuses the
+ * write if another process has written the Lease since. */
 static char *next_record(const struct elector *e, const char *holder, int seconds, const char *time)
 {
         json_t *lease = json_deep_copy(e->lease), *spec = json_object_get(lease, "spec");

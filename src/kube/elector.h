@@ -15,7 +15,7 @@
 enum {
         LEASE_MS = 15000,  /* other candidates wait this long after the last change they saw */
         RENEW_MS = 10000,  /* the holder gives up after this long without a successful renewal */
-        TRY_MS = 2000,     /* between two requests */
+        TRY_MS = 2000,     /* wait between two requests */
         REQUEST_MS = 5000, /* deadline of one request */
 };
 
@@ -26,14 +26,14 @@ struct elector {
         const char *ns, *name, *identity; /* owned by the caller */
         enum elector_ask ask;             /* the next request */
         enum elector_ask under_way;       /* the current request */
-        bool optimistic;                  /* the PUT is sent without a GET before it */
-        json_t *lease;                    /* as last read or written; NULL: unknown */
+        bool optimistic;                  /* `ask` is a renewal by PUT without a GET before it */
+        json_t *lease;                    /* the Lease as last read or written; NULL: unknown */
         struct mono seen_at;              /* when the present spec was first seen, by this process's clock */
         bool leading;
         struct mono renewed;  /* when the last successful write was sent */
         struct mono sent;     /* when the current request was sent */
         const char *note_key; /* key of the annotation that the holder keeps, owned by the caller; NULL: none */
-        char *note;           /* the annotation's value for the next write; NULL: leave it */
+        char *note;           /* the annotation's value for the next write; NULL: leave the annotation */
 };
 
 void elector_init(struct elector *e, const char *ns, const char *name, const char *identity);
@@ -41,9 +41,8 @@ void elector_release(struct elector *e);
 
 /* The next request to send. *ret_body is NULL for a GET; else the caller frees it by mem_free. */
 enum elector_ask elector_begin(struct elector *e, struct now now, char **ret_body);
-/* Take in the error code and body of the answer. Returns what changed; *ret_wait_ms is the wait before the next
- * request.
- */
+/* Take in the error code and body of the answer. Returns whether leadership changed; *ret_wait_ms is the wait before
+ * the next request. */
 enum elector_change elector_end(struct elector *e, int code, struct text body, struct mono now, int64_t *ret_wait_ms);
 /* Stop leading if no renewal succeeded for RENEW_MS. True if this call ended the leadership. */
 bool elector_expire(struct elector *e, struct mono now);

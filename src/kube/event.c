@@ -24,9 +24,9 @@ struct entry {
         struct event_source *source;
         char *key;
         char *path;               /* path of the Event object */
-        int64_t count, written;   /* times emitted, and the count that the server has */
+        int64_t count, written;   /* times the event was emitted, and the count that the server's Event has */
         struct now last;          /* when the event was last emitted */
-        struct mono refreshed;    /* when it was last written */
+        struct mono refreshed;    /* when the Event was last written */
         struct client_call *call; /* the current write; NULL: none */
         int64_t sending;          /* the count in the current write */
 };
@@ -94,7 +94,8 @@ static void entry_written(void *arg, const struct client_answer *a)
         e->source->writes--;
         if (a->err.code) {
                 e->source->dropped++;
-                entry_free(e); /* refused, or the server has deleted the Event: the next one starts a new Event */
+                entry_free(e); /* The write was refused, or the server has deleted the Event: the next emission makes a
+                                  new Event. */
                 return;
         }
         e->written = e->sending;
@@ -115,7 +116,7 @@ static void entry_send(struct entry *e, enum http_method method, const char *pat
         e->refreshed = e->last.mono;
         s->writes++;
         e->call = client_start(s->client, &call, entry_written, e);
-        free(text); /* jansson's */
+        free(text); /* allocated by jansson */
         json_decref(body);
 }
 
@@ -213,7 +214,8 @@ void event_emit(struct event_source *s, const struct event *e, struct now now)
         struct entry *entry = map_get(&s->entries, text_of(key));
         if (entry && event_elapsed_ms(entry->last.mono, now.mono) > IDLE_MS) {
                 event_tick(s, now);
-                entry = map_get(&s->entries, text_of(key)); /* kept if its last count is still being written */
+                /* event_tick keeps the entry while its last count is being written. */
+                entry = map_get(&s->entries, text_of(key));
         }
         if (entry) {
                 emit_again(entry, now);

@@ -18,7 +18,7 @@ enum { OUT, ERROR, OUTPUTS, OUT_BYTES_MAX = 1 << 20, DRAIN_BYTES_MAX = 2 << 20, 
 
 struct exec_run {
         const struct exec_spec *spec;
-        pid_t pid; /* 0: has been waited for */
+        pid_t pid; /* 0: the plug-in has ended and was waited for */
         int status;
         int fd[OUTPUTS]; /* -1: closed */
         struct buf said[OUTPUTS];
@@ -186,7 +186,7 @@ void exec_free(struct exec_run *run)
                 return;
         if (run->pid > 0) {
                 kill(-run->pid, SIGKILL);
-                kill(run->pid, SIGKILL); /* it may have left its group */
+                kill(run->pid, SIGKILL); /* the plug-in may have left its process group */
                 while (waitpid(run->pid, NULL, 0) < 0 && errno == EINTR)
                         ;
         }

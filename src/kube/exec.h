@@ -17,7 +17,8 @@ struct exec_result {
 void exec_result_release(struct exec_result *r);
 
 struct exec_run;
-/* ca_pem: the cluster's CA as last read, passed with its settings; NULL: none. */
+/* Start a plug-in. `ca_pem`: the cluster's CA as last read, passed with the cluster's settings; NULL: none. Returns
+ * NULL with err if the plug-in cannot be run. */
 struct exec_run *exec_start(const struct exec_spec *x, const char *ca_pem, struct mono now, struct err *err);
 /* Check a plug-in without waiting. Returns 1 while it runs, 0 when it has succeeded and *ret is filled, < 0 when it has
  * failed; err then quotes its stderr. */

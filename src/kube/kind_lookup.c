@@ -4,7 +4,7 @@ enum { LOST_EVERY_MS = 5 * SECOND_MS };
 
 enum lookup_event { SAW_KIND, SAW_NO_KIND, SAW_BEGIN, SAW_END, SAW_NO_PATH, SAW_OTHER, LOOKUP_EVENTS };
 
-/* A watch that works is believed, whatever discovery says of its kind. */
+/* The next state, by state and event. A watch that works is believed, whatever discovery says of its kind. */
 static const enum kind_lookup_state next[LOOKUP_STATES][LOOKUP_EVENTS] = {
         /* clang-format off */
         /*                   kind            no kind         begin           end             no path         other */

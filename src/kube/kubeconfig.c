@@ -15,7 +15,7 @@ enum {
         NAMES_SHOWN = 1024,
         TEXT_BYTES_MAX = 8 << 10,
         LIST_MAX = 256,
-        ITEM_BYTES_MAX = 64 << 10, /* of a list; the kernel passes 128 KiB at most */
+        ITEM_BYTES_MAX = 64 << 10, /* longest argument or variable of a plug-in; the kernel passes 128 KiB */
 };
 
 struct config_file {
@@ -88,8 +88,8 @@ static int kubeconfig_read_all(struct config_set *set, const char *list, struct 
 
 /* --- sections --- */
 
-/* Find a named entry in the first file that has it. ERR_NOTFOUND: no file has it. ERR_INVALID: that file has it twice.
- */
+/* Find an entry by name, in the first file that has one. ERR_NOTFOUND: no file has one. ERR_INVALID: that file has
+ * two. */
 static int find_entry(const struct config_set *set, const char *section, const char *member, const char *name,
                       struct entry *ret, struct err *err)
 {
@@ -242,7 +242,7 @@ static int read_server(const struct entry *e, struct access_config *c, struct er
         if (!c->server)
                 return err_set(err, ERR_INVALID, "cluster '%s' in %s names no server", e->name, e->path);
         size_t scheme = strncmp(c->server, "https://", 8) == 0 ? 8 : strncmp(c->server, "http://", 7) == 0 ? 7 : 0;
-        c->server[scheme + strcspn(c->server + scheme, "?#")] = '\0'; /* kubectl leaves out a query and a fragment */
+        c->server[scheme + strcspn(c->server + scheme, "?#")] = '\0'; /* cut query and fragment, as kubectl does */
         if (!scheme || c->server[scheme] == '\0' || c->server[scheme] == '/')
                 return err_set(err, ERR_INVALID, "server '%s' of cluster '%s' in %s is not https://host:port",
                                c->server, e->name, e->path);
@@ -251,7 +251,7 @@ static int read_server(const struct entry *e, struct access_config *c, struct er
         return 0;
 }
 
-/* Refuse a proxy that cannot be used now, in place of at each request. */
+/* Refuse a proxy URL that cannot be used, so that loading fails and not each request. */
 static int read_proxy(const struct entry *e, char **ret, struct err *err)
 {
         struct proxy_url u;
@@ -333,7 +333,7 @@ static int kubeconfig_read_list(const struct entry *e, const json_t *exec, const
         return 0;
 }
 
-/* Find what the cluster has for plug-ins under a name that is reserved for them. *ret NULL: nothing. */
+/* Find the cluster's extension for credential plug-ins, by its reserved name. *ret NULL: the cluster has none. */
 static int find_plug_in_config(const struct entry *cluster, json_t **ret, struct err *err)
 {
         static const char reserved[] = "client.authentication.k8s.io/exec";
@@ -354,7 +354,8 @@ static int find_plug_in_config(const struct entry *cluster, json_t **ret, struct
         return 0;
 }
 
-/* The cluster's settings as kubectl hands them to a plug-in: what is false or empty is left out, but config is not. */
+/* The cluster's settings as kubectl hands them to a plug-in: members that are false or empty are left out, except
+ * config. */
 static int cluster_info(const struct entry *cluster, const struct access_config *c, json_t **ret, struct err *err)
 {
         json_t *config;

@@ -5,10 +5,10 @@
 struct leadership {
         const struct lease *lease; /* NULL: not set yet, or none is needed */
         bool elects;
-        bool lost;    /* held the Lease and lost it */
+        bool lost;    /* this process held the Lease and lost it */
         bool rereads; /* lost and regained the Lease: no writes until everything was read again */
         bool stops;
-        int writes; /* under way */
+        int writes; /* writes to the API server under way */
         void (*changed)(void *arg);
         void *arg;
 };

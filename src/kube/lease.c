@@ -37,7 +37,8 @@ static void tell_lost(struct lease *l, const char *what)
 }
 
 /* Report each kind of failure once, until a request succeeds. A conflict with another process is expected, and so is a
- * Lease that does not exist yet. A 404 when creating it is not: its namespace is missing. */
+ * Lease that does not exist yet. A 404 for the creation of the Lease is unexpected: the Lease's namespace is
+ * missing. */
 static void lease_tell_trouble(struct lease *l, const struct err *err)
 {
         bool missing = err->code == ERR_NOTFOUND && l->elector.under_way != ELECTOR_POST;
@@ -180,7 +181,8 @@ void lease_release(struct lease *l, void (*done)(void *arg), void *arg)
         l->released_arg = arg;
         loop_timer_stop(loop, &l->again);
         loop_timer_stop(loop, &l->expiry);
-        if (!l->call) /* else when the answer arrives, which has the version that the write needs */
+        /* Else lease_answered resigns: the answer under way has the resourceVersion that the write needs. */
+        if (!l->call)
                 lease_resign(l);
 }
 

@@ -8,7 +8,7 @@ enum {
         TIMES_TOLD = 10, /* remainingItemCount is an estimate */
 };
 
-/* How many objects the list may have, by its first page. */
+/* How many objects the list may have, by its first page; 0: the page does not tell. */
 static int64_t list_bound_told(int64_t remaining, int64_t items)
 {
         if (remaining <= 0 || remaining > INT64_MAX / TIMES_TOLD - items)

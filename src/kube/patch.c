@@ -21,7 +21,7 @@ struct client_call *patch_send(struct client *c, const char *path, json_t *patch
         char *text = json_dumps(patch, JSON_COMPACT);
         struct client_call *started = send_patch(c, path, "application/json-patch+json", text_of(text),
                                                  dry_run ? "&dryRun=All" : "", done, arg);
-        free(text); /* jansson's */
+        free(text); /* allocated by jansson */
         return started;
 }
 
@@ -33,7 +33,8 @@ const char *patch_refused_by_policy(const struct err *err)
         return reason ? reason + strlen(before_reason) : refusal;
 }
 
-/* Validation names the fields, each with a reason of its own; a policy or webhook that answers 422 does not. */
+/* The API server's validation names the invalid fields, each with a reason; a policy or webhook that answers 422 does
+ * not. */
 static bool names_fields(const json_t *status)
 {
         size_t i;
@@ -60,7 +61,7 @@ struct client_call *apply_send(struct client *c, const char *path, json_t *body,
 {
         char *text = json_dumps(body, JSON_COMPACT);
         struct client_call *started = apply_send_text(c, path, text_of(text), done, arg);
-        free(text); /* jansson's */
+        free(text); /* allocated by jansson */
         return started;
 }
 

@@ -12,11 +12,11 @@ static const char *const versions[] = {"v1", "v1beta1", NULL};
 struct metrics_poll {
         struct client *client;
         const struct known_resource *resource;
-        /* decode an item and deliver it */
+        /* decode an item and pass it to each_pod or each_node */
         int (*take)(struct metrics_poll *p, struct text item);
-        char *ns; /* NULL: all */
+        char *ns; /* NULL: all namespaces */
         struct mono until;
-        bool found;                 /* discovery names it */
+        bool found;                 /* discovery names the metrics API */
         bool known;                 /* discovery answered: a 404 says that there is no metrics API */
         bool repeated;              /* discovery was asked again after a 404 */
         struct loop_timer patience; /* set while discovery is asked */
@@ -32,7 +32,7 @@ struct metrics_poll {
 
 static void poll_discover(struct metrics_poll *p);
 
-/* r: what discovery found; NULL: nothing. */
+/* The version to read. `r`: the kind as discovery found it; NULL: discovery did not find it, or did not answer. */
 static const char *version_found(const struct api_resource *r)
 {
         for (const char *const *v = versions; r && *v; v++)
@@ -173,7 +173,7 @@ static void poll_discover(struct metrics_poll *p)
         client_discover_version(p->client, p->resource->group, p->resource->kind, versions, poll_discovered, p);
 }
 
-/* of: what is to be read, and who takes it */
+/* `of`: a poll with the fields that differ between pods and nodes: the resource and the callbacks. */
 static struct metrics_poll *poll_start(struct client *c, int64_t deadline_ms, const struct metrics_poll *of)
 {
         struct metrics_poll *p = MEM_NEW(struct metrics_poll);

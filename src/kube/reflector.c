@@ -20,20 +20,20 @@ enum {
 
 /* How a request ended. */
 enum saw {
-        SAW_END,     /* regularly */
-        SAW_SHORT,   /* a watch ended within SHORT_MS without an event, or with some like the one before */
+        SAW_END,     /* the server ended the request regularly */
+        SAW_SHORT,   /* a watch ended within SHORT_MS without an event, or twice in a row with events */
         SAW_CUT,     /* no answer, silence, or an incomplete body */
         SAW_BUSY,    /* 429 or 5xx, or an ERROR event with such a code */
-        SAW_EXPIRED, /* 410 */
+        SAW_EXPIRED, /* 410: the version or the continue token has expired */
         SAW_FUTURE,  /* 504: the server has not reached the version yet */
         SAW_REFUSED, /* 400 or 422: the server does not know the parameters */
         SAW_ABSENT,  /* 404: the server does not have the kind at present */
-        SAW_DENIED,  /* 401, 403 */
+        SAW_DENIED,  /* 401 or 403: the server denies the request */
         SAW_BROKEN,  /* anything else: not a list, no version, a bound exceeded */
         SAW_COUNT
 };
 
-/* What to do next. */
+/* What to do after a request. */
 enum step {
         STEP_ADVANCE,    /* get the next page; after the last one sweep, then watch */
         STEP_WATCH,      /* continue the watch from the last version at once */
@@ -337,7 +337,8 @@ static enum saw reflector_read_page(struct reflector *r)
         return SAW_END;
 }
 
-/* A server that ends each watch after an event would else be asked again without a pause. */
+/* Whether a watch ended within SHORT_MS although it had events. A server that ends each watch so would else be asked
+ * again without a pause. */
 static bool reflector_ended_early(const struct reflector *r, enum saw saw, struct mono now)
 {
         return (saw == SAW_END || saw == SAW_SHORT) && r->state != PAGING && r->values > 0 &&
@@ -357,9 +358,9 @@ static enum saw reflector_judge(struct reflector *r, const struct client_answer 
         return saw;
 }
 
-/* Report a failure to the owner. A failure that may pass by itself is reported only the second time in a row, and not
- * if another is reported already; if the server was never reached, at once. Other failures are reported at once, each
- * kind once. */
+/* Report a failure to the informer's owner. A failure that may pass by itself is reported only the second time in a
+ * row, and not if another is reported already; if the server was never reached, at once. Other failures are reported at
+ * once, each kind once. */
 static void reflector_tell_trouble(struct reflector *r, const struct client_answer *a, enum saw saw)
 {
         static const char *const names[REFLECTOR_STATES] = {"list", "list", "watch"};
@@ -420,7 +421,8 @@ int64_t reflector_end(struct reflector *r, const struct client_answer *a, bool w
                 break;
         case STEP_AGAIN:
                 wait = wait_of(r, a, saw, now);
-                /* Without a continue token this is another list: objects of the failed try may be gone by then. */
+                /* A repeated request without a continue token makes another list: objects of the failed try may be gone
+                 * by then. */
                 if (r->state != WATCHING && r->page.len == 0)
                         list_afresh(r);
                 break;

@@ -30,7 +30,7 @@ struct reflector {
         struct buf version;      /* resourceVersion to continue the watch from */
         struct buf page;         /* PAGING: the continue token; empty: the first page */
         struct buf listed;       /* PAGING: the resourceVersion of the first page */
-        struct list_bound bound; /* PAGING: of this list */
+        struct list_bound bound; /* PAGING: of the current list */
         struct mono listing;     /* when its first request began; ns 0: not yet */
         int64_t list_left;       /* PAGING: bytes that may still arrive, over all pages */
         int expired_pages;       /* how often a page of this list expired; after two the list is not paged */
@@ -48,13 +48,14 @@ struct reflector {
         struct mono begun;
         struct mono took; /* when the last event or item arrived, readable or not */
         uint64_t values;  /* events and items so far */
-        int saw;          /* result by an event, before the body ended; -1: none yet */
+        int saw;          /* enum saw: how an event ended the request before the body ended; -1: no event has */
         struct err why;
 };
 
 void reflector_init(struct reflector *r, const char *path, const char *selector, const struct informer_owner *owner);
 void reflector_release(struct reflector *r);
-/* Make the next request a new list; synced is false until that is complete. Only while no request is in progress. */
+/* Make the next request a new list; stats.synced is false until that list is complete. Only while no request is in
+ * progress. */
 void reflector_relist(struct reflector *r);
 
 /* Begin a request: append its percent-encoded query to ret_query, an empty buffer. True if it is a watch. */

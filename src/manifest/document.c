@@ -94,7 +94,7 @@ static const char *doc_refusal(struct doc *d, const struct err *err)
         return arena_text(&d->arena, text_of(err->text));
 }
 
-/* The text of a member. If it is ambiguous, the object cannot be edited. */
+/* The text of a member. If the mapping has the key twice, the object cannot be edited. */
 static struct text doc_identity(struct doc *d, struct doc_object *o, uint32_t mapping, struct text key)
 {
         struct err err = {0};
@@ -217,7 +217,8 @@ static void go_back(struct doc *d, struct before to)
         d->objects = to.objects;
 }
 
-/* Line breaks in YAML that editors and line_end do not treat as such, so lines here would not be YAML's lines. */
+/* Whether a part holds line breaks of YAML that editors and line_end do not take for breaks, so that line numbers would
+ * differ. */
 static bool holds_odd_break(const char *text, const struct part *part)
 {
         static const char *const odd[] = {"\xc2\x85", "\xe2\x80\xa8", "\xe2\x80\xa9"};
@@ -254,7 +255,7 @@ static int read_part(struct doc *d, const struct part *part, struct err *err)
                 }
                 go_back(d, before);
         }
-        if (part->directives > DIRECTIVES_MAX) /* libyaml compares each with all earlier ones, in quadratic time */
+        if (part->directives > DIRECTIVES_MAX) /* libyaml compares each directive with all before, in quadratic time */
                 return err_set(err, ERR_INVALID, "line %u, column 1: more than %d lines begin with %%", part->line,
                                DIRECTIVES_MAX);
         int rc = yaml_load(d, part, add_document, &yaml_at, err);
@@ -339,7 +340,7 @@ const struct doc_object *doc_object(const struct doc *d, size_t i)
 
 /* --- writing --- */
 
-/* Splices by place; at the same place insertions come before the removal, in the order of their creation. */
+/* Orders splices by place. At the same place, insertions come before the removal, in the order of their creation. */
 static int splice_order(const void *a, const void *b)
 {
         const struct splice *x = a, *y = b;

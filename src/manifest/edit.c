@@ -63,7 +63,7 @@ static bool set_has_keys(struct change_set set, size_t depth)
         return true;
 }
 
-/* Everything below a new mapping is new too, so paths there may hold keys but no items. */
+/* Refuse items in the paths below a new mapping: everything there is new, so no item exists yet. */
 static int only_keys(struct edit *e, uint32_t at, struct change_set set, size_t depth)
 {
         for (size_t i = 0; i < set.count; i++)
@@ -89,7 +89,8 @@ static int check_value(struct edit *e, uint32_t key, uint32_t value)
         return 0;
 }
 
-/* Refuse a member that is absent from a mapping with a merge key, which may provide it. */
+/* Refuse to change a member that is absent from a mapping with a merge key, because the merged mapping may provide
+ * it. */
 static int check_absent(struct edit *e, uint32_t mapping, struct text key)
 {
         uint32_t merge = merge_find(e->d, mapping);
@@ -227,7 +228,8 @@ static int edit_sequence(struct edit *e, struct insertion_point in, uint32_t seq
         return rc;
 }
 
-/* The spot of a mapping inside the spot in. If both are block mappings, the columns between them are the new step. */
+/* The insertion point of `mapping`, inside the mapping of `in`. Between block mappings, the difference of columns
+ * becomes the indentation step. */
 static struct insertion_point insertion_point_within(const struct doc *d, struct insertion_point in, uint32_t mapping)
 {
         struct insertion_point at = {mapping, in.step};
@@ -252,7 +254,7 @@ static int edit_empty(struct edit *e, struct insertion_point in, uint32_t key, u
 }
 
 /* Edit the value of a key (DOC_NONE: of an item); `in` is the key's mapping. All changes of the set have the same path
- * before depth. */
+ * before `depth`. */
 static int edit_value(struct edit *e, struct insertion_point in, uint32_t key, uint32_t value, struct change_set set,
                       size_t depth)
 {

@@ -123,7 +123,7 @@ uint32_t merge_find(const struct doc *d, uint32_t mapping)
         return DOC_NONE;
 }
 
-/* A search for a key through merged mappings; budget is how many more mappings it may visit. */
+/* A search for a key through merged mappings; `budget` is how many more mappings the search may visit. */
 struct search {
         const struct doc *d;
         struct text key;
@@ -167,14 +167,15 @@ static int find_search(struct search *s, uint32_t mapping, uint32_t *ret)
         return merge ? search_merged(s, node_next(d, merge), ret) : 0;
 }
 
-/* Generators write an empty collection of either type as {} or [], since the language behind them knows only one. */
+/* Whether a node is {} or []. Generators write either for an empty collection of any type, since their language knows
+ * only one. */
 static bool find_is_empty(const struct doc *d, uint32_t node)
 {
         uint32_t at = node_resolve(d, node);
         return d->node[at].type != NODE_SCALAR && d->node[at].skip == at + 1;
 }
 
-/* Resolve a node that must be a collection of type want; *ret is DOC_NONE if it is absent, null or empty. */
+/* Resolve a node that must be a collection of type `want`; *ret is DOC_NONE if the node is absent, null or empty. */
 static int mapping_of(const struct doc *d, uint32_t node, enum doc_type want, uint32_t *ret, struct err *err)
 {
         enum doc_type type = doc_type(d, node);
@@ -200,7 +201,7 @@ int doc_find(const struct doc *d, uint32_t mapping, struct text key, uint32_t *r
         return rc;
 }
 
-/* Members collected so far; budget is how many more mappings may be visited. */
+/* Members collected so far; `budget` is how many more mappings may be visited. */
 struct gather {
         const struct doc *d;
         struct doc_member *out;

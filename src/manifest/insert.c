@@ -1,6 +1,7 @@
 #include "document_private.h"
 
-static const size_t BUF_MOST = SIZE_MAX / 4; /* no limit of its own: the caller's values bound the size */
+/* A buffer without a limit of its own: the caller's values bound its size. */
+static const size_t BUF_MOST = SIZE_MAX / 4;
 
 /* The layout of new members, taken from the members around them. */
 struct look {
@@ -98,7 +99,7 @@ static void write_flow(struct edit *e, struct buf *b, struct look look, struct c
         }
 }
 
-/* Write a new mapping in braces. look is the layout of the line with the opening brace. */
+/* Write a new mapping in braces. `look` is the layout of the line with the opening brace. */
 static void write_braces(struct edit *e, struct buf *b, struct look look, struct change_set set, size_t depth)
 {
         buf_add_text(b, "{");
@@ -117,7 +118,7 @@ static bool holds_break(const struct doc *d, uint32_t node)
         return memchr(p, '\n', len) || memchr(p, '\r', len);
 }
 
-/* One level of indentation: what margin has beyond the margin of the closing brace, else a tab or two spaces. */
+/* One level of indentation: what `margin` has beyond the margin of the closing brace, else a tab or two spaces. */
 static struct text flow_unit(const struct doc *d, uint32_t mapping, struct text margin)
 {
         struct text outer;
@@ -164,7 +165,8 @@ static int insert_flow(struct edit *e, struct insertion_point at, uint32_t last,
         size_t end = d->node[value].end, behind = end;
         while (behind < d->len && is_blank(d->text[behind]))
                 behind++;
-        bool comment = look.lines && behind < d->len && d->text[behind] == '#'; /* must stay on the line of its value */
+        /* A comment stays on the line of its value, so new members go to the end of that line. */
+        bool comment = look.lines && behind < d->len && d->text[behind] == '#';
         splice_add(d, end, 0, space_behind(d, value));
         splice_add(d, end, 0, look.lines ? TEXT(",") : text_of(look.comma));
         splice_add(d, comment ? line_end(d, behind) : end, 0, buf_text(&b));
@@ -173,7 +175,8 @@ static int insert_flow(struct edit *e, struct insertion_point at, uint32_t last,
 
 /* --- block --- */
 
-/* Does the text end in a literal scalar without a line break? A line after it would add a break to its value. */
+/* Does the text end in a literal scalar without a line break? A new line after the scalar would add a break to the
+ * scalar's value. */
 static bool ends_in_literal(const struct doc *d, uint32_t value)
 {
         uint32_t leaf = node_next(d, value) - 1;
@@ -198,8 +201,8 @@ static void put_block(struct edit *e, const struct look *look, size_t end, struc
         splice_add(e->d, end, 0, buf_text(&b));
 }
 
-/* From here on, the end of the last blank line that has a tab. YAML reads such a line as part of a plain value above
- * it, but refuses it after a deeper line, as new members may be. */
+/* The end of the last of the blank lines after `end` that has a tab; `end`: none has. New members go below such lines:
+ * YAML reads the lines as part of a plain value above, but refuses them after a deeper line. */
 static size_t behind_tabs(const struct doc *d, size_t end)
 {
         size_t last = end;
@@ -232,8 +235,8 @@ static int insert_behind(struct edit *e, struct insertion_point at, uint32_t las
 }
 
 /*
- * The place for a new `metadata`, which people write before `spec`: the end of the line above `spec`. It is 0 if `spec`
- * does not begin a line, or if the line above is blank or a comment, which may belong to `spec`.
+ * The place for a new `metadata`, which people write before `spec`: the end of the line above `spec`. Returns 0 if
+ * `spec` does not begin a line, or if the line above is blank or a comment, which may belong to `spec`.
  */
 static size_t above_spec(const struct doc *d, uint32_t mapping, uint32_t *ret_spec)
 {
@@ -311,8 +314,9 @@ static bool line_ends(const struct doc *d, size_t at)
 }
 
 /*
- * Remove an empty value, but no comment. ret_drop is what goes: the value with the blanks before it or, if it is alone
- * on a line below its key, that line with the break before it. False if the notation is another one.
+ * Find the text to drop with an empty value, without any comment. *ret_drop: the value with the blanks before it or, if
+ * the value is alone on a line below its key, that line with the break before the line. False if the notation is
+ * another one.
  */
 static bool hollow_extent(const struct doc *d, uint32_t key, size_t colon, struct text *ret_drop)
 {
@@ -338,8 +342,8 @@ static bool hollow_extent(const struct doc *d, uint32_t key, size_t colon, struc
         return true;
 }
 
-/* Members replace the empty value, below its comment. Blank lines with tabs go: YAML counts them to a null, and refuses
- * them behind a mapping. */
+/* Replace an empty value by new members, below the value's comment. Blank lines with tabs are dropped: YAML accepts
+ * them after a null, but refuses them after a mapping. */
 static int fill_block(struct edit *e, struct insertion_point at, uint32_t key, size_t colon, struct change_set set,
                       size_t depth)
 {
@@ -389,7 +393,7 @@ int insert_mapping(struct edit *e, struct insertion_point at, uint32_t key, stru
 
 /* --- scalars --- */
 
-/* Is the present value already the wanted one? */
+/* Is the present value already the one that the change sets? */
 static bool is_so(const struct doc *d, uint32_t value, const struct doc_change *c)
 {
         enum doc_type type = doc_type(d, value);

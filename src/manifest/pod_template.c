@@ -117,7 +117,7 @@ static int pod_asks_read(const struct doc *d, uint32_t spec, struct template_vie
         return rc;
 }
 
-/* Follow a JSON pointer to the template; t->path records the steps. */
+/* Follow a JSON pointer to the template, and record its steps in t->path. */
 static int walk_pointer(const struct doc *d, uint32_t root, const char *pointer, struct template_view *t, uint32_t *ret,
                         struct err *err)
 {
@@ -164,7 +164,8 @@ int template_read(const struct doc *d, size_t object, const char *template_path,
         return rc;
 }
 
-/* Looks at the mapping's own members alone: those that it merges are another mapping's, which is looked at as well. */
+/* Looks only at the mapping's own members: merged members belong to another mapping, which template_asks visits as
+ * well. */
 static bool template_asks_here(const struct doc *d, uint32_t mapping)
 {
         uint32_t key = DOC_NONE, requests = DOC_NONE;

@@ -68,7 +68,7 @@ static bool has_hidden(struct text t)
         return false;
 }
 
-/* Write double quotes with only the escapes that JSON and YAML share. */
+/* Write the value in double quotes, with only those escapes that JSON and YAML share. */
 static void quote_double(struct buf *b, struct text value)
 {
         static const char from[] = "\"\\\b\f\n\r\t", to[] = "\"\\bfnrt";
@@ -117,8 +117,9 @@ void quote_string(struct buf *b, struct text value, enum node_style style, const
 }
 
 /*
- * May a quantity go without quotes? Only if its model is plain, and the value then reads back as a text. In place of a
- * number it may also read back as a number (in JSON only that), since Kubernetes takes both for a quantity.
+ * May a quantity go without quotes? Only if its model is plain, and the value then reads back as a text. A value in
+ * place of a number may also read back as a number (in JSON it must), since Kubernetes takes texts and numbers for
+ * quantities.
  */
 static bool stays_plain(const struct doc *d, struct text value, uint32_t model, const struct quoting *how)
 {

@@ -46,7 +46,8 @@ static uint32_t json_add(struct loader *l, const char *begin, const char *end, e
         return node_add(l->d, n, l->err);
 }
 
-/* Add a string, key or value. The main JSON reader returns it undecoded, so a reader of its own decodes escapes. */
+/* Add a string, key or value. The main JSON reader leaves the string undecoded, so a second reader decodes the
+ * escapes. */
 static bool json_add_string(struct loader *l, const char *begin, const char *end)
 {
         uint32_t node = json_add(l, begin, end, NODE_SCALAR, STYLE_DOUBLE);
@@ -85,7 +86,7 @@ static bool add_collection(struct loader *l, char bracket)
         return !j->error;
 }
 
-/* The JSON reader bounds the recursion. */
+/* Recursive: the JSON reader's bound on nesting limits the depth. */
 static bool json_add_value(struct loader *l)
 {
         struct json *j = &l->json;

@@ -18,7 +18,7 @@ struct loader {
         yaml_parser_t parser;
         struct frame open[DOC_DEPTH_MAX];
         int depth, flow;
-        struct map anchors; /* name: struct anchor, in the arena */
+        struct map anchors; /* name -> struct anchor, which is in the arena */
         struct arena arena;
         bool ascii;             /* all text is ASCII, so a mark's character index is also its byte offset */
         size_t seen, seen_byte; /* the character index last asked for, and its byte offset */
@@ -219,7 +219,8 @@ static int read_yaml_on_alias(struct loader *l, const yaml_event_t *e)
         return 0;
 }
 
-/* To YAML "{{ x }}" is a mapping whose key is a mapping. No manifest means that, so it is a template. */
+/* Whether a template begins at this event. To YAML "{{ x }}" is a mapping whose key is a mapping, which no manifest
+ * means. */
 static bool begins_template(const struct loader *l, const yaml_event_t *e, size_t begin)
 {
         return e->type == YAML_MAPPING_START_EVENT && read_yaml_wants_key(l) && begin > l->part->begin &&

@@ -27,7 +27,8 @@ static bool is_literal(const struct doc *d, uint32_t leaf)
 
 /* --- flow --- */
 
-/* Drop one member and the comma after it. tail: no member after it stays, so the comma before it goes instead. */
+/* Drop one member and the comma after it. `tail`: no member after this one stays, so the comma before the member goes
+ * instead. */
 static int drop_member(struct edit *e, uint32_t key, uint32_t before, bool tail)
 {
         struct doc *d = e->d;
@@ -84,8 +85,8 @@ static bool is_blank_line(const struct doc *d, size_t at)
 }
 
 /*
- * Would the removal of a member change a literal scalar before it? An indented comment after the member would then
- * become part of the literal, and so would blank lines if the literal keeps trailing ones.
+ * Would the removal of a member change a literal scalar before the member? An indented comment after the member would
+ * then become part of the literal, and so would blank lines if the literal keeps trailing ones.
  */
 static bool changes_literal(const struct doc *d, uint32_t key, size_t end)
 {
@@ -104,8 +105,8 @@ static bool changes_literal(const struct doc *d, uint32_t key, size_t end)
 }
 
 /*
- * Drop the lines from the one that begins at from to the one that holds end. The break before them goes, and the last
- * line's own break stays, so that new members inserted at that line's end still come before a break.
+ * Drop the lines from the one that begins at `from` to the one that holds `end`. The break before these lines goes, and
+ * the last line's own break stays, so that new members inserted at that line's end still come before a break.
  */
 static void drop_lines(struct edit *e, size_t from, size_t end)
 {
@@ -116,15 +117,15 @@ static void drop_lines(struct edit *e, size_t from, size_t end)
         splice_add(e->d, from, to - from, TEXT(""));
 }
 
-/* Is there a comment on its own line? One on the line of a removed member may go with the member. */
+/* Is there a comment on its own line? A comment on the line of a removed member may go with the member. */
 static bool holds_comment_line(const struct doc *d, size_t from, size_t to)
 {
         size_t end = line_end(d, from);
         return end < to && holds_comment(d, end, to);
 }
 
-/* Remove all members before kept from a mapping that does not begin on a line of its own, such as an item ("- a: 1").
- * The kept member moves to the place of the first. */
+/* Remove all members before `kept` from a mapping that does not begin on a line of its own, such as an item ("- a: 1").
+ * The member `kept` moves to the place of the first. */
 static int remove_first(struct edit *e, uint32_t mapping, uint32_t kept)
 {
         struct doc *d = e->d;

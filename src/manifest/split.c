@@ -7,7 +7,7 @@ static size_t skip_bom(const char *text, size_t len, size_t at)
         return len - at >= 3 && memcmp(text + at, bom, 3) == 0 ? at + 3 : at;
 }
 
-/* Is the line a document marker: these three characters, and nothing or white space behind them? */
+/* Is the line a document marker: the three characters of `marker`, with nothing or white space behind them? */
 static bool is_marker(const char *line, size_t len, const char *marker)
 {
         return len >= 3 && memcmp(line, marker, 3) == 0 && (len == 3 || is_blank(line[3]) || is_break(line[3]));

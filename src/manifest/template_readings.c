@@ -2,15 +2,15 @@
 
 #include "document_private.h"
 
-/* The search for variables and files that read requests: where finds go, and the container or volume that is searched
- * now. */
+/* The state of the search for variables and files that read requests: the view that gets the results, and the container
+ * or volume that is being searched. */
 struct template_reading {
         const struct doc *d;
         struct template_view *t;
         struct text reader, volume; /* the container with the variables, or the volume with the files */
 };
 
-/* The value of a key; DOC_NONE also where at is no mapping. */
+/* The value of `key` in the node `at`; DOC_NONE: the key is absent, or `at` is no mapping. */
 static int reading_find(const struct doc *d, uint32_t at, const char *key, uint32_t *ret, struct err *err)
 {
         *ret = DOC_NONE;
@@ -26,8 +26,8 @@ static int reading_text(const struct doc *d, uint32_t at, const char *key, struc
         return rc;
 }
 
-/* The items of the list `key` in the mapping at; the caller frees them. *ret is NULL where there is no such list.
- * Returns how many. */
+/* The items of the list `key` in the mapping `at`, an array that the caller frees; *ret is NULL where there is no such
+ * list. Returns their number. */
 static int reading_items(const struct doc *d, uint32_t at, const char *key, uint32_t **ret, struct err *err)
 {
         uint32_t list;
@@ -41,7 +41,7 @@ static int reading_items(const struct doc *d, uint32_t at, const char *key, uint
 
 typedef int reading_item(struct template_reading *to, uint32_t item, struct err *err);
 
-/* Call each for the items of the list `key` in the mapping at. */
+/* Call `each` for every item of the list `key` in the mapping `at`. */
 static int reading_each(struct template_reading *to, uint32_t at, const char *key, reading_item *each, struct err *err)
 {
         uint32_t *item AUTO(mem_free) = NULL;
@@ -96,7 +96,7 @@ static int reading_of_file(struct template_reading *to, uint32_t item, struct er
         return rc < 0 || ref == DOC_NONE ? rc : reading_note(to, ref, path, err);
 }
 
-/* at is a volume, or a source of a projected one. */
+/* `at` is a volume, or a source of a projected volume. */
 static int reading_of_downward(struct template_reading *to, uint32_t at, struct err *err)
 {
         uint32_t files;
@@ -129,7 +129,7 @@ static int heap_variable(const struct doc *d, uint32_t item, struct runtime_vari
         return rc;
 }
 
-/* What bounds the heap of a container, whose node is item. */
+/* What bounds the heap of the container whose node is `item`. */
 static int heap_of(const struct doc *d, uint32_t item, struct runtime_heap *ret, struct err *err)
 {
         uint32_t *env AUTO(mem_free) = NULL, *command AUTO(mem_free) = NULL, *args AUTO(mem_free) = NULL;

@@ -4,7 +4,7 @@
 #include "objects/annotation_record.h"
 #include "objects/patch.h"
 
-/* The target of a KEDA trigger is a text, not a number. */
+/* The utilization target of a KEDA trigger is a text, not a number. */
 static int set_trigger(struct builder *b, const struct patch_target *t)
 {
         char value[24];

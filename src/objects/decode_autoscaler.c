@@ -44,7 +44,7 @@ static void autoscaler_read_resource(struct decoder *d, void *to)
         *(enum resource *)to = autoscaler_resource_of(json_text(&d->j, d->arena));
 }
 
-/* The body of a metric of any type. */
+/* Reads the body of a metric. Its fields have the same names in every type of metric. */
 static void autoscaler_read_source(struct decoder *d, void *to)
 {
         static const struct decoder_field table[] = {
@@ -58,8 +58,8 @@ static void autoscaler_read_source(struct decoder *d, void *to)
         decoder_fields(d, table, to);
 }
 
-/* Metrics beyond the bound count as one that halflife does not know: any of them may scale on CPU or memory, so both
- * are held. */
+/* Metrics beyond the bound count as one that halflife does not know: any of them may scale on CPU or memory, so the
+ * requests for both are held. */
 static void autoscaler_cut(struct autoscaler_view *s)
 {
         if (s->metrics > VIEW_METRICS)
@@ -141,7 +141,7 @@ int decode_hpa(struct text json, const char *field_manager, struct arena *a, str
 
 /* --- KEDA's ScaledObject --- */
 
-/* Reads "60"; 0: not a whole number. */
+/* Reads a percentage such as "60"; 0: the text is no whole number, or has more than 10 digits. */
 static int64_t read_percent(struct text t)
 {
         int64_t percent = 0;

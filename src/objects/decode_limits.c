@@ -6,7 +6,7 @@
 #include "core/quantity.h"
 #include "decoder.h"
 
-/* One element of spec.limits. */
+/* One element of a LimitRange's spec.limits. */
 struct limit_item {
         struct text type;
         struct amount default_request[RESOURCES], default_limit[RESOURCES], min[RESOURCES], max[RESOURCES],
@@ -45,7 +45,8 @@ static void keep_lower(struct amount *kept, struct amount seen)
                 *kept = seen;
 }
 
-/* The API server enforces every item, so the strictest bound counts. From several defaults it uses the last. */
+/* The API server enforces every item of a LimitRange, so the strictest bound counts. Of several defaults the API server
+ * uses the last. */
 static void limit_range_add(struct limit_range_view *l, const struct limit_item *i)
 {
         bool of_container = text_is(i->type, "Container"), of_pod = text_is(i->type, "Pod");
@@ -75,7 +76,8 @@ static void read_limits(struct decoder *d, void *to)
                 {0},
         };
         if (json_enter(&d->j, '['))
-                for (int count = 0; decoder_item_cut(d, "limits", count, INT_MAX, NULL); count++) { /* none is kept */
+                /* The loop keeps no item, so the number of items needs no bound. */
+                for (int count = 0; decoder_item_cut(d, "limits", count, INT_MAX, NULL); count++) {
                         struct limit_item item = {.type = {"", 0}};
                         decoder_fields(d, table, &item);
                         limit_range_add(to, &item);
@@ -116,7 +118,7 @@ struct quota_amounts {
         struct amount of[QUOTA_NAMES];
 };
 
-/* Reads "hard" or "used". */
+/* Reads `hard` or `used` of a ResourceQuota. */
 static void read_quota_amounts(struct decoder *d, void *to)
 {
         struct quota_amounts *ret = to;

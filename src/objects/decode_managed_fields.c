@@ -3,7 +3,7 @@
  */
 #include "decoder.h"
 
-/* The manager of one entry of managedFields, and the view for what it owns. */
+/* The manager of one entry of managedFields, and the view that receives the requests that the manager owns. */
 struct claim {
         struct workload_view *view;
         struct text manager;
@@ -57,7 +57,8 @@ static void owner_read_container(struct decoder *d, const struct claim *c, struc
         claim_add(c, container, of);
 }
 
-/* A kind whose schema gives its containers no key has an atomic list: "f:containers":{} then owns all of them. */
+/* A kind whose schema gives its containers no key has an atomic list: the manager with "f:containers":{} then owns the
+ * requests of all containers. */
 static void owner_read_containers(struct decoder *d, const struct claim *c)
 {
         static const bool both[RESOURCES] = {true, true};

@@ -13,8 +13,8 @@ static void read_usage(struct decoder *d, struct pod_metrics_container_view *ret
                         json_skip(&d->j);
 }
 
-/* Returns false for a container that is left out. Runtimes at fault report one without a name, or the pause container,
- * beside good ones. */
+/* Returns false for a container that is left out. Faulty runtimes report a container without a name, or the pause
+ * container, beside good ones. */
 static bool metrics_read_container(struct decoder *d, struct pod_metrics_view *ret)
 {
         struct pod_metrics_container_view *c = &ret->container[ret->containers];
@@ -28,7 +28,7 @@ static bool metrics_read_container(struct decoder *d, struct pod_metrics_view *r
                         read_usage(d, c, &readable);
                 else
                         json_skip(&d->j);
-        bool pause = text_is(c->name, "POD"); /* no name of a container has capitals */
+        bool pause = text_is(c->name, "POD"); /* the pause container: Kubernetes allows no capitals in names */
         ret->lacks |= !pause && (c->name.len == 0 || !readable);
         return !pause && c->name.len > 0 && readable;
 }
@@ -40,7 +40,8 @@ static void metrics_take_larger(bool has, int64_t value, bool *to_has, int64_t *
         *to_has |= has;
 }
 
-/* A runtime at fault may report the process before a restart too. As with Prometheus' series, the largest counts. */
+/* A faulty runtime may report a container twice, with the process before a restart. As with Prometheus' series, the
+ * larger usage counts. */
 static bool metrics_join_same(struct pod_metrics_view *ret)
 {
         const struct pod_metrics_container_view *c = &ret->container[ret->containers];
@@ -77,7 +78,8 @@ static void read_identity(struct decoder *d, struct object_view *ret)
                         json_skip(&d->j);
 }
 
-/* A time that cannot be read is none: the pod is told apart, and does not vanish. */
+/* An unreadable time counts as absent and is no error, so that the pod stays known, with all its containers left
+ * out. */
 static struct wall metrics_time(struct decoder *d)
 {
         struct text t = {"", 0};

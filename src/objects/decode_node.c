@@ -47,7 +47,8 @@ static void node_read_conditions(struct decoder *d, void *to)
                         if (!text_is(c.type, "Ready"))
                                 continue;
                         node->tells = true;
-                        node->ready = text_is(c.status, "True"); /* Unknown: the kubelet does not report */
+                        /* Unknown, when the kubelet does not report, counts as not ready. */
+                        node->ready = text_is(c.status, "True");
                         node->turned = c.at;
                 }
 }

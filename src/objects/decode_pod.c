@@ -7,7 +7,8 @@ static bool text_holds(struct text t, const char *word)
 
 enum { NODE_DOWN = 255 };
 
-/* Reads terminated of state or lastState: {"reason":"OOMKilled","exitCode":137,"startedAt":…,"finishedAt":…}. */
+/* Reads `terminated` of a container's `state` or `lastState`:
+ * {"reason":"OOMKilled","exitCode":137,"startedAt":…,"finishedAt":…}. */
 static void read_terminated(struct decoder *d, struct kill_view *ret)
 {
         struct text key, reason = {"", 0};
@@ -38,7 +39,8 @@ static void read_running(struct decoder *d, struct wall *ret_since)
                         json_skip(&d->j);
 }
 
-/* Waiting without a reason: the next process exists but has not started yet. */
+/* A container that waits without a reason has its next process already, only not started yet, so *ret_waits becomes
+ * false. */
 static void read_waiting(struct decoder *d, bool *ret_waits)
 {
         struct text key;
@@ -75,7 +77,7 @@ static void read_last_state(struct decoder *d, struct kill_view *ret)
                         json_skip(&d->j);
 }
 
-/* Clamps the count to the API's range. Later code adds to it, which must not overflow. */
+/* Clamps restartCount to the API's range, because later code adds to it and must not overflow. */
 static int64_t read_restarts(struct decoder *d)
 {
         int64_t restarts = json_int(&d->j);
@@ -99,7 +101,7 @@ static void read_container_status(struct decoder *d, struct container_status_vie
                         json_skip(&d->j);
 }
 
-/* Of several signs, the one furthest from done counts: an obstacle outweighs progress. */
+/* Of several signs of how far a resize is, keeps the one furthest from done: an obstacle outweighs progress. */
 static void say_resize(struct pod_view *pod, enum resize_progress progress, struct text message)
 {
         if (progress <= pod->resize)
@@ -108,7 +110,7 @@ static void say_resize(struct pod_view *pod, enum resize_progress progress, stru
         pod->resize_message = message;
 }
 
-/* Conditions by which the kubelet reports on changed requests of a running pod. */
+/* Reads the conditions by which the kubelet reports on a resize of a running pod. */
 static void read_resize(struct pod_view *pod, struct text type, struct text reason, struct text message)
 {
         if (text_is(type, "PodResizeInProgress"))
@@ -117,7 +119,7 @@ static void read_resize(struct pod_view *pod, struct text type, struct text reas
                 say_resize(pod, text_is(reason, "Infeasible") ? RESIZE_INFEASIBLE : RESIZE_DEFERRED, message);
 }
 
-/* status.resize, which Kubernetes before 1.33 has instead of the conditions. */
+/* Reads status.resize, which Kubernetes before 1.33 has instead of the conditions. */
 static void read_old_resize(struct pod_view *pod, struct text word)
 {
         static const struct {
@@ -235,8 +237,8 @@ static void judge_resize(struct pod_view *pod, int64_t observed)
 
 int decode_pod(struct text json, struct arena *a, struct pod_view *ret, struct err *err)
 {
-        /* The two large arrays are not cleared here: for a list of 100 000 pods that would be gigabytes. Each entry is
-         * cleared when it is read. */
+        /* The two large arrays `container` and `status` are not cleared here: for a list of 100 000 pods that would be
+         * gigabytes. Each entry is cleared when it is read. */
         memset(ret, 0, offsetof(struct pod_view, container));
         ret->containers = ret->statuses = 0;
         ret->containers_cut = false;

@@ -74,8 +74,8 @@ static void pod_spec_container(struct decoder *d, bool init, struct container_vi
                 decoder_refuse(d, ERR_INVALID, "name is missing");
 }
 
-/* The pod-level request. The API server uses the pod-level limit as request where no container asks for the resource.
- */
+/* The pod-level request. The API server uses the pod-level limit in its place where no container asks for the
+ * resource. */
 static struct amount pod_spec_asks(const struct amount request, const struct amount limit, enum resource r,
                                    const struct container_view *c, int count)
 {

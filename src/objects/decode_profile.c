@@ -45,7 +45,7 @@ static int read_selector(const struct field *f, const json_t *v, void *at, struc
 
 /* --- lists --- */
 
-/* Room for a list as long as it is; NULL: it is too long, or empty. */
+/* Allocates room for the elements of the list `v`; NULL: the list is empty, or longer than the field allows. */
 static void *profile_new_list(const struct field *f, const json_t *v, size_t size)
 {
         size_t count = json_array_size(v);
@@ -400,11 +400,11 @@ static const struct field spec_field[] = {
         FIELD("selector", read_selector, SPEC(selector), 0, 0, NULL),
         FIELD_CHOICE("dimension", read_choice, SPEC(dimension), "Workload, Pod, Namespace or Node", dimensions),
         FIELD("targets", profile_read_targets, 0, 0, PROFILE_TARGETS,
-              NULL), /* after dimension, which decides which kinds are allowed */
+              NULL), /* read after dimension, which decides which kinds are allowed */
         FIELD("priority", field_integer, SPEC(priority), -1000000, 1000000, "a whole number from -1000000 to 1000000"),
         FIELD_CHOICE("overcommit", read_choice, SPEC(apply.overcommit), "Dynamic, Static or StaticThenDynamic",
                      overcommits),
-        FIELD("static", read_static, 0, 0, 0, NULL), /* before containers, whose defaults it gives */
+        FIELD("static", read_static, 0, 0, 0, NULL), /* read before containers, which take its factors as defaults */
         FIELD("resources", profile_read_resources, SPEC(of), 0, 0, NULL),
         FIELD("containers", profile_read_containers, 0, 0, PROFILE_CONTAINERS, NULL),
         FIELD("apply", read_apply, 0, 0, 0, NULL),

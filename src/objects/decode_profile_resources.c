@@ -1,5 +1,5 @@
 /*
- * What a profile says of CPU and memory: spec.resources, and the same of one container.
+ * What a profile says of CPU and memory: spec.resources, and spec.containers[].resources for one container.
  */
 #include <stddef.h>
 

@@ -1,10 +1,11 @@
 /*
- * Which containers of a pod have their requests read: env[].valueFrom.resourceFieldRef of its containers, and the items
- * of its volumes downwardAPI and projected.sources[].downwardAPI.
+ * Finds the containers of a pod whose requests a variable or a file reads: env[].valueFrom.resourceFieldRef of the
+ * pod's containers, and the items of its volumes downwardAPI and projected.sources[].downwardAPI.
  */
 #include "decoder.h"
 
-/* Few pods read a request, and the others pay one search of their env. The API server escapes no letter of a key. */
+/* Searches raw JSON for a resourceFieldRef, so that the many pods without one need no parsing. The API server escapes
+ * no letter of a key. */
 static bool readings_mention_field(struct text raw)
 {
         static const char key[] = "\"resourceFieldRef\"";
@@ -16,16 +17,16 @@ struct field_ref {
         struct text container, resource, divisor;
 };
 
-/* Where its value goes, and the containers that it may name. */
+/* Where the value of a resourceFieldRef goes (`reader`, `volume`), and the containers that the reference may name. */
 struct readings {
         struct decoder d;
         struct container_view *container;
         int containers;
         struct text reader, volume; /* the container with the variables, or the volume with the files */
-        const char *error;          /* of an earlier part; NULL: none */
+        const char *error;          /* the JSON error of an earlier part of the pod; NULL: none */
 };
 
-/* Read on in another part of the pod. */
+/* Lets the decoder begin another part of the pod, and keeps the error of the part before. */
 static void readings_begin(struct readings *to, struct text part)
 {
         if (to->d.j.error)
@@ -134,7 +135,7 @@ static void readings_of_projected(struct readings *to)
                                 readings_of_source(to);
 }
 
-/* The name may come after the files. */
+/* Reads the volume's name in a pass of its own, because the name may come after the files. */
 static void readings_name_volume(struct readings *to)
 {
         struct text key;

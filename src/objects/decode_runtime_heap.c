@@ -1,11 +1,12 @@
 /*
- * What bounds a container's heap, from the raw env, command and args that its view keeps.
+ * Finds what bounds a container's heap, in the raw env, command and args that the container's view keeps.
  */
 #include "decoder.h"
 
 #include "core/runtime_heap.h"
 
-/* What every option that core/runtime_heap.h knows has one of. Most containers have none and are not read. */
+/* Whether raw JSON has one of the marks that every heap option has (core/runtime_heap.h). Most containers have none,
+ * and their JSON is not parsed. */
 static bool mentions_heap(struct text raw)
 {
         static const char *const marks[] = {"-X", "space", "GOMEMLIMIT"};

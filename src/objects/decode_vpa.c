@@ -3,7 +3,7 @@
  */
 #include "decoder.h"
 
-/* An absent list, or null, stands for both resources; an empty one for none. */
+/* An absent or null controlledResources stands for CPU and memory; an empty list for neither. */
 static void vpa_read_controlled(struct decoder *d, void *to)
 {
         bool *sets = to;
@@ -17,7 +17,7 @@ static void vpa_read_controlled(struct decoder *d, void *to)
                 }
 }
 
-/* controlledValues is not read: it decides about limits alone. */
+/* Does not read controlledValues, which decides about limits alone. */
 static void vpa_read_policies(struct decoder *d, void *to)
 {
         struct container_policy {
@@ -42,7 +42,7 @@ static void vpa_read_policies(struct decoder *d, void *to)
                         if (count < VPA_POLICY_ROWS)
                                 vpa_policy_add(p, c.container, c.sets);
                 }
-        if (count > VPA_POLICY_ROWS) /* a policy that was cut may set what the others do not */
+        if (count > VPA_POLICY_ROWS) /* a policy beyond the bound may set any request, so all count as set */
                 vpa_policy_begin(p);
         *(struct vpa_policy **)to = p;
 }

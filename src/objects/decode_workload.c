@@ -10,7 +10,7 @@ struct workload_reader {
         struct text step;   /* first part of template_path below spec ("template", "jobTemplate") */
         struct text branch; /* raw spec.<step> */
         bool has_replicas, has_desired;
-        bool staged;                      /* Argo's canary or blueGreen: replicas defaults to 1 */
+        bool staged;                      /* Argo's strategy canary or blueGreen, where `replicas` defaults to 1 */
         int64_t parallelism, completions; /* of a Job: pods at once, pods in all; -1: not given */
 };
 
@@ -52,7 +52,7 @@ static bool is_shaped(struct decoder *d, char bracket)
         return false;
 }
 
-/* Whether a pause lasts until a person ends it: {} does, {"duration": "1h"} does not. */
+/* Whether the pause of an Argo step lasts until a person ends it: {} does, {"duration": "1h"} does not. */
 static bool pauses_for_ever(struct decoder *d)
 {
         struct text key;
@@ -145,7 +145,7 @@ static bool read_of_job(struct workload_reader *r, struct text key)
                                                     : NULL;
         if (!to)
                 return false;
-        char first = json_peek(&r->d.j); /* a custom kind may use the name for something else */
+        char first = json_peek(&r->d.j); /* Only a number is read: a custom kind may use the name for something else. */
         if (first >= '0' && first <= '9')
                 *to = json_int(&r->d.j);
         else

@@ -222,8 +222,8 @@ static void decoder_annotations(struct decoder *d, struct our_annotations *ret)
         }
 }
 
-/* Reads a name and refuses one that no API server accepts. halflife joins names into keys, so they must have no slash.
- */
+/* Reads a name and refuses one that no API server accepts. halflife joins names into keys, so a name must have no
+ * slash. */
 static struct text decoder_name(struct decoder *d, const char *field)
 {
         struct text name = json_text(&d->j, d->arena);
@@ -307,7 +307,7 @@ static bool decoder_path_has(const char *path, struct text key)
         return strcspn(path, ".") == key.len && memcmp(path, key.p, key.len) == 0;
 }
 
-/* Reads an object by count rows of a table, whose paths share their first depth bytes. */
+/* Reads an object by `count` rows of a table, whose paths share their first `depth` bytes. */
 static void decoder_level(struct decoder *d, const struct decoder_field *row, size_t count, size_t depth, void *to)
 {
         struct text key;

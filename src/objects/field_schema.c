@@ -98,8 +98,8 @@ int field_cores(const struct field *f, const json_t *v, void *at, struct err *er
         return rc;
 }
 
-/* The text after a leading decimal, which has at most whole digits before the point and fraction digits after it. NULL:
- * s does not begin with such a decimal. */
+/* The text after a leading decimal, which has at most `whole` digits before the point and `fraction` digits after it.
+ * NULL: `s` does not begin with such a decimal. */
 static const char *skip_decimal(const char *s, size_t whole, size_t fraction)
 {
         size_t n = strspn(s, "0123456789");

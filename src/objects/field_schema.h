@@ -40,7 +40,8 @@ struct field {
         }
 
 /* Read an object by its table, in the table's order. An absent or null field leaves the result as it was: the default.
- * Returns 0, or ERR_INVALID with the field and the remedy in err. Unknown fields are an error. */
+ * Returns 0, or the negative code of the first error, mostly ERR_INVALID, with the field and the remedy in err. Unknown
+ * fields are an error. */
 int field_object(const struct field *table, const json_t *json, void *at, struct err *err);
 
 /* Readers, and the type that each writes. */
@@ -55,7 +56,7 @@ field_reader field_cpu;              /* int64_t millicores */
 field_reader field_memory;           /* int64_t bytes */
 field_reader field_text;             /* char *, which the caller frees; an earlier text there is freed */
 
-/* The index of the value in f->word; -1: not there. */
+/* The index of the value in f->word; -1: the value is no such word. */
 int field_choice(const struct field *f, const json_t *v);
 /* Set the error "<value> is not <cure>" and return ERR_INVALID. */
 int field_refuse(const struct field *f, const json_t *v, struct err *err);

@@ -95,7 +95,8 @@ void builder_leave(struct builder *b, json_t *parent, const char *key)
                 add_op(b, "remove", b->path.data, NULL);
                 json_object_del(parent, key);
         }
-        builder_step_up(b, b->path.len - strlen("/") - strlen(key)); /* none of the keys used here needs escapes */
+        /* No key that callers leave needs escapes, so the path holds it as it is. */
+        builder_step_up(b, b->path.len - strlen("/") - strlen(key));
 }
 
 void builder_set(struct builder *b, json_t *parent, const char *key, json_t *value)

@@ -22,7 +22,7 @@ void selector_free(struct selector *s)
         mem_free(s);
 }
 
-/* Add a requirement with room for so many values. */
+/* Adds a requirement with room for `values` values. */
 static struct requirement *add_requirement(struct selector *s, const char *key, enum relation op, size_t values)
 {
         struct requirement *r = &s->of[s->count++];

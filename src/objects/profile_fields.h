@@ -1,5 +1,5 @@
 /*
- * What the tables of a profile's fields share.
+ * Units, texts and a reader that the tables of a profile's fields share.
  */
 #ifndef HALFLIFE_OBJECTS_PROFILE_FIELDS_H
 #define HALFLIFE_OBJECTS_PROFILE_FIELDS_H

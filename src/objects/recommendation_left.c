@@ -1,5 +1,5 @@
 /*
- * What is left to a VerticalPodAutoscaler: status.decision.otherAutoscaler.
+ * Writes and reads the requests that halflife leaves to a VerticalPodAutoscaler: status.decision.otherAutoscaler.
  */
 #include "status_json.h"
 

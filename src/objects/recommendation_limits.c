@@ -56,7 +56,8 @@ static uint8_t status_percent_read(const json_t *object, const char *key)
         return n > 0 && n <= MOST ? (uint8_t)n : 0;
 }
 
-/* Skip an entry that is not a complete advice, as a later version may write. */
+/* Skips an entry without a known reason, `current` or `advised`, because a later version of halflife may write such
+ * entries. */
 static void status_limit_read(const json_t *limits, int container, enum resource r, struct status_limits *to)
 {
         const json_t *from = json_object_get(limits, resource_name(r));

@@ -64,10 +64,9 @@ void status_pod_numbers(const struct status_container *c, size_t count, struct s
                         struct pod_sum sum = {0};
                         for (size_t k = 0; k < count; k++) {
                                 struct amount a = status_amount_at(&c[k].of[r], i);
+                                /* halflife learns nothing about init containers, so their original counts. */
                                 if (!a.set && c[k].role == ROLE_INIT)
-                                        a = amount_of_status(
-                                                c[k].of[r]
-                                                        .original); /* halflife learns nothing about init containers */
+                                        a = amount_of_status(c[k].of[r].original);
                                 pod_sum_add(&sum, c[k].role, a);
                         }
                         status_amount_put(&ret[r], i, pod_sum_total(&sum));
@@ -226,8 +225,8 @@ void recommendation_status_write(struct writer *w, const struct recommendation_s
         if (s->node)
                 status_write_node(w, s->node);
         writer_time(w, "firstSample", s->since_ms);
-        if (s->state != STATE_NO_DATA &&
-            s->state != STATE_LEARNING) { /* else the status is rarely written and these would be stale */
+        /* While learning, the status is rarely written, and these two fields would be stale. */
+        if (s->state != STATE_NO_DATA && s->state != STATE_LEARNING) {
                 writer_int(w, "samples", s->samples);
                 writer_time(w, "lastSample", s->last_ms);
         }
@@ -249,7 +248,7 @@ void recommendation_status_write(struct writer *w, const struct recommendation_s
 
 /* --- reading --- */
 
-/* The key of a field that the previous version wrote as `former`. */
+/* Returns the name under which the object has a field: `key`, or `former`, as the previous version named it. */
 static const char *status_key(const json_t *object, const char *key, const char *former)
 {
         return json_object_get(object, key) ? key : former;
@@ -295,7 +294,8 @@ static void status_container_read(const json_t *from, bool alone, struct status_
         enum reason why = (enum reason)to->of[CPU].reason;
         if (why != REASON_INIT && why != REASON_NOT_IN_TEMPLATE)
                 why = (enum reason)to->of[MEMORY].reason;
-        if (why == REASON_INIT || why == REASON_NOT_IN_TEMPLATE) /* a sidecar reads as a main container */
+        /* The API has no roles: a sidecar reads as a main container. */
+        if (why == REASON_INIT || why == REASON_NOT_IN_TEMPLATE)
                 to->role = why == REASON_INIT ? ROLE_INIT : ROLE_INJECTED;
         if (strcmp(to->name, CONTAINER_WHOLE) == 0 && !alone)
                 to->role = ROLE_WHOLE;
@@ -312,7 +312,7 @@ static void status_containers_read(const json_t *list, struct arena *a, struct r
                 status_container_read(json_array_get(list, i), count == 1, &ret->container[i]);
 }
 
-/* In mode InPlace: the requests that each container of a new pod gets at admission. */
+/* In mode InPlace, halflife's request for a container (`applied`) is the one that a new pod gets at admission. */
 static void status_settings_read(const json_t *rows, struct recommendation_status *ret)
 {
         for (int i = 0; i < ret->containers; i++)
@@ -331,11 +331,11 @@ static char *status_rows_print(const json_t *rows, struct arena *a)
 {
         char *text = rows ? json_dumps(rows, JSON_SORT_KEYS | JSON_COMPACT) : NULL;
         char *copy = text ? arena_text(a, text_of(text)) : NULL;
-        free(text); /* jansson's */
+        free(text); /* jansson allocated the text, not mem_new */
         return copy;
 }
 
-/* none: what the field's absence means. */
+/* Reads the field `mode`. Returns `none` where the field is absent or has no known mode. */
 static uint8_t status_mode_read(const json_t *object, uint8_t none)
 {
         const char *name = status_string_at(object, "mode");
@@ -425,7 +425,7 @@ static void status_decision_read(const json_t *decision, struct status_decision 
         }
 }
 
-/* The previous version wrote the facts as conditions only. */
+/* Infers the decision's facts from the conditions, because the previous version wrote no `decision`. */
 static void status_decision_infer(enum dimension d, struct recommendation_status *ret)
 {
         struct status_decision *to = &ret->decision;
@@ -444,7 +444,8 @@ static void status_decision_infer(enum dimension d, struct recommendation_status
                 }
                 if (strcmp(c->type, "Applied") == 0) {
                         to->orphaned = strcmp(c->reason, reason_name(REASON_ORPHANED)) == 0;
-                        /* that version gave the reason RecommendOnly only where there was a change to hold */
+                        /* the previous version gave the reason RecommendOnly only to a pod with a change to hold
+                         * back */
                         to->never_written |=
                                 d == DIMENSION_POD && strcmp(c->reason, reason_name(REASON_RECOMMEND_ONLY)) == 0;
                 }

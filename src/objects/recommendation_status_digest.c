@@ -14,7 +14,8 @@ static uint64_t digest_number(uint64_t digest, int64_t n)
         return digest_bytes(digest, &n, sizeof n);
 }
 
-/* What is advised for CPU follows the model, which moves at each cycle: the share that throttles stands for it. */
+/* The advised CPU limit follows the model, which moves in each cycle. The digest therefore takes the share of throttled
+ * periods in its place. */
 static uint64_t digest_limit(uint64_t digest, const struct status_limit *l)
 {
         if (!l)
@@ -42,7 +43,7 @@ uint64_t recommendation_status_digest(const struct recommendation_status *s)
 {
         uint64_t conditions = 0, containers = 0; /* sums, because the server may return lists in another order */
         uint64_t digest = digest_number(digest_number(digest_number(0, s->state), s->former), s->mode);
-        digest = digest_bytes(digest, &s->decision, sizeof s->decision); /* only bools, so no padding */
+        digest = digest_bytes(digest, &s->decision, sizeof s->decision); /* a decision has only bools, so no padding */
         if (s->decision.other_autoscaler && s->left)
                 digest = digest_left(digest, s->left);
         if (s->applied) {

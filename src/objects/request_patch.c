@@ -40,7 +40,8 @@ static int check_limit(struct builder *b, const json_t *limits, const struct pat
                        c->name, resource_name(r), (long long)c->to[r].value, (long long)limit.value);
 }
 
-/* The container with its list and index; NULL: it is gone. Sidecars are in initContainers. */
+/* Finds a container of the template by name, with its list and index; NULL: the container is gone. Sidecars are in
+ * initContainers. */
 static json_t *find_container(const json_t *template, const char *name, const char **ret_list, size_t *ret_index)
 {
         static const char *const lists[] = {"containers", "initContainers"};

@@ -20,7 +20,8 @@ struct carrier {
         struct recorded original[VIEW_CONTAINERS], applied[VIEW_CONTAINERS];
         int originals, applieds;
         const json_t *admitted; /* status.applied.admitted; NULL: none */
-        json_t *own;            /* the pod, if its annotations are its own; else NULL */
+        json_t *own; /* the pod's JSON, if the annotations were written to the pod and not copied from its template;
+                        else NULL */
 };
 
 /* --- reading --- */
@@ -107,7 +108,8 @@ static void restore_patch_tell(struct restore *ret, bool back, struct text conta
 
 /* --- requests --- */
 
-/* The request that admission made of halflife's, as the Recommendation has it; not set: it removed the request. */
+/* Reads from the Recommendation's `admitted` the request that admission made of halflife's; not set: admission removed
+ * it. False: `admitted` has none. */
 static bool restore_patch_row(const json_t *admitted, struct text container, enum resource r, struct amount *ret)
 {
         size_t i;
@@ -123,8 +125,8 @@ static bool restore_patch_row(const json_t *admitted, struct text container, enu
         return false;
 }
 
-/* Whether the pod still has the request it was created with, which admission made of halflife's. A request changes only
- * by a resize, and nobody else resized it. */
+/* Whether the pod still has the request that admission made of halflife's at the pod's creation. Only a resize changes
+ * it, and no other manager resized it. */
 static bool restore_patch_is_born(const struct carrier *c, const char *container, enum resource r)
 {
         const json_t *managers = json_object_get(json_object_get(c->own, "metadata"), "managedFields");
@@ -163,7 +165,7 @@ static const char *string_in(struct carrier *c, struct text t)
         return t.len ? arena_text(&c->arena, t) : NULL;
 }
 
-/* keep: leave the annotations as they are. */
+/* `keep`: the patch leaves the object's annotations as they are. */
 static int restore_patch_build(struct carrier *c, struct text object, const char *template_path, bool keep,
                                struct restore *ret, json_t **ret_patch, struct err *err)
 {
@@ -188,8 +190,8 @@ static int restore_patch_build(struct carrier *c, struct text object, const char
                 .containers = count,
                 .original = keep ? string_in(c, c->note->original) : NULL,
                 .applied = keep ? string_in(c, c->note->applied) : NULL,
-                .basis_stands = keep || c->meta->annotation.basis.len ==
-                                                0, /* halflife's annotation has a copy on the workload */
+                /* The annotation utilization-basis is halflife's where it has a copy on the workload. */
+                .basis_stands = keep || c->meta->annotation.basis.len == 0,
         };
         *ret_patch = patch_build(&p, err);
         return *ret_patch ? 0 : err->code;
@@ -246,7 +248,7 @@ int restore_pod_notes(struct text pod, bool basis, json_t **ret_patch, struct er
 
 /* --- autoscalers --- */
 
-/* The recorded target of a metric; not set: none. */
+/* The utilization target that an annotation records for a metric; not set: the annotation has none. */
 static struct amount restore_patch_recorded_of(const struct recorded_target *row, int rows, const struct metric_view *m)
 {
         for (int i = 0; i < rows; i++)

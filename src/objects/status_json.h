@@ -40,15 +40,17 @@ static inline bool status_list_has(const json_t *list, const char *word)
         return false;
 }
 
-/* recommendation_limits.c: write the advised limits of a container; read those of all. */
+/* recommendation_limits.c: write the advised limits of one container; read those of all containers from the status'
+ * list. */
 void status_write_limits(struct writer *w, const struct status_limits *limits, int container);
 void status_limits_read(const json_t *list, struct arena *a, struct recommendation_status *ret);
 
-/* recommendation_node.c: [RESOURCES]; NULL: node is NULL, as it is where the target is no node. */
+/* recommendation_node.c: read what a status says of a node. Returns an array [RESOURCES] in the arena; NULL: `node` is
+ * NULL, because the target is no node. */
 struct status_node *status_node_read(const json_t *node, struct arena *a);
 
-/* recommendation_left.c: the requests that another autoscaler sets; NULL: all. It is also NULL without a list, as the
- * previous version wrote it. */
+/* recommendation_left.c: write and read the requests that another autoscaler sets; NULL: all. Reading also returns NULL
+ * without a list, because the previous version wrote none. */
 void status_write_left(struct writer *w, const struct vpa_policy *left);
 struct vpa_policy *status_left_read(const json_t *list, struct arena *a);
 

@@ -2,7 +2,7 @@
 
 #include "base/mem.h"
 
-/* Copies by hand instead of printf, because a start makes some hundred thousand keys. */
+/* Copies by hand instead of printf, because halflife's start makes some hundred thousand keys. */
 char *target_key_new(struct text ns, struct text group, struct text kind, struct text name)
 {
         const struct text part[] = {ns, group, kind, name};
