@@ -19,21 +19,23 @@
 
 struct learner;
 
-/* Counters since the start, for metrics. */
+/* What the back-fill has done since this process started, for metrics. */
 struct backfill_counters {
         uint64_t slices, failures, points; /* slices answered, slices failed, points added to histories */
         uint64_t strangers;                /* series ignored, because no workload with a profile owns their pod */
-        uint64_t targets;                  /* targets whose back-filled histories were joined */
+        uint64_t targets;                  /* targets whose back-filled histories were joined with the live ones */
         uint64_t doubtful;                 /* points left out, since they may be of containers of another cluster */
 };
 
 struct backfill;
-/* history_ms: how far back usage is loaded; step_ms: between two points. The caller keeps p and frees it later. */
+/* history_ms: how far back usage is loaded. step_ms: the time between two points of a series. The caller owns p, and
+ * frees it after the back-fill. */
 struct backfill *backfill_new(struct learner *learner, struct prometheus *p, int64_t history_ms, int64_t step_ms);
-void backfill_free(struct backfill *b); /* NULL: does nothing */
-/* Once a cycle, after its decisions: starts the next namespace that is due, unless one is under way. */
+void backfill_free(struct backfill *b); /* backfill_free(NULL) does nothing */
+/* Call once a cycle, after the cycle's decisions: starts to back-fill the next namespace that is due, unless one is
+ * under way. */
 void backfill_tick(struct backfill *b);
 const struct backfill_counters *backfill_counted(const struct backfill *b);
-bool backfill_busy(const struct backfill *b); /* a namespace is under way */
+bool backfill_busy(const struct backfill *b); /* whether some namespace is being back-filled */
 
 #endif
