@@ -1,5 +1,5 @@
 /*
- * Mode InPlace in a plan: the requests that pods are to have, the pods without them, and condition Applied. No I/O.
+ * Mode InPlace in a plan: the requests that pods are to have, the pods that lack them, and condition Applied. No I/O.
  */
 #include <stdio.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 #include "cache/profile_fuse.h"
 #include "plan/plan.h"
 
-enum { PODS_AT_ONCE = 10 }; /* pods of one workload that are being resized at the same time */
+enum { PODS_AT_ONCE = 10 }; /* most pods of one workload that are being resized at the same time */
 
 bool in_place(const struct target *t)
 {
@@ -53,7 +53,7 @@ bool resize_stands(const struct target *t)
 
 /* --- taking back --- */
 
-/* Does OnDeploy take a change back? It resizes pods for nothing else. */
+/* Is a change taken back in mode OnDeploy? Then halflife resizes the running pods to their originals. */
 static bool takes_back(const struct plan *p)
 {
         return p->guarded && p->target->profile->spec->apply.mode == APPLY_ON_DEPLOY;
@@ -79,7 +79,8 @@ bool resize_is_raised(const struct plan *p, const struct pod *pod)
         return raised_ms_of(p, pod) > p->target->apply_state.changed_ms;
 }
 
-/* May a raised pod not be lowered to `than`, because it uses more? True without a sample, as its usage is unknown. */
+/* Does a raised pod use more than `than`, so that it must not be lowered to that? True without a sample, as the usage
+ * is then unknown. */
 static bool still_uses_more(const struct plan *p, const struct pod *pod, int container, enum resource r, int64_t than)
 {
         if (!raised_ms_of(p, pod) || !p->target->profile->spec->apply.raise.enabled)
@@ -282,7 +283,8 @@ static bool may_resize(const struct plan *p)
         return !p->opted_out && !t->profile->spec->paused && !t->profile->error && !p->held && !p->contested;
 }
 
-/* Whether the running pods follow a change: only if halflife may start one, or takes one back. */
+/* Whether halflife may resize the running pods to changed requests: only if it may start a change, or takes one
+ * back. */
 static bool may_follow(const struct plan *p, const struct plan_facts *f)
 {
         return (p->guarded || (p->state == STATE_READY && !f->source_away)) && may_resize(p);
@@ -310,7 +312,8 @@ void resize_survey(const struct cache *w, const struct plan_facts *f, struct pla
         bool follows = may_follow(p, f) && w->resize == RESIZE_SERVED;
         s->goes_on = follows && ((s->behind && !resize_fused(p, f)) || s->progress[RESIZE_GOES_ON]);
         bool full = s->progress[RESIZE_GOES_ON] >= PODS_AT_ONCE && !s->raises;
-        /* A start ends at its time, as a deploy would have set the pod: whether usage is read, or others go on. */
+        /* A pod whose start is over is resized at its time, as if a deploy had set it: even while usage cannot be read,
+         * or as many pods as may be are being resized. */
         bool may = s->starts ? may_resize(p) && w->resize == RESIZE_SERVED : follows && !full;
         if (!may)
                 s->next = NULL;
