@@ -47,7 +47,7 @@ void work_consider(struct applier *applier, const struct plan *p);
 bool work_delete_due(const struct applier *applier, const struct target *t);
 void work_pump(struct applier *applier);                     /* start queued writes, as many as may run at once */
 void work_forget(struct applier *applier, struct target *t); /* call before t is freed: removes t from the queue */
-size_t work_waiting(const struct applier *applier);          /* targets in the queue */
+size_t work_waiting(const struct applier *applier);          /* how many targets the queue of writes holds */
 
 /* --- changes by halflife that this process did not make (external_apply.c) --- */
 

@@ -3,14 +3,14 @@
  * namespaces one after the other, and within a namespace from one slice of time to the next. The owner of a pod that no
  * longer exists is found by the pattern by which controllers name their pods.
  *
- * Back-filled points go into separate histories, in the order of time. After the last slice these are joined with the
- * live histories, in one transaction with the mark that the workload is back-filled. If the process ends before that,
- * the namespace starts over, so nothing counts twice.
+ * Back-filled points go into separate histories, in the order of time. After the last slice, the separate histories are
+ * joined with the live ones, in one transaction with the mark that the workload is back-filled. If the process ends
+ * before that, the namespace starts over, so nothing counts twice.
  *
  * A slice that fails is queried again after a back-off; a slice that is too large is halved. Prometheus may refuse a
  * namespace for good, if one step is still too large or the query is invalid. Then the other namespaces go first, and
- * the refused namespace starts over after a back-off of its own. The same holds if a store keeps giving partial
- * answers. Nothing is learned from these, because missing usage would count as no usage.
+ * the refused namespace starts over after a back-off of its own. A namespace for which Prometheus keeps giving partial
+ * answers is treated alike. Nothing is learned from a partial answer, because missing usage would count as no usage.
  */
 #ifndef HALFLIFE_LEARN_BACKFILL_H
 #define HALFLIFE_LEARN_BACKFILL_H

@@ -68,8 +68,8 @@ void node_usage_store(struct learner *learner); /* store the nodes' samples, tog
 /* Call at the start with each note of the database: takes the note of the nodes' samples, and ignores all other
  * notes. */
 void node_usage_load(struct learner *learner, struct text name, struct text value);
-/* After a poll: add what the pods of a node use together to its history, for targets of dimension Node (node_sums.c).
- */
+/* Call after a poll of the pods: adds what a node's pods use together to the node's history, for targets of dimension
+ * Node (node_sums.c). */
 void node_sums_polled(struct learner *learner);
 
 /* --- kills (oom_kills.c) --- */

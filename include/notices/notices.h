@@ -70,7 +70,7 @@ int notice_failing_watches(const struct notices *notices);
 /* --- the usage source (usage_source_away.c) --- */
 
 struct usage_source_state {
-        bool away;        /* the last poll failed as a whole */
+        bool away;        /* the last poll of usage failed as a whole */
         bool told;        /* the log has reported that usage cannot be read */
         bool partial;     /* the last poll brought only a part of the usage, which the log has reported */
         char error[256];  /* why usage cannot be read */
@@ -86,6 +86,6 @@ void notice_usage_unasked(struct notices *notices);
 void notice_usage_partial(struct notices *notices, int64_t pods, const struct err *err);
 /* On a replica: note that the data is as old as the API server's last answer, because of this error since. Logs
  * nothing. */
-void notice_usage_stands(struct notices *notices, const char *error); /* NULL: the data is current */
+void notice_usage_stands(struct notices *notices, const char *error); /* error NULL: the data is current */
 
 #endif

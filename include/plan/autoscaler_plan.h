@@ -41,7 +41,8 @@ void autoscaler_plan_targets(struct plan *p, const struct range_facts *range, co
 void autoscaler_plan_say(const struct plan *p, char *ret, size_t size);
 /* The first autoscaler that is due for a write or a permission request; NULL: none. */
 const struct plan_autoscaler *plan_retunes(const struct plan *p);
-/* The hold that follows from the autoscaler object alone, whatever its workload and the profile. */
+/* Why the autoscaler's targets may not change, by the autoscaler object alone, whatever its workload and the
+ * profile. */
 enum autoscaler_hold autoscaler_hold(const struct autoscaler *s);
 /* Must a deploy keep the owner's request, because an autoscaler's utilization target cannot follow a lower request? */
 bool plan_deploys_original(const struct plan *p, enum resource r);

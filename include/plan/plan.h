@@ -1,6 +1,6 @@
 /*
- * The plan for one target: everything that is decided about the target, for the code that then applies it. A plan lives
- * in the arena it was made in.
+ * The plan for one target: everything that halflife decides about the target at one time. The code that applies it
+ * reads the plan. A plan lives in the arena in which it was made.
  */
 #ifndef HALFLIFE_PLAN_PLAN_H
 #define HALFLIFE_PLAN_PLAN_H

@@ -13,7 +13,7 @@ enum { WRITES_AT_ONCE = 16, PROFILE_WRITES_AT_ONCE = 4 };
 /* The profiles whose status has to be written or is being written; namespaces take turns (profile_status_write.c). */
 struct profile_turns {
         struct map of;       /* "ns/name" -> struct profile_turn */
-        struct queue *queue; /* of the same struct profile_turn */
+        struct queue *queue; /* the queue of these struct profile_turn */
 };
 
 struct applier {

@@ -1,7 +1,7 @@
 /*
- * Changes that a template's annotations record but the apply state does not: admission or render made them in a deploy,
- * a rollback brought them back, or an earlier process of halflife was killed before it stored them. Such a change
- * counts as made when this process sees it, so that the cooldown holds.
+ * Finds changes that a template's annotations record but the apply state does not: admission or render made them in a
+ * deploy, a rollback brought them back, or an earlier process of halflife was killed before it stored them. Such a
+ * change counts as made when this process sees it, so that the cooldown holds.
  */
 #include <string.h>
 
@@ -60,7 +60,7 @@ void external_apply_adopt(struct applier *applier, struct target *t)
         if (t->busy || t->apply_state_generation == wl->generation)
                 return;
         target_template_compared(t);
-        if (!external_apply_carries(wl) || in_place(t)) /* InPlace sets pods, whatever the template records */
+        if (!external_apply_carries(wl) || in_place(t)) /* InPlace sets the pods' requests, whatever the template has */
                 return;
         AUTO(json_decref) json_t *known = d->changed_ms && d->containers ? json_loads(d->containers, 0, NULL) : NULL;
         AUTO(json_decref) json_t *seen = record_set_rows(&wl->applied);

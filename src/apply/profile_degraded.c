@@ -50,8 +50,8 @@ static void watch_says(const struct applier *applier, const struct profile *p, c
 
 /* --- fuses --- */
 
-/* The cluster's fuse is blown. A Profile's status must not name other namespaces' workloads, because tenants of the
- * Profile's namespace read it. */
+/* Say that the cluster's fuse is blown, if it is. A Profile's status must not name other namespaces' workloads, because
+ * tenants of the Profile's namespace read it. */
 static void fuse_says(const struct applier *applier, const struct profile *p, char *out)
 {
         const char *blown = fuse_blown(applier->safety);

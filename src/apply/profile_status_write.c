@@ -146,7 +146,7 @@ static void profile_status_send(struct applier *applier, struct profile *p, cons
                                    (json_int_t)p->ready, "applied", (json_int_t)p->applied, "saving", "cpu",
                                    quantity_print_cpu(p->saving[CPU], cpu), "memory",
                                    quantity_print_memory(p->saving[MEMORY], memory), "conditions", conditions);
-        json_object_set_new(status, "fuses", profile_fuses_json(p)); /* NULL: not set */
+        json_object_set_new(status, "fuses", profile_fuses_json(p)); /* NULL (no blown fuse) sets nothing */
         if (canary_among(p))
                 json_object_set_new(status, "canary", profile_status_canary_json(p));
         json_t *body = json_pack("{s:s, s:s, s:{s:s}, s:o}", "apiVersion", OWN_API_VERSION, "kind", profile_kind(p),
@@ -173,7 +173,7 @@ static uint64_t profile_digest_text(uint64_t digest, const char *text)
         return digest_bytes(digest, text ? text : "", text ? strlen(text) + 1 : 1);
 }
 
-/* Digest of what a profile's status says of a kind that it names, apart from the message. */
+/* What a profile's status says of a kind that it names, as bits; without the message. */
 static unsigned char kind_facts(const struct watched_kind *k)
 {
         enum { BEYOND = 1, UNPLACED = 2, FAILS = 4, STATE = 8 };

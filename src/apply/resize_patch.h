@@ -12,7 +12,7 @@
 enum { RESIZE_NOTE_MAX = 512 };
 
 struct resize_wanted {
-        const char *container; /* interned */
+        const char *container; /* the container's name, interned */
         struct amount to[RESOURCES];
         struct amount sent[RESOURCES];   /* the request in the last patch of requests; unset: it was not in it */
         struct amount before[RESOURCES]; /* what the pod requested before that patch */

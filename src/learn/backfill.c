@@ -21,14 +21,14 @@ struct filling {
         const char *container; /* the container's name, interned */
         int64_t edge_ms;       /* start of the first slice that was read for this container */
         size_t target_len;
-        char key[]; /* "ns/group/Kind/name/container" */
+        char key[]; /* the target's key and the container: "ns/group/Kind/name/container" */
 };
 
 /* When the container of a series began. All slices share this, so that a series that resumes after a gap does not count
  * as begun again. */
 struct beginning {
-        int64_t at_ms; /* 0: not known yet; 1: before the first slice */
-        char key[];    /* "pod/container" */
+        int64_t at_ms; /* wall ms; 0: not known yet; 1: before the first slice */
+        char key[];    /* names of the pod and the container: "pod/container" */
 };
 
 struct backfill {
@@ -38,12 +38,12 @@ struct backfill {
         int64_t history_ms, step_ms;
         struct backfill_counters count;
 
-        /* the namespace under way */
-        const char *ns;         /* interned; NULL: none */
+        /* the state of the namespace that is being back-filled */
+        const char *ns;         /* the namespace's name, interned; NULL: none is being back-filled */
         struct wall from, to;   /* start of the next slice; end of the whole back-fill */
         struct wall first;      /* start of the first slice of the namespace */
         struct wall began;      /* when halflife sent the first slice's query */
-        int64_t slice_ms;       /* length of the next slice */
+        int64_t slice_ms;       /* length of the next slice, in ms */
         struct map filling;     /* key -> struct filling */
         struct map beginning;   /* key -> struct beginning, for containers whose first minutes the profile ignores */
         struct target **asking; /* the namespace's targets that need a back-fill; set only while an answer is read */
@@ -137,9 +137,9 @@ static void filling_free(struct backfill *b, struct filling *f)
 
 /* What one series of an answer needs: the history that takes its points, and which points count. */
 struct course {
-        struct filling *filling; /* NULL: the series is ignored */
+        struct filling *filling; /* the history that takes the points; NULL: the series is ignored */
         const struct resource_policy *policy;
-        struct beginning *beginning; /* NULL: every point counts */
+        struct beginning *beginning; /* when the series' container began; NULL: every point counts */
         int64_t until_ms; /* points from then on are ignored, because halflife watched the container itself */
         struct sample_watermark watermark;
         struct doubt_span doubt;
@@ -343,8 +343,8 @@ static void backfill_put_off(struct backfill *b, const struct prometheus_answer 
         }
         b->stale_refused = true;
         backfill_forget(b);
-        if (!a->partial) /* no pass now after a partial answer: with a store away, halflife would query it for each
-                            namespace without a pause */
+        if (!a->partial) /* no pass at once after a partial answer: else halflife would query Prometheus without
+                            a pause, for one namespace after the other */
                 schedule_pass(b->learner->leadership);
 }
 

@@ -119,7 +119,7 @@ static void ingest_fold_container(struct learner *learner, struct pod *p, struct
         struct history *h = pc->history;
         if (!h)
                 h = ingest_history(learner, p, pc);
-        if (!h) { /* the target has no profile any more */
+        if (!h) { /* without a profile, the sample is kept only as the pod's last one */
                 pod_sampled(pc, at, v);
                 return;
         }

@@ -3,7 +3,7 @@
  * because a sidecar's pod has finished. A container's status does not show this, but the pod's Events do.
  *
  * The Events are requested only where they could change the cause of a kill (oom_kills.c), which is rare. A watch would
- * deliver far too many, because each container that stops has such an Event.
+ * deliver far too many Events, because each container that stops has one.
  */
 #include <stdlib.h>
 #include <string.h>

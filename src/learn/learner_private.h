@@ -32,7 +32,7 @@ struct learner {
         struct backfill *backfill;     /* NULL: there is no back-fill */
         struct throttling *throttling; /* NULL: Prometheus is not the usage source */
         struct node_prices *prices;    /* NULL: the setting prices is not set */
-        struct usage_source *source;   /* NULL before learner_connect */
+        struct usage_source *source;   /* where usage is read; NULL before learner_connect */
         const char **poll_ns;          /* namespaces to poll one by one; NULL: one list for the whole cluster */
         size_t poll_left;              /* namespaces of poll_ns that are still to be polled */
         size_t cursor;                 /* place in cache.order where the next pod_at searches on */

@@ -10,7 +10,7 @@ enum { SERIES_MOST = 2 * NODES_MOST };
 struct node_prices {
         struct learner *learner;
         struct prices prices;           /* the prices by the setting, or by the last answer of Prometheus */
-        struct prometheus_fetch *fetch; /* NULL: no query is under way */
+        struct prometheus_fetch *fetch; /* the query for prices under way; NULL: none */
         struct mono asked;              /* when the last query was sent */
         bool begun;                     /* at least one query was sent */
         bool failed;                    /* the last query brought no price, and the log has reported that */

@@ -1,6 +1,6 @@
 /*
- * Out-of-memory kills, including evictions for memory. A kill counts once per pod UID, container and restart count. It
- * is stored at once, beside the histogram of its container.
+ * Counts out-of-memory kills, including evictions for memory. A kill counts once per pod UID, container and restart
+ * count. The count is stored at once, beside the histogram of its container.
  */
 #include "cache/pod_namespace_targets.h"
 #include "learner_private.h"

@@ -1,5 +1,5 @@
 /*
- * Usage of pods, namespaces and nodes that are targets themselves.
+ * Learns the usage of pods, namespaces and nodes that are targets themselves.
  */
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /*
- * Live usage from Prometheus, for clusters without metrics-server. In each cycle it delivers the newest value of each
- * container in the form of PodMetrics.
+ * Live usage from Prometheus, for clusters without metrics-server. In each cycle, this source delivers the newest value
+ * of each container in the form of PodMetrics.
  */
 #include "base/log.h"
 #include "base/map.h"
@@ -14,7 +14,7 @@ enum { DOUBTS_MOST = 10000 };
 /* A container whose usage is in doubt. */
 struct doubted {
         struct doubt_span span;
-        char key[]; /* "ns/pod/container" */
+        char key[]; /* the container: "ns/pod/container" */
 };
 
 struct prometheus_source {
@@ -27,7 +27,7 @@ struct prometheus_source {
         const char *ns;                              /* namespace of the poll under way; NULL: all namespaces */
         struct usage_sink to;
         struct node_usage_sink nodes_to;
-        struct map doubted; /* key -> struct doubted */
+        struct map doubted; /* containers in doubt: key -> struct doubted */
         bool told;          /* the log has reported that some container's doubt lasts */
 };
 

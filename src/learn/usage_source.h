@@ -11,11 +11,11 @@
 #include "kube/pod_metrics.h"
 #include "prometheus/prometheus.h"
 
-/* The callbacks that receive the measurements of a poll. */
+/* The callbacks that receive the measurements of a poll of the pods. */
 struct usage_sink {
         /* Called for each pod, ordered by namespace and name; date is the answer's Date header. */
         void (*each)(void *arg, const struct pod_metrics_view *m, struct wall date);
-        /* Called once at the end, never from within poll. */
+        /* Called once at the end of a poll, never from within the function poll. */
         void (*done)(void *arg, const struct metrics_result *r);
         void *arg;
 };

@@ -23,7 +23,7 @@ static void usage_source_away(struct notices *notices, const char *error)
 void notice_usage_away(struct notices *notices, const char *error, const struct err *err)
 {
         usage_source_away(notices, error);
-        /* not if the log has reported this failure, or failing watches of the same server */
+        /* Log nothing if the log has reported this failure, or failing watches of the same server. */
         if (notices->source.told || notice_outage_told(notices, err))
                 return;
         notices->source.told = true;

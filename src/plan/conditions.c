@@ -142,8 +142,8 @@ static void ready_condition(struct plan *plan)
                  unfilled ? unfilled : "");
 }
 
-/* Condition SamplesRefused: the cause that was counted most often, and how often. The count is rounded down to a power
- * of two, so that the status is not written in each cycle. */
+/* Add condition SamplesRefused: the cause that was counted most often, and how often. The count is rounded down to a
+ * power of two, so that the status is not written in each cycle. */
 static void refused_condition(struct plan *plan)
 {
         static const struct {

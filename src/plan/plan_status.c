@@ -70,7 +70,8 @@ static void plan_status_containers(const struct plan *p, struct arena *a, struct
                                 status_amount_of(workload_more(wl)->pod_asks[r]);
 }
 
-/* What a pod would ask for if learning ended now: a container of which nothing is known yet counts with its target. */
+/* What a pod would request if learning ended now. A container of which nothing is known yet counts with its target
+ * value. */
 static void plan_status_so_far(const struct plan *p, struct arena *a, struct recommendation_status *ret)
 {
         struct amount of[RESOURCES] = {0};

@@ -8,8 +8,8 @@
 #include "core/pod_request_sum.h"
 #include "plan/plan.h"
 
-/* Does the quota's scope count the pods of a rollout? They have no deadline, and they have requests: halflife writes no
- * others. */
+/* Does the quota's scope count the pods of a rollout? Such pods have no deadline, and they have requests, because
+ * halflife writes no pods without. */
 static bool counts_pods(const struct quota_facts *q, const char *class)
 {
         bool listed = false;

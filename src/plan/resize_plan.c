@@ -66,8 +66,8 @@ int64_t resize_set_ms(const struct plan *p)
 
 /* --- one pod --- */
 
-/* When the pod was last raised; 0: never, or before its last start. A start ends a raise, because it sets the original
- * first and the set request after. */
+/* When the pod was last raised, wall ms; 0: never, or before its last start. A start ends a raise: the pod gets its
+ * originals first, and halflife's request after. */
 static int64_t raised_ms_of(const struct plan *p, const struct pod *pod)
 {
         int64_t raised_ms = pod->resizing ? pod->resizing->raised_ms : 0;
@@ -111,10 +111,10 @@ static struct amount resize_set_for(const struct plan *p, const struct plan_cont
 }
 
 /*
- * The request for a started pod: the one that halflife set, else the original. It is also the original if the change is
- * taken back. A raised request stays until the next change, and longer while the pod uses more than the next change
- * allows. A raise that is due wins. No request exceeds the original. A request that is neither the template's nor
- * recorded as halflife's was set by somebody else and stays.
+ * The request for a started pod: the one that halflife set, else the original; also the original if the change is taken
+ * back. A raised request stays until the next change, and longer while the pod uses more than the next change allows.
+ * If a raise is due, its request counts where it is larger. No request exceeds the original. A request that is neither
+ * the template's nor recorded as halflife's was set by somebody else and stays.
  */
 static struct amount resize_target(const struct plan *p, const struct plan_container *c, const struct pod *pod,
                                    int container, enum resource r, bool *ret_other)
@@ -262,7 +262,8 @@ static bool any_ours(const struct target *t)
         return p != NULL;
 }
 
-/* Has a new pod no node, because admission did not lower its requests? It asks for more than the pods that run. */
+/* Does a new pod find no node with room, because admission did not lower its requests? It then requests more than the
+ * pods that run. */
 static bool is_unplaced(const struct plan *p, const struct pod *pod)
 {
         if (!pod->lacks_room || pod->ours)
@@ -290,7 +291,7 @@ static bool may_follow(const struct plan *p, const struct plan_facts *f)
         return (p->guarded || (p->state == STATE_READY && !f->source_away)) && may_resize(p);
 }
 
-/* Whether halflife may resize the pod in this mode. */
+/* Whether halflife may resize this pod in the mode of its profile. */
 static bool resize_counts(const struct plan *p, const struct pod *pod)
 {
         return pod->running && (in_place(p->target) || p->guarded || pod->original);

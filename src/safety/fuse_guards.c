@@ -131,7 +131,8 @@ json_t *fuse_guards_json(const struct fuse *f)
         return list;
 }
 
-/* The previous version wrote only time and name, and counted each guard for the cluster. */
+/* Read the list of guards. The previous version wrote only a guard's time and name, and counted each guard for the
+ * cluster. */
 void fuse_guards_read(struct fuse *f, const json_t *list)
 {
         size_t i;

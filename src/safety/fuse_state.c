@@ -12,7 +12,7 @@
 #include "cache/profile_fuse.h"
 #include "safety_private.h"
 
-enum { TIME_LEN = 20 /* "2026-11-22T02:00:00Z" */ };
+enum { TIME_LEN = 20 /* length of "2026-11-22T02:00:00Z" */ };
 
 const char *fuse_blown(const struct safety *safety)
 {
