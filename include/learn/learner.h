@@ -102,6 +102,6 @@ struct learner_counts { /* what was learned or refused since this process starte
         uint64_t nodes[NODE_VERDICTS], unknown_nodes; /* measurements of nodes: by verdict, and of unknown nodes */
 };
 const struct learner_counts *learner_counts(const struct learner *learner);
-const struct backfill *learner_backfills(const struct learner *learner); /* NULL: there is no back-fill */
+const struct backfill *learner_backfills(const struct learner *learner); /* the back-fill; NULL: there is none */
 
 #endif

@@ -20,7 +20,7 @@ void notices_tick(struct notices *notices); /* call now and then: logs counts of
 
 void notice_cycle_begins(struct notices *notices);
 void notice_cycle_ends(struct notices *notices);
-uint64_t notice_cycle(const struct notices *notices); /* number of the cycle under way */
+uint64_t notice_cycle(const struct notices *notices); /* number of the present cycle, from 1; 0: before the first */
 
 /* --- Events (events.c, hot_nodes.c) --- */
 

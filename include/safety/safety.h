@@ -87,7 +87,7 @@ bool guard_watch(struct safety *safety, struct target *t, const struct plan *p);
 
 /* When and why the cluster's fuse blew, as in the Lease's annotation; NULL: the fuse is not blown. */
 const char *fuse_blown(const struct safety *safety);
-size_t fuse_profiles_blown(const struct safety *safety); /* number of blown fuses of profiles */
+size_t fuse_profiles_blown(const struct safety *safety); /* how many fuses of profiles are blown */
 /* Count a change that the guard took back. Two kinds do not count: where the owner released shortly before
  * (owner_changed), and where a blown fuse already holds the target. */
 void fuse_count(struct safety *safety, const struct target *t, bool owner_changed);

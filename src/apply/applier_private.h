@@ -75,7 +75,7 @@ void publish_status(struct applier *applier, const struct plan *p);
 void publish_delete(struct applier *applier, struct target *t);
 
 /* template_write.c */
-void apply_plan(struct applier *applier, const struct plan *p); /* patch the template; ends in work_done */
+void apply_plan(struct applier *applier, const struct plan *p); /* patch the workload's template; ends in work_done */
 
 /* autoscaler_write.c */
 void retune_plan(struct applier *applier,

@@ -160,7 +160,7 @@ static const struct {
         void (*says)(const struct applier *applier, const struct profile *p,
                      char *out); /* writes the message to `out`, or nothing where the reason does not hold */
 } degraded_by[] = {
-        {"TooManyProfiles", left_out_says}, /* first, because replicas follow this reason */
+        {"TooManyProfiles", left_out_says}, /* first, because replicas act by this reason */
         {"UsageUnavailable", usage_says},
         {"CannotSee", blind_says},
         {"Fuse", fuse_says},

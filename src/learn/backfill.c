@@ -44,7 +44,7 @@ struct backfill {
         struct wall first;      /* start of the first slice of the namespace */
         struct wall began;      /* when halflife sent the first slice's query */
         int64_t slice_ms;       /* length of the next slice, in ms */
-        struct map filling;     /* key -> struct filling */
+        struct map filling;     /* the separate histories: key -> struct filling */
         struct map beginning;   /* key -> struct beginning, for containers whose first minutes the profile ignores */
         struct target **asking; /* the namespace's targets that need a back-fill; set only while an answer is read */
         size_t askings;

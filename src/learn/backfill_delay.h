@@ -8,7 +8,7 @@
 
 struct backfill_delay {
         int64_t least_ms, most_ms; /* the first delay; each further one in a row is double, up to most_ms */
-        const char *log;           /* the message for the log */
+        const char *log;           /* the warning about the delay for the log */
 };
 
 /* The delay after a failed answer. After a refusal the delay is long, because only a change of settings ends a refusal.

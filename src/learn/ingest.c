@@ -36,7 +36,7 @@ enum sample_verdict ingest_put(struct learner *learner, struct history *h, struc
         if (verdict != SAMPLE_ACCEPTED && verdict != SAMPLE_NO_MEMORY)
                 return verdict;
         history_learned(h);
-        if (s->starts[CPU] || (s->starts[MEMORY] && verdict == SAMPLE_ACCEPTED)) /* SAMPLE_NO_MEMORY took only CPU */
+        if (s->starts[CPU] || (s->starts[MEMORY] && verdict == SAMPLE_ACCEPTED)) /* SAMPLE_NO_MEMORY: only CPU counts */
                 history_start_sampled(h, s->at);
         return verdict;
 }

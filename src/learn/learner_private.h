@@ -28,8 +28,8 @@ struct learner {
         struct notices *notices;
         struct safety *safety;
         struct learner_options options;
-        struct prometheus *prometheus; /* NULL: no Prometheus is configured */
-        struct backfill *backfill;     /* NULL: there is no back-fill */
+        struct prometheus *prometheus; /* client of Prometheus; NULL: none is configured */
+        struct backfill *backfill;     /* the back-fill; NULL: there is none */
         struct throttling *throttling; /* NULL: Prometheus is not the usage source */
         struct node_prices *prices;    /* NULL: the setting prices is not set */
         struct usage_source *source;   /* where usage is read; NULL before learner_connect */

@@ -11,8 +11,8 @@ struct node_prices {
         struct learner *learner;
         struct prices prices;           /* the prices by the setting, or by the last answer of Prometheus */
         struct prometheus_fetch *fetch; /* the query for prices under way; NULL: none */
-        struct mono asked;              /* when the last query was sent */
-        bool begun;                     /* at least one query was sent */
+        struct mono asked;              /* when the last query for prices was sent */
+        bool begun;                     /* at least one query for prices was sent */
         bool failed;                    /* the last query brought no price, and the log has reported that */
         bool odd_told;                  /* the log has reported that some values are no prices */
 };
@@ -74,7 +74,7 @@ static int64_t node_prices_sum(const struct node_prices *n, const struct prometh
 }
 
 /* Make the pools' prices from the sums. Without the setting pool-label all nodes are one pool, whose price counts for
- * all. Without a price the former prices stay. */
+ * all. If no node has a price, the present prices stay. */
 static void node_prices_make(struct node_prices *n, struct map *pools)
 {
         struct prices fresh = {.asked = true};

@@ -15,6 +15,6 @@ void node_prices_free(struct node_prices *n);                  /* node_prices_fr
 void node_prices_stop(struct node_prices *n);                  /* ends the query under way; NULL is allowed */
 void node_prices_tick(struct node_prices *n, struct mono now); /* call once a cycle: asks Prometheus, if that is due */
 void node_prices_take(struct node_prices *n, const struct prometheus_answer *a);
-const struct prices *node_prices_now(const struct node_prices *n); /* the prices; NULL: none are known */
+const struct prices *node_prices_now(const struct node_prices *n); /* the prices of now; NULL: no price is known */
 
 #endif

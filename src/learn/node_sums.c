@@ -16,7 +16,7 @@ static struct pod_aggregate_sample node_sum_sample(const struct pod *p)
 
 /* The sum of one node while its pods are added. All sums lie in one array, because pods of a node come in any order. */
 struct node_sum {
-        int64_t original[RESOURCES], requested[RESOURCES], runs_since_ms; /* fields as in struct node_target */
+        int64_t original[RESOURCES], requested[RESOURCES], runs_since_ms; /* as the fields of struct node_target */
         struct pod_aggregate used;
 };
 

@@ -14,7 +14,7 @@ enum { DOUBTS_MOST = 10000 };
 /* A container whose usage is in doubt. */
 struct doubted {
         struct doubt_span span;
-        char key[]; /* the container: "ns/pod/container" */
+        char key[]; /* the doubted container: "ns/pod/container" */
 };
 
 struct prometheus_source {

@@ -7,9 +7,9 @@ enum { SERIES_MOST = 100000, PERCENT = 100 };
 
 struct throttling {
         struct learner *learner;
-        struct prometheus_fetch *fetch; /* the query under way; NULL: none */
+        struct prometheus_fetch *fetch; /* the query about throttling under way; NULL: none */
         struct mono asked, answered;    /* when the last query was sent, and when the last one was answered */
-        bool begun;                     /* at least one query was sent */
+        bool begun;                     /* at least one query about throttling was sent */
         bool reported;                  /* the log has reported that queries fail, and reports it once only */
 };
 

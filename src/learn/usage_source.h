@@ -1,7 +1,7 @@
 /*
- * In each cycle, halflife polls the usage source once or more for measurements of pods, in the form of the metrics API,
- * and once for those of nodes. To add a source, write a file with these four functions and choose it in learner_source
- * (docs/internals/add-a-usage-source.md).
+ * In each cycle, halflife polls the usage source once or more for measurements of pods, and once for those of nodes.
+ * Both have the form of the metrics API. To add a source, write a file with these four functions and choose it in
+ * learner_source (docs/internals/add-a-usage-source.md).
  */
 #ifndef HALFLIFE_LEARN_USAGE_SOURCE_H
 #define HALFLIFE_LEARN_USAGE_SOURCE_H

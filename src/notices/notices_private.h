@@ -12,7 +12,7 @@ enum { REFUSALS_MAX = 32 };
 struct refusal {
         uint64_t cause, count; /* count: refused writes; 0: a free entry */
         struct mono first, last, told;
-        bool said; /* the log has reported the cause */
+        bool said; /* the log has reported this cause */
         char text[256];
 };
 

@@ -70,8 +70,8 @@ static struct pod_cost quota_cost_of(const struct plan *p, bool after)
 }
 
 /*
- * The most that a rollout adds to the used amount at any time. With a surge, the peak is at the start (the surge's new
- * pods beside all old pods) or at the end (as many old pods beside all new pods). Without a surge, a pod ends before
+ * The most that a rollout adds to the used amount at any time. With a surge, the peak is at the start or at the end:
+ * the surge's new pods beside all old pods, or as many old pods beside all new pods. Without a surge, a pod ends before
  * its successor starts. Even the successor may be refused, where more is used than the quota allows by now.
  */
 static __int128 most_added(int64_t replicas, int64_t surge, int64_t from, int64_t to)

@@ -387,7 +387,7 @@ static void contest_facts(struct plan *plan)
 static bool is_managed(const struct target *t, struct plan *plan)
 {
         const struct controller_owner *owner = &t->workload->owner_ref;
-        if (!owner->kind || in_place(t)) /* InPlace never writes the template */
+        if (!owner->kind || in_place(t)) /* mode InPlace never writes the template */
                 return false;
         struct plan_condition *c = plan_say(plan, "Managed", true, "OwnedByController");
         snprintf(c->message, sizeof c->message, "its template is written by %s '%s' (%s): set the requests there",

@@ -159,11 +159,11 @@ static const struct plan_container *resize_planned(const struct plan *p, const c
 struct seen {
         enum resize_verdict verdict;
         bool other;   /* somebody else set a request of the pod */
-        bool raises;  /* the pod needs a raise */
-        bool lowered; /* some request is below its original */
-        bool falls;   /* some request has to be lowered */
+        bool raises;  /* the pod needs a raise, because it uses more than it requests */
+        bool lowered; /* some request of the pod is below its original */
+        bool falls;   /* some request of the pod has to be lowered */
         bool kept;    /* some request is above the target, because the pod starts or is late */
-        bool left;    /* another autoscaler sets some request */
+        bool left;    /* a VerticalPodAutoscaler sets some request of the pod */
         enum startup_stage stage;
 };
 

@@ -74,9 +74,9 @@ static void conflict_targets(struct safety *safety, struct target *t, const stru
 
 /*
  * A reset is a request that is back at the original after halflife's change; each change has at most one. A reset
- * begins a conflict if nothing else in the template changed, and if it comes within CONTEST_SOON_MS, or is the second
- * in a row within the cooldown. A reset together with other changes is a deploy, and a later reset is no conflict: both
- * restart the count.
+ * begins a conflict if nothing else in the template changed, and if it comes soon: within CONTEST_SOON_MS, or as the
+ * second in a row within the cooldown. A reset together with other changes is a deploy, and a later reset is no
+ * conflict: both restart the count.
  */
 void conflict_watch(struct safety *safety, struct target *t, const struct plan *p)
 {

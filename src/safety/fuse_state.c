@@ -1,8 +1,8 @@
 /*
  * The state of the fuses: counts the changes that the guard took back, and stores them. Once the cluster's fuse is
- * blown, the status of every profile and an annotation of the Lease say so, and no request is lowered until a person
- * resets the fuse. A blown fuse of a profile is in the status of that profile. Database, Lease and statuses are kept in
- * agreement here, so that the loss of one of them does not reset a fuse.
+ * blown, no request is lowered until a person resets the fuse. The status of every profile and an annotation of the
+ * Lease then report it. A blown fuse of a profile is in the status of that profile. Database, Lease and statuses are
+ * kept in agreement here, so that the loss of one of them does not reset a fuse.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 #include "cache/profile_fuse.h"
 #include "safety_private.h"
 
-enum { TIME_LEN = 20 /* length of "2026-11-22T02:00:00Z" */ };
+enum { TIME_LEN = 20 /* length of a time such as "2026-11-22T02:00:00Z" */ };
 
 const char *fuse_blown(const struct safety *safety)
 {

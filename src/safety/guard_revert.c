@@ -153,7 +153,7 @@ static void guard_fire(struct safety *safety, struct target *t, const struct gua
 {
         struct guard_state *g = t->apply_state.guard;
         guard_state_fired(g, cause, guard_words_of(f, cause), f->now);
-        if (t->apply_state.pod_canary) /* the canary pods have not passed */
+        if (t->apply_state.pod_canary) /* the pod canary did not pass: forget since when it was in force */
                 apply_state_passed(t, 0);
         bool released = g->released && (cause == GUARD_EVICTED || cause == GUARD_OUT_OF_MEMORY);
         guard_state_end(t);

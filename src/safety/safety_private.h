@@ -50,7 +50,7 @@ struct safety {
         struct spending *spent;
         size_t spendings;
         bool spent_unstored;          /* `spent` has changed, and the next pass stores it */
-        struct budget_account budget; /* the account of the cluster's budget */
+        struct budget_account budget; /* what counts against the cluster's budget */
         struct map rolling;           /* struct rolling by the target's key: the rollouts of halflife under way */
 };
 
