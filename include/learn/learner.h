@@ -26,13 +26,14 @@ struct learner_options { /* everything belongs to the caller and must stay valid
         struct leadership *leadership;
         struct notices *notices;
         struct safety *safety;
-        const struct prometheus_options *prometheus; /* url NULL: no Prometheus */
-        const char *prices;                          /* as ledger/prices.h reads them; NULL: none */
+        const struct prometheus_options *prometheus; /* its url NULL: no Prometheus is configured */
+        const char *prices; /* the setting prices, as ledger/prices.h reads it; NULL: no prices */
         enum usage_from usage_from;
         int64_t history_ms;        /* how far back histories are back-filled; 0: no back-fill */
-        int64_t step_ms;           /* between two points of a back-filled series */
-        void (*polled)(void *arg); /* the poll of this cycle has ended, with usage or an error */
-        /* The same of the nodes' usage. Not NULL: it is read even while no workload has a profile. */
+        int64_t step_ms;           /* the time between two points of a back-filled series */
+        void (*polled)(void *arg); /* called when a cycle's poll of the pods has ended, with usage or an error */
+        /* Called when a cycle's poll of the nodes has ended. If this is not NULL, nodes are polled even while no
+         * workload has a profile. */
         void (*nodes_polled)(void *arg);
         void *arg;
 };
@@ -40,62 +41,67 @@ struct learner *learner_new(const struct learner_options *o);
 /* Set up Prometheus, the back-fill and the usage source, as the options say. Call once, before ingest_start.
  * ERR_INVALID: USAGE_FROM_PROMETHEUS, or prices from there, without a url; prices that cannot be read. */
 int learner_connect(struct learner *learner, struct err *err);
-void learner_stop(struct learner *learner); /* end the poll under way; no further callback */
-/* NULL: does nothing. No request of the client may end after it: free the client first, or turn the loop no more. */
+void learner_stop(struct learner *learner); /* ends the polls and queries under way, without further callbacks */
+/* learner_free(NULL) does nothing. No request of the client may end after this call: free the client first, or turn the
+ * loop no more. */
 void learner_free(struct learner *learner);
 
 /* --- usage (ingest.c) --- */
 
-/* Start the poll of a cycle; options.polled is called at its end, or from within where no workload has a profile. */
+/* Start a cycle's poll of usage. options.polled is called at its end, or before ingest_start returns if no workload has
+ * a profile. */
 void ingest_start(struct learner *learner);
 /*
- * Without cycles: poll the usage of one namespace, or of all (ns NULL; else interned by the cache), and add it to the
- * histories. done is called once, from the loop. One poll at a time, never beside ingest_start. After the last poll
- * ingest_running counts the minute.
+ * For a halflife without cycles: poll the usage of one namespace (ns, interned by the cache) or of all (ns NULL), and
+ * add it to the histories. `done` is called once, from the loop. Only one poll may be under way, and none of
+ * ingest_start beside it. Call ingest_running after the last poll.
  */
 void ingest_poll(struct learner *learner, const char *ns, int64_t deadline_ms,
                  void (*done)(void *arg, const struct metrics_result *r), void *arg);
-void ingest_running(struct learner *learner); /* count a minute in which the pods that run now ran */
+void ingest_running(struct learner *learner); /* count this minute as one in which the running pods ran */
 /* Add the measurement of one pod to its histories. date: the Date header of the answer that contained it. */
 void ingest_fold(void *learner, const struct pod_metrics_view *m, struct wall date);
 
 /* --- usage of nodes (node_usage.c) --- */
 
-void node_usage_store(struct learner *learner); /* with a checkpoint: store the nodes' samples */
-/* At the start: take a note of the database, if it is such samples. */
+void node_usage_store(struct learner *learner); /* store the nodes' samples, together with a checkpoint */
+/* Call at the start with each note of the database: takes the note of the nodes' samples, and ignores all other
+ * notes. */
 void node_usage_load(struct learner *learner, struct text name, struct text value);
-/* After a poll: add what the pods of a node use together to its history, for targets of dimension Node (node_sums.c).
- */
+/* Call after a poll of the pods: adds what a node's pods use together to the node's history, for targets of dimension
+ * Node (node_sums.c). */
 void node_sums_polled(struct learner *learner);
 
 /* --- kills (oom_kills.c) --- */
 
-void oom_begin(struct learner *learner);    /* once everything was listed: from now on oom_seen_now counts kills */
-void oom_count(struct learner *learner);    /* after the cache was settled: count the kills still pending */
-void oom_seen_now(struct learner *learner); /* after a pod was added, changed or removed: count its kills at once */
+void oom_begin(struct learner *learner);    /* all kinds are listed: from now on oom_seen_now counts kills */
+void oom_count(struct learner *learner);    /* call after the cache was settled: counts all pending kills */
+void oom_seen_now(struct learner *learner); /* after a watch added, changed or removed a pod: count its kills */
 
-bool oom_asks(const struct learner *learner); /* some kill waits for the Events of its pod, which were asked for */
+bool oom_asks(const struct learner *learner); /* whether a request for a pod's Events is under way, for its kills */
 
 /* --- histories from elsewhere --- */
 
 /* Once a pass: run the annotation commands (adopt, import) on Recommendations and write their answers. */
 void annotation_commands_settle(struct learner *learner);
-/* Once a cycle: backfill_tick, where there is a back-fill. */
+/* Call once a cycle: calls backfill_tick, if there is a back-fill. */
 void learner_backfill(struct learner *learner);
-/* Once a cycle: ask Prometheus which containers are throttled, where it is the usage source and it is time. */
+/* Call once a cycle: asks Prometheus which containers are throttled, if Prometheus is the usage source and the query is
+ * due. */
 void learner_throttling(struct learner *learner);
-/* Once a cycle: ask Prometheus for prices, where the setting says so and it is time. */
+/* Call once a cycle: asks Prometheus for prices, if the setting prices says so and the query is due. */
 void learner_ask_prices(struct learner *learner);
-const struct prices *learner_prices(const struct learner *learner); /* of now; NULL: none are known */
-/* Identify the histories whose samples h contains: h itself first, then the imported ones. Returns their number. */
+const struct prices *learner_prices(const struct learner *learner); /* the prices known now; NULL: none */
+/* Set ret to the identities of the histories whose samples h contains: h itself first, then the imported ones. Returns
+ * their number. */
 int import_sources(const struct history *h, uint64_t ret[static TRANSFER_SOURCES]);
 
-struct learner_counts { /* since the start */
+struct learner_counts { /* what was learned or refused since this process started */
         uint64_t samples[SAMPLE_VERDICTS], unknown_pods, unread_items, odd_containers, polls_failed, kills,
                 kills_not_believed;
-        uint64_t nodes[NODE_VERDICTS], unknown_nodes; /* measurements of nodes */
+        uint64_t nodes[NODE_VERDICTS], unknown_nodes; /* measurements of nodes: by verdict, and of unknown nodes */
 };
 const struct learner_counts *learner_counts(const struct learner *learner);
-const struct backfill *learner_backfills(const struct learner *learner); /* NULL: there is no back-fill */
+const struct backfill *learner_backfills(const struct learner *learner); /* the back-fill; NULL: there is none */
 
 #endif

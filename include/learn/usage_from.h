@@ -1,5 +1,6 @@
 /*
- * Where usage is read in each cycle, in the order of the words of the setting usage-source.
+ * The source from which usage is read in each cycle. The values have the order of the words of the setting
+ * usage-source.
  */
 #ifndef HALFLIFE_LEARN_USAGE_FROM_H
 #define HALFLIFE_LEARN_USAGE_FROM_H

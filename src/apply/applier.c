@@ -1,12 +1,12 @@
 #include "applier_private.h"
 
-/* In the queue of writes, namespaces take turns. */
+/* The tenant of a target in the queue of writes: its namespace, so that namespaces take turns. */
 static const void *target_tenant(const void *target)
 {
         return ((const struct target *)target)->ns;
 }
 
-/* Targets with usage come first, because thousands of others may only have been found. */
+/* Targets with histories are urgent, so they are written first: thousands of others may only have been found. */
 static bool target_has_usage(const void *target)
 {
         return ((const struct target *)target)->histories != NULL;

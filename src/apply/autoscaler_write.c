@@ -1,6 +1,7 @@
 /*
- * Changes the targets of an autoscaler in the same steps as a template (template_write.c). Before the first change, a
- * dry run asks whether the target may be changed at all: a refusal after the requests were lowered would come too late.
+ * Changes an autoscaler's utilization targets in the same steps as a template (template_write.c). Before the first
+ * change, a dry run asks whether halflife may change them at all: a refusal after the requests were lowered would come
+ * too late.
  */
 #include <stdio.h>
 #include <string.h>
@@ -14,11 +15,11 @@ struct retuning {
         const struct autoscaler_kind *kind;
         char *key; /* key of the autoscaler */
         char *path;
-        uint32_t events; /* watch events of the autoscaler before the request, to tell which is newer */
+        uint32_t events; /* the autoscaler's watch events before halflife's request, to tell which is newer */
         bool moves;      /* the patch changes a target; false: only the annotations */
-        bool asks;       /* dry run */
-        bool first,
-                last; /* the first change of this autoscaler, or the one back to the original: reported as an Event */
+        bool asks;       /* the patch is a dry run: it only asks whether halflife may change the targets */
+        /* This is the first change of the autoscaler, or the one back to the original: an Event reports both. */
+        bool first, last;
         char note[256];
 };
 
@@ -94,7 +95,7 @@ static void retune_patched(void *arg, const struct client_answer *answer)
         struct err err = answer->err;
         if (s && (err.code == ERR_DENIED || err.code == ERR_INVALID)) {
                 retune_deny(r, s, &err);
-                err.code = 0; /* the Recommendation reports this as a hold */
+                err.code = 0; /* the Recommendation reports this refusal as a hold */
         } else if (s && err.code == 0) {
                 autoscaler_permitted(s);
                 if (!r->asks)

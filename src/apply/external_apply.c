@@ -1,7 +1,7 @@
 /*
- * Changes that a template's annotations record but the apply state does not. Admission or render made them in a deploy,
- * or a rollback brought them back. Or an earlier process of halflife was killed before it stored them. They count as
- * made when they are seen, so that the cooldown holds.
+ * Finds changes that a template's annotations record but the apply state does not: admission or render made them in a
+ * deploy, a rollback brought them back, or an earlier process of halflife was killed before it stored them. Such a
+ * change counts as made when this process sees it, so that the cooldown holds.
  */
 #include <string.h>
 
@@ -42,7 +42,7 @@ static bool holds_row(const json_t *list, const json_t *row)
         return false;
 }
 
-/* The order of rows does not matter. */
+/* Whether two lists have the same rows, in any order. */
 static bool same_rows(const json_t *a, const json_t *b)
 {
         size_t i;
@@ -60,7 +60,7 @@ void external_apply_adopt(struct applier *applier, struct target *t)
         if (t->busy || t->apply_state_generation == wl->generation)
                 return;
         target_template_compared(t);
-        if (!external_apply_carries(wl) || in_place(t)) /* InPlace sets pods, whatever the template records */
+        if (!external_apply_carries(wl) || in_place(t)) /* InPlace sets the pods' requests, whatever the template has */
                 return;
         AUTO(json_decref) json_t *known = d->changed_ms && d->containers ? json_loads(d->containers, 0, NULL) : NULL;
         AUTO(json_decref) json_t *seen = record_set_rows(&wl->applied);
@@ -69,8 +69,8 @@ void external_apply_adopt(struct applier *applier, struct target *t)
         guard_deployed(t, loop_now(applier->loop).wall);
         apply_state_changed(t, loop_now(applier->loop).wall, wl->digest);
         target_set_applied(applier->cache, t, json_dumps(seen, JSON_SORT_KEYS | JSON_COMPACT), false);
-        target_set_admitted(applier->cache, t, NULL); /* it was about the change before */
-        target_set_rolling(t, true);                  /* until the workload's status shows the rollout complete */
+        target_set_admitted(applier->cache, t, NULL); /* forget what admission made of the change before */
+        target_set_rolling(t, true);                  /* rolling until the status shows the rollout complete */
         log_info("found requests set by halflife that this process did not write", KV("namespace", t->ns),
                  KV("kind", t->kind), KV("name", t->name), KV("requests", d->containers));
         checkpointer_apply_state(applier->checkpointer, t);

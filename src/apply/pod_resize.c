@@ -1,7 +1,7 @@
 /*
  * Resizing running pods (mode InPlace). Once the gates pass, the requests for all of a workload's pods are stored. Then
- * each running pod that differs is read, annotated with its original requests, and resized. Whether the kubelet could
- * do it shows later in the pod's status, through the watch.
+ * each running pod with other requests is read, annotated with its original requests, and resized. Whether the kubelet
+ * could resize the pod shows later in the pod's status, through the watch.
  */
 #include <stdio.h>
 #include <string.h>
@@ -25,7 +25,7 @@ static void resize_discovered(void *arg, const struct client_answer *answer)
         struct applier *applier = arg;
         applier->resize_asking = false;
         if (answer->err.code != 0)
-                return; /* the next cycle asks again */
+                return; /* without an answer, the next cycle asks again */
         AUTO(json_decref) json_t *list = json_loadb(answer->body.p, answer->body.len, 0, NULL);
         bool served = resource_list_find(list, "pods/resize", NULL) != NULL;
         if (!served && applier->cache->resize != RESIZE_ABSENT)
@@ -35,8 +35,8 @@ static void resize_discovered(void *arg, const struct client_answer *answer)
         schedule_pass(applier->leadership);
 }
 
-/* Whether a profile may resize pods: mode InPlace, or OnDeploy with the guard, which gives running pods their originals
- * back, or with pods that start with their originals. */
+/* Whether some profile may need to resize pods: by mode InPlace, or by OnDeploy with the guard, which gives running
+ * pods their originals back, or with pods that start with their originals. */
 static bool any_resizes(struct applier *applier)
 {
         const struct profile *p;
@@ -65,8 +65,8 @@ void resize_settle(struct applier *applier)
 
 /* --- the requests for all pods --- */
 
-/* The request that a container gets from now on: the new step, else the present request. Not set if it is the original,
- * because that needs no change. */
+/* The request to set for a container on all pods: the new step, else the present request. Unset if that is the
+ * original, which needs no setting. */
 static struct amount setting_of(const struct plan_container *c, enum resource r)
 {
         const struct gate_verdict *g = &c->advice.gate[r];
@@ -142,8 +142,8 @@ struct resize {
         struct resize_goal goal;
         int steps;
         bool raises, resized, told;
-        bool by_subresource; /* the request under way uses the resize subresource */
-        int64_t set_ms;      /* when the requests to write were decided */
+        bool by_subresource; /* the HTTP request under way uses the resize subresource */
+        int64_t set_ms;      /* when the CPU and memory requests to write were decided, wall ms */
 };
 
 static void resize_free(struct resize *z)
@@ -162,7 +162,7 @@ static struct pod *pod_of(const struct resize *z)
         return p && memcmp(p->uid, z->uid, UID_BYTES) == 0 ? p : NULL;
 }
 
-/* End the write of one pod. Without an error the target goes on with its next pod. */
+/* End the write of one pod. Without an error, the target goes on with its next pod. */
 static void resize_end(struct resize *z, const struct err *err, int64_t retry_after_ms)
 {
         struct applier *applier = z->applier;
@@ -171,7 +171,7 @@ static void resize_end(struct resize *z, const struct err *err, int64_t retry_af
         work_done(applier, t, err, retry_after_ms);
 }
 
-/* The pod's resize state for these requests; NULL: the pod is gone. */
+/* The pod's resize state for the change being written (set_ms); NULL: the pod is gone. */
 static struct resizing *kept_of(const struct resize *z)
 {
         struct pod *p = pod_of(z);
@@ -204,7 +204,8 @@ static void resize_deny(struct applier *applier, struct target *t, const char *t
                 notice_event(applier->notices, t, true, "Denied", text);
 }
 
-/* The pod is ending or gone: put it off, so that it is not read again and again until the watch reports that. */
+/* End the write, as the pod is ending or gone. Put the pod off, so that halflife does not read it again and again until
+ * the watch reports its end. */
 static void resize_missed(struct resize *z)
 {
         struct pod *p = pod_of(z);
@@ -213,7 +214,7 @@ static void resize_missed(struct resize *z)
         resize_end(z, &(struct err){0}, 0);
 }
 
-/* The server's message without the method and path before it, because the pod's name is printed anyway. */
+/* The server's error message without the HTTP method and path before it, because log and status name the pod anyway. */
 static const char *resize_said(const struct err *err)
 {
         const char *said = strstr(err->text, "HTTP ");
@@ -233,7 +234,8 @@ static bool is_unserved(const struct resize *z, struct text body)
         return z->by_subresource && !json_object_get(json_object_get(said, "details"), "name");
 }
 
-/* Give up after STEPS_MOST requests: the accepted requests do not stay, or the pod is written again and again. */
+/* Give up after STEPS_MOST HTTP requests for one pod: the accepted CPU and memory requests do not stay, or somebody
+ * writes the pod again and again. */
 static void resize_stands_not(struct resize *z)
 {
         struct err err = {0};
@@ -245,8 +247,8 @@ static void resize_stands_not(struct resize *z)
         resize_end(z, &err, 0);
 }
 
-/* The server refused the request. A quota, LimitRange, admission or missing permission concerns this pod only: it is
- * put off, and the target goes on with its other pods. */
+/* The server refused an HTTP request about the pod. A quota, LimitRange, admission or missing permission concerns this
+ * pod only: it is put off, and the target goes on with its other pods. */
 static void resize_refused(struct resize *z, const struct client_answer *answer)
 {
         struct applier *applier = z->applier;
@@ -254,7 +256,7 @@ static void resize_refused(struct resize *z, const struct client_answer *answer)
         struct resizing *kept = kept_of(z);
         const struct err *err = &answer->err;
         if (err->code == ERR_STALE &&
-            z->steps < STEPS_MOST) { /* somebody wrote the pod meanwhile, mostly its kubelet: read it again */
+            z->steps < STEPS_MOST) { /* somebody else, mostly the kubelet, wrote the pod meanwhile: read it again */
                 resize_read(z);
                 return;
         }
@@ -314,7 +316,7 @@ static void resize_log_raise(const struct resize *z)
                 }
 }
 
-/* Report the resize once the server has the requests, as the annotations may need another request. */
+/* Report the resize once the server has the pod's new requests; the annotations may still need a write. */
 static void tell_resized(struct resize *z)
 {
         struct applier *applier = z->applier;
@@ -334,8 +336,8 @@ static void tell_resized(struct resize *z)
         notice_event(applier->notices, t, false, "Raised", note);
 }
 
-/* The pod has its requests. why not NULL: the pod cannot be resized, and stays as it is until new requests are decided.
- */
+/* End the resize of one pod. why NULL: the pod has its requests. Else why says why the pod cannot be resized, and it
+ * stays as it is until new requests are decided. */
 static void resize_done(struct resize *z, const char *why)
 {
         struct pod *p = pod_of(z);
@@ -349,8 +351,8 @@ static void resize_done(struct resize *z, const char *why)
         resize_end(z, &(struct err){0}, 0);
 }
 
-/* Whether admission changed the requests, by the answer to the request that wrote them. Then the target is left alone
- * as a contested one: another try would be changed as well. */
+/* Whether admission changed the requests of the last resize, by the server's answer to it. Then the target is left
+ * alone as a contested one, because another try would be changed as well. */
 static bool resize_is_changed(struct resize *z, const struct pod_view *v)
 {
         struct admission_answer answer[VIEW_CONTAINERS];
@@ -376,8 +378,8 @@ static bool resize_is_changed(struct resize *z, const struct pod_view *v)
         return true;
 }
 
-/* Take the pod's requests and annotations into the cache at once. Not for a pod without workload: it is its own
- * template, and the watch must deliver both together. */
+/* Take the pod's requests and annotations as read into the cache at once. Not for a pod that is a target itself: it is
+ * its own template, and the watch must deliver both together. */
 static void pod_knows(struct resize *z, const struct pod_view *v)
 {
         struct pod *p = z->target->dimension == DIMENSION_WORKLOAD ? pod_of(z) : NULL;
@@ -389,7 +391,8 @@ static void pod_knows(struct resize *z, const struct pod_view *v)
         pod_remember(z->applier->cache, p, v->meta.annotation.original);
 }
 
-/* Send the next request for the pod as read. Once no request is halflife's, it removes the annotations. */
+/* Send the next patch for the pod as read. Once none of the pod's requests is halflife's, that patch removes the
+ * annotations. */
 static void resize_step(struct resize *z, const struct pod_view *v, struct text body)
 {
         struct err err = {0};

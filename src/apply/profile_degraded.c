@@ -1,6 +1,6 @@
 /*
- * What keeps a profile from working, for its condition Degraded. A profile has one reason: the first of the table that
- * says something.
+ * What keeps a profile from working, for its condition Degraded. The condition has one reason: the first row of the
+ * table degraded_by whose function writes a message.
  */
 #include <stdio.h>
 
@@ -50,7 +50,8 @@ static void watch_says(const struct applier *applier, const struct profile *p, c
 
 /* --- fuses --- */
 
-/* The status of a Profile must not name other namespaces, because its namespace's tenants read it. */
+/* Say that the cluster's fuse is blown, if it is. A Profile's status must not name other namespaces' workloads, because
+ * tenants of the Profile's namespace read it. */
 static void fuse_says(const struct applier *applier, const struct profile *p, char *out)
 {
         const char *blown = fuse_blown(applier->safety);
@@ -113,7 +114,7 @@ static bool kind_fails(const struct watched_kind *k)
         return k->informer && k->trouble->code;
 }
 
-/* The first kind that the profile names and of which that is true; NULL: none. */
+/* The first kind that the profile names and for which `is` returns true; NULL: none. */
 static const struct watched_kind *named_kind(const struct applier *applier, const struct profile *p,
                                              bool (*is)(const struct watched_kind *k))
 {
@@ -156,9 +157,9 @@ static void time_zone_says(const struct applier *applier, const struct profile *
 static const struct {
         const char *reason;
         void (*says)(const struct applier *applier, const struct profile *p,
-                     char *out); /* nothing, where it is not so */
+                     char *out); /* writes the message to `out`, or nothing where the reason does not hold */
 } degraded_by[] = {
-        {"TooManyProfiles", left_out_says}, /* first, because replicas go by it */
+        {"TooManyProfiles", left_out_says}, /* first, because replicas act by this reason */
         {"UsageUnavailable", usage_says},
         {"CannotSee", blind_says},
         {"Fuse", fuse_says},

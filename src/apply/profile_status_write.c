@@ -1,5 +1,5 @@
 /*
- * The status of a profile: how many targets it has, what they save, and what keeps it from working.
+ * Writes the status of a profile: how many targets it has, what they save, and what keeps the profile from working.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -55,8 +55,8 @@ static bool far_apart(int64_t a, int64_t b)
         return apart * 100 > (__int128)(a > b ? a : b) * SAVING_STEP_PERCENT;
 }
 
-/* Whether to write the status if only the saving changed: it must differ by more than SAVING_STEP_PERCENT, and
- * status_ms must have passed since the last write. Counts and conditions are written at once. */
+/* Whether the saving alone is reason to write the status: it must differ by more than SAVING_STEP_PERCENT, and
+ * status_ms must have passed since the last write. Changed counts and conditions are written at once. */
 static bool profile_saving_due(const struct applier *applier, const struct profile *p)
 {
         int64_t passed = loop_now(applier->loop).wall.ms - p->written_ms;
@@ -65,10 +65,10 @@ static bool profile_saving_due(const struct applier *applier, const struct profi
                 far_apart(p->saving[MEMORY], p->saving_written[MEMORY]));
 }
 
-/* A key of the queue. */
+/* A profile's place in the queue of status writes. key: the profile's. */
 struct profile_turn {
         char *key;
-        const void *tenant; /* the namespace's name, which may be gone by now, or NULL: only compared */
+        const void *tenant; /* the profile's namespace (NULL: ClusterProfile); only compared: it may be freed by now */
 };
 
 struct profile_status {
@@ -77,7 +77,7 @@ struct profile_status {
         uint64_t digest, facts;
 };
 
-/* Put the next try off to the next cycle, so that not every pass repeats it. */
+/* Put off the next try to write the profile's status for one interval, so that not every pass repeats it. */
 static void profile_status_refused(struct applier *applier, struct profile *p, const struct err *err)
 {
         profile_write_refused(p, loop_now(applier->loop).wall.ms + applier->live->interval_ms);
@@ -146,7 +146,7 @@ static void profile_status_send(struct applier *applier, struct profile *p, cons
                                    (json_int_t)p->ready, "applied", (json_int_t)p->applied, "saving", "cpu",
                                    quantity_print_cpu(p->saving[CPU], cpu), "memory",
                                    quantity_print_memory(p->saving[MEMORY], memory), "conditions", conditions);
-        json_object_set_new(status, "fuses", profile_fuses_json(p)); /* NULL: not set */
+        json_object_set_new(status, "fuses", profile_fuses_json(p)); /* NULL (no blown fuse) sets nothing */
         if (canary_among(p))
                 json_object_set_new(status, "canary", profile_status_canary_json(p));
         json_t *body = json_pack("{s:s, s:s, s:{s:s}, s:o}", "apiVersion", OWN_API_VERSION, "kind", profile_kind(p),
@@ -173,7 +173,7 @@ static uint64_t profile_digest_text(uint64_t digest, const char *text)
         return digest_bytes(digest, text ? text : "", text ? strlen(text) + 1 : 1);
 }
 
-/* What a status says of a kind, but for the message. */
+/* What a profile's status says of a kind that it names, as bits; without the message. */
 static unsigned char kind_facts(const struct watched_kind *k)
 {
         enum { BEYOND = 1, UNPLACED = 2, FAILS = 4, STATE = 8 };
@@ -183,7 +183,7 @@ static unsigned char kind_facts(const struct watched_kind *k)
                                STATE * (int)k->lookup.state);
 }
 
-/* What the status of every profile depends on. */
+/* Digest of the facts of the cluster on which the status of every profile depends. */
 static uint64_t cluster_facts(const struct applier *applier)
 {
         const struct usage_source_state *source = notice_usage_source(applier->notices);
@@ -201,7 +201,7 @@ static uint64_t cluster_facts(const struct applier *applier)
         return digest;
 }
 
-/* The counts of a status, which are written at once when they change. */
+/* Add a profile's counts to the digest of its status: when they change, the status is written at once. */
 static uint64_t profile_counts_digest(uint64_t digest, const struct profile *p)
 {
         int64_t counts[] = {p->matched,          p->ready,          p->applied,       p->generation,
@@ -210,8 +210,8 @@ static uint64_t profile_counts_digest(uint64_t digest, const struct profile *p)
         return digest_bytes(digest, counts, sizeof counts);
 }
 
-/* What this profile's status depends on besides; never 0. While they are as they were at the last write, the status
- * need not be made again. */
+/* Digest of all facts on which this profile's status depends, with those of the cluster; never 0. While it is as at the
+ * last write, the status need not be made again. */
 static uint64_t profile_facts(const struct profile *p, uint64_t of_cluster)
 {
         const struct profile_fuse *f;
@@ -236,7 +236,8 @@ static uint64_t profile_facts(const struct profile *p, uint64_t of_cluster)
         return digest ? digest : 1;
 }
 
-/* Whether a write is under way now. */
+/* Make the profile's status, and begin to write it if it differs from the last one. Returns whether a write has
+ * begun. */
 static bool profile_status_consider(struct applier *applier, struct profile *p, struct profile_turn *turn,
                                     uint64_t of_cluster)
 {
@@ -262,7 +263,8 @@ static bool profile_status_consider(struct applier *applier, struct profile *p, 
 
 /* --- whose turn it is --- */
 
-/* Wait for retry_ms, unless the clock was set back meanwhile. */
+/* Whether the profile must wait for its write: one is under way, or the last was refused and retry_ms is to come. A
+ * retry_ms far ahead, from before the clock was set back, does not count. */
 static bool profile_status_waits(const struct applier *applier, const struct profile *p)
 {
         int64_t wait_ms = p->retry_ms - loop_now(applier->loop).wall.ms;
@@ -274,7 +276,8 @@ static const void *profile_turn_tenant(const void *turn)
         return ((const struct profile_turn *)turn)->tenant;
 }
 
-/* A namespace with thousands keeps no other waiting, nor does one whose writes the API server takes slowly. */
+/* Namespaces take turns, so that a namespace with thousands of profiles keeps no other waiting, nor does one whose
+ * writes the API server takes slowly. */
 void profile_turns_init(struct profile_turns *turns)
 {
         enum { TURNS_MAX = 1 << 20 };
@@ -306,11 +309,11 @@ static void profile_status_add_due(struct applier *applier, const struct profile
                 *turn = (struct profile_turn){mem_string(p->key), p->ns};
                 map_put(&turns->of, text_of(turn->key), turn);
                 if (queue_add(turns->queue, turn) < 0)
-                        profile_turn_end(applier, turn); /* the queue is full; the next pass adds it */
+                        profile_turn_end(applier, turn); /* the queue is full: the next pass adds the profile */
         }
 }
 
-/* Begin as many writes as may be under way at once. */
+/* Begin as many status writes as may be under way at once. */
 static void profile_status_pump(struct applier *applier)
 {
         struct profile_turn *turn;

@@ -1,6 +1,6 @@
 /*
  * The head of a Recommendation: its target, its profile, and the workload's labels. Labels by which a deployment tool
- * finds what it manages are not copied: it would delete the Recommendation as an object that it did not deploy.
+ * finds what it manages are not copied: the tool would delete the Recommendation as an object that it did not deploy.
  */
 #include <string.h>
 
@@ -65,8 +65,9 @@ uint64_t publish_labels_digest(const struct applier *applier, const struct workl
         return sum;
 }
 
-/* Each cycle asks this of each target, so each key is looked up once. An ownership label that the object still has was
- * copied by a former version, or was not in the setting then. */
+/* Whether the Recommendation's labels are as halflife sets them. Each cycle asks this for each target, so each key is
+ * looked up once. An ownership label still on the object was copied by a former version, or before the setting named
+ * it. */
 static bool labels_stand(const struct applier *applier, const struct published *p, struct labels own)
 {
         uint64_t sum = 1;

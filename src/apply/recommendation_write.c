@@ -1,5 +1,5 @@
 /*
- * Writes Recommendations: the head where it is not up to date, then the status. Both use server-side apply, because
+ * Writes Recommendations: the head if it is not up to date, then the status. Both writes use server-side apply, because
  * the object is halflife's own.
  */
 #include <stdio.h>
@@ -11,7 +11,8 @@
 #include "cache/change_log.h"
 #include "kube/known_resource.h"
 
-/* A write under way. The pointer to the target stays valid, because a busy target is not freed. */
+/* A write of a Recommendation that is under way. The pointer to the target stays valid, because a busy target is not
+ * freed. labels: digest of the labels being written. */
 struct publishing {
         struct applier *applier;
         struct target *target;
@@ -27,7 +28,7 @@ static int status_bucket_of(enum resource r, int64_t value)
         return histogram_sum_bucket(r, r == CPU ? (double)value / 1000.0 : (double)value);
 }
 
-/* Is a value more than one bucket away from the written one, or is only one of the two known? */
+/* Is an amount more than one histogram bucket away from the amount written before, or is only one of the two known? */
 static bool amount_left(enum resource r, status_amount now, status_amount before)
 {
         if ((now < 0) != (before < 0))
@@ -36,7 +37,8 @@ static bool amount_left(enum resource r, status_amount now, status_amount before
         return apart > 1 || apart < -1;
 }
 
-/* Whether a learned peak has left its bucket. Requests on a node change with each pod, and targets with them. */
+/* Whether a node's learned peak has left its histogram bucket. Target values do not count: they change with each pod on
+ * the node. */
 static bool peak_left(const struct status_node now[static RESOURCES], const struct status_node before[static RESOURCES])
 {
         for (enum resource r = CPU; r < RESOURCES; r++) {
@@ -55,7 +57,8 @@ static bool so_far_left(const struct recommendation_status *now, const struct re
         return false;
 }
 
-/* Whether a target value differs from the published one by more than one histogram bucket. */
+/* Whether a target value (on a node: a learned peak) differs from the published one by more than one histogram
+ * bucket. */
 static bool target_left(const struct recommendation_status *now, const struct recommendation_status *before)
 {
         if (now->node && before->node)
@@ -73,8 +76,8 @@ static bool target_left(const struct recommendation_status *now, const struct re
 }
 
 /* Whether the target needs no Recommendation: halflife never saw a pod of it, and changed nothing. A cluster may have
- * thousands of such workloads, and of such namespaces. A Recommendation that import, adopt or a person made is
- * published all the same. */
+ * thousands of such workloads and namespaces. A Recommendation that import, adopt or a person made is published all the
+ * same. */
 static bool has_nothing_to_say(const struct plan *p)
 {
         const struct target *t = p->target;
@@ -122,7 +125,7 @@ static void status_written(void *arg, const struct client_answer *a)
         struct target *t = p->target;
         if (a->err.code == 0) {
                 AUTO(json_decref) json_t *body = json_loadb(p->body.data, p->body.len, 0, NULL);
-                if (t->published) /* NULL: deleted while the write was under way */
+                if (t->published) /* NULL: somebody deleted the Recommendation during the write */
                         published_set_status(p->applier->cache, t->published, json_object_get(body, "status"));
                 target_status_written(t, loop_now(p->applier->loop).wall);
         }
@@ -171,7 +174,7 @@ static void head_written(void *arg, const struct client_answer *a)
                 return;
         }
         target_set_published(t, published_get(w, text_of(key)), p->labels);
-        if (may_write(p->applier->leadership)) /* the Lease may be lost by now */
+        if (may_write(p->applier->leadership)) /* this process may have lost the Lease by now */
                 send_status(p);
         else
                 publishing_end(p, a);
@@ -188,13 +191,13 @@ static void send_head(struct publishing *p)
 }
 
 /*
- * Create a Recommendation again that was deleted while a person held it, with the hold from the start. The annotation
- * gets another field manager than the head, or the next apply of the head would remove it.
+ * A Recommendation that was deleted while a person held it is created again, with the hold's annotation from the start.
+ * The annotation gets another field manager than the head, or the next apply of the head would remove it.
  */
 static void held_made(void *arg, const struct client_answer *a)
 {
         struct publishing *p = arg;
-        if (a->err.code != 0 && a->err.code != ERR_CONFLICT) { /* ERR_CONFLICT: somebody else made it again */
+        if (a->err.code != 0 && a->err.code != ERR_CONFLICT) { /* ERR_CONFLICT: a new Recommendation is there already */
                 publishing_end(p, a);
                 return;
         }
@@ -219,13 +222,13 @@ static void send_held(struct publishing *p)
         struct call call = {
                 .method = HTTP_POST, .path = path, .query = "fieldManager=halflife-hold", .body = text_of(text)};
         client_start(p->applier->client, &call, held_made, p);
-        free(text); /* jansson's */
+        free(text); /* free, not mem_free: jansson allocated the text */
         json_decref(body);
 }
 
 /* --- the Event about a held change --- */
 
-/* Whether the published status has the condition with the same reason. Then an Event has reported it. */
+/* Whether the published status already has the condition with the same reason: an Event has then reported it. */
 static bool publish_told(const struct target *t, const struct plan_condition *c)
 {
         const struct published *before = t->published;
@@ -236,7 +239,7 @@ static bool publish_told(const struct target *t, const struct plan_condition *c)
         return false;
 }
 
-/* Report once that pods come with other requests than halflife's admission gives them. */
+/* Report once, by an Event, that pods come with other requests than halflife's admission gives them. */
 static void publish_tell_admission(struct applier *applier, const struct target *t, const struct plan *p)
 {
         const struct plan_condition *c = plan_condition(p, "Contested");
@@ -248,7 +251,8 @@ static void publish_tell_admission(struct applier *applier, const struct target 
         notice_event(applier->notices, t, true, "Contested", c->message);
 }
 
-/* Report once that a change is held: if the reason about to be written differs from the published condition's. */
+/* Report once, by an Event, that a change is held: only if the reason about to be written is not the published
+ * condition's. */
 static void publish_tell_hold(struct applier *applier, const struct target *t, const struct plan *p)
 {
         const struct plan_condition *applied = plan_condition(p, "Applied");
@@ -283,10 +287,10 @@ static void publish_deleted(void *arg, const struct client_answer *a)
         struct publishing *p = arg;
         struct client_answer said = *a;
         if (said.err.code == ERR_NOTFOUND)
-                said.err.code = 0; /* deleted already */
+                said.err.code = 0; /* the Recommendation is deleted already */
         if (said.err.code == 0 && p->target->published)
                 published_deleted(
-                        p->target->published); /* so that it is not deleted again before the watch reports it */
+                        p->target->published); /* do not delete it again before the watch reports the deletion */
         publishing_end(p, &said);
 }
 

@@ -26,8 +26,8 @@ void resize_patch_note(char *note, size_t size, const char *container, enum reso
                  amount_print(r, from, before), amount_print(r, to, after));
 }
 
-/* The wanted requests for the pod as read, without those that somebody else resized. *ret_foreign: set if there are
- * any. */
+/* The pod's containers with the requests wanted for them, without those that somebody else resized. *ret_foreign: set
+ * if there are such requests. */
 static struct resize_container *resize_patch_containers(const struct resize_goal *goal, const struct pod_view *v,
                                                         struct text body, struct arena *a, bool *ret_foreign)
 {
@@ -53,7 +53,7 @@ static struct resize_container *resize_patch_containers(const struct resize_goal
 
 /* --- the pod's annotations --- */
 
-struct remembered { /* originals in the pod's annotation */
+struct remembered { /* the original requests recorded in the pod's annotation */
         struct recorded row[VIEW_CONTAINERS];
         size_t rows;
 };
@@ -74,8 +74,8 @@ static const struct recorded *remembered_of(const struct remembered *all, struct
         return NULL;
 }
 
-/* A container's original requests: those that the pod records, else its present ones, as halflife has not changed them.
- */
+/* A container's original requests: those that the pod's annotation records, else its present ones, as halflife has not
+ * changed them. */
 static struct recorded original_of(const struct remembered *originals, const struct container_view *v)
 {
         const struct recorded *known = remembered_of(originals, v->name);
@@ -94,7 +94,7 @@ static bool is_below(const struct recorded *original, enum resource r, struct am
 }
 
 struct notes {
-        const char *original, *applied, *raised; /* values of the annotations, in the arena; NULL: no annotation */
+        const char *original, *applied, *raised; /* values of the pod's annotations, in the arena; NULL: none */
 };
 
 static const char *notes_print(struct arena *a, const struct recorded *row, size_t rows)
@@ -108,8 +108,8 @@ static const char *notes_keep(struct arena *a, struct text annotation)
         return annotation.len ? arena_text(a, annotation) : NULL;
 }
 
-/* The time of the raise for the annotation. It is recorded also for a raise that reached the original requests, where
- * no request is halflife's any more: else the next pass would lower the pod again. NULL: none. */
+/* The text of the annotation that records when the pod was raised; NULL: none. It is kept even if the raise reached the
+ * original requests, so that the next pass does not lower the pod again. */
 static const char *notes_raised(const struct resize_goal *goal, bool ours, struct arena *a)
 {
         char time[WALL_TEXT_MAX];
@@ -118,8 +118,8 @@ static const char *notes_raised(const struct resize_goal *goal, bool ours, struc
         return arena_text(a, text_of(wall_print((struct wall){goal->raised_ms}, time)));
 }
 
-/* The annotations that record halflife's requests once the pod is resized. ERR_INVALID: halflife's own annotation on
- * the pod cannot be read. */
+/* The annotations that the pod is to have once it is resized. ERR_INVALID: halflife's own annotation on the pod cannot
+ * be read. */
 static int notes_after(const struct resize_goal *goal, const struct pod_view *v, const struct resize_container *c,
                        struct arena *a, struct notes *ret, struct err *err)
 {
@@ -145,12 +145,11 @@ static int notes_after(const struct resize_goal *goal, const struct pod_view *v,
         *ret = (struct notes){notes_print(a, original, rows), notes_print(a, applied, rows),
                               notes_raised(goal, rows > 0, a)};
         if (goal->starts && rows == 0)
-                ret->original = notes_keep(
-                        a, ours->original); /* so that halflife knows the pod and lowers it once it has started */
+                ret->original = notes_keep(a, ours->original); /* so that halflife lowers the pod once it has started */
         return 0;
 }
 
-/* The annotations to write before the requests. They stay as long as a request of halflife's is still on the pod. */
+/* The annotations to write before the requests. They stay as long as some request on the pod is halflife's. */
 static struct notes notes_before(const struct resize_goal *goal, const struct our_annotations *ours,
                                  const struct notes *after, struct arena *a)
 {
@@ -177,7 +176,7 @@ static struct patch_resources patch_of(const struct pod_view *v, struct text bod
         };
 }
 
-/* A patch of the annotations only; NULL: they are right already. */
+/* A patch of the pod's annotations only; NULL: they are right already, or *err is set. */
 static json_t *patch_annotations(const struct patch_resources *want, struct err *err)
 {
         json_t *patch = patch_build(want, err);
@@ -187,7 +186,7 @@ static json_t *patch_annotations(const struct patch_resources *want, struct err 
         return NULL;
 }
 
-/* A patch of the requests only, for the resize subresource; the annotations stay. */
+/* A patch of the pod's requests only, for the resize subresource; the annotations stay as they are. */
 static json_t *patch_requests(struct resize_goal *goal, const struct pod_view *v, struct text body,
                               const struct resize_container *c, bool basis_stands, struct arena *a, struct err *err)
 {
@@ -218,7 +217,7 @@ static json_t *patch_requests(struct resize_goal *goal, const struct pod_view *v
         return patch_build(&want, err);
 }
 
-/* Why nothing can be written; NULL: it can be, or nothing is left to write. */
+/* Why the pod cannot be resized; NULL: it can, or nothing is left to write. */
 static const char *stays_by(enum resize_verdict verdict, bool foreign)
 {
         bool unfit = verdict == RESIZE_QOS || verdict == RESIZE_RESTARTS;

@@ -1,6 +1,6 @@
 /*
- * Changes a workload's template: reads it, decides again with what was read, and patches it with tests of the version.
- * Then it reads the answer, because admission may have changed the patch.
+ * Changes a workload's template: reads it, decides again by what was read, and patches the template if its version is
+ * still the same. Then it reads the server's answer, because admission may have changed the patch.
  */
 #include <stdio.h>
 #include <string.h>
@@ -16,10 +16,10 @@ struct applying {
         struct target *target;
         char *path;
         const char *template_path;
-        uint32_t events;    /* watch events of the workload before the request, to tell which is newer */
-        json_t *containers; /* for status.applied.containers */
+        uint32_t events;    /* the workload's watch events before halflife's request, to tell which is newer */
+        json_t *containers; /* the applied requests, for status.applied.containers */
         struct sent {
-                char *container; /* a copy, because the workload may lose the container meanwhile */
+                char *container; /* the container's name, copied: the workload may lose it meanwhile */
                 bool write[RESOURCES];
                 struct amount to[RESOURCES], from[RESOURCES];
                 enum reason why[RESOURCES];
@@ -28,7 +28,7 @@ struct applying {
         char note[512];
         char *payer; /* key of the profile whose budget was charged */
         int64_t cost;
-        struct guard_state *before; /* state of the pods before the change; NULL: the patch was not sent yet */
+        struct guard_state *before; /* the pods before the change, for the guard; NULL: the patch was not sent yet */
 };
 
 static void applying_free(struct applying *a)
@@ -53,7 +53,7 @@ static void applying_end(struct applying *a, const struct err *err, int64_t retr
 
 /* --- annotations --- */
 
-/* Whether the container's request is halflife's after this patch, written now or before. */
+/* Whether the container's request will be halflife's after this patch: written by it, or before. */
 static bool is_ours_after(const struct plan_container *c, enum resource r)
 {
         bool put_back = c->facts.original[r].set && c->advice.gate[r].value >= c->facts.original[r].value;
@@ -94,7 +94,8 @@ static char *annotation_applied(const struct plan *p, struct arena *a)
 
 /* --- the patch --- */
 
-/* The request to write: the new step, or the owner's own request if the original comes back. Not set: remove it. */
+/* The request to write: the new step, or the owner's own request if the original comes back. Unset: remove the
+ * request. */
 static struct amount to_write(const struct plan_container *c, enum resource r)
 {
         int64_t value = c->advice.gate[r].value;
@@ -195,7 +196,8 @@ static bool came_back_other(const struct sent *s, const struct container_view *g
         return s->write[r] && !amount_equal(got->request[r], s->to[r]);
 }
 
-/* A request that was not written came back as it was. */
+/* The requests as sent, beside those in the server's answer. A request that halflife did not write counts as sent as it
+ * came back. */
 static struct admission_answer apply_compare(const struct sent *s, const struct container_view *got)
 {
         struct admission_answer a = {.container = s->container};
@@ -208,10 +210,10 @@ static struct admission_answer apply_compare(const struct sent *s, const struct 
 }
 
 /*
- * Find requests that admission changed. Returns the requests, as they are now, of each container with a changed
- * request, in the form of halflife's annotations; requests that admission removed are absent. ret_what describes the
- * first change. NULL: nothing was changed. Judged by the answer itself, because the cache may have a later change by
- * the owner.
+ * Find requests that admission changed, by the server's answer to the patch: the cache may have a later change by the
+ * owner. Returns the requests of each container with a changed one, as they are now, in the form of halflife's
+ * annotations; requests that admission removed are absent. ret_what describes the first change. NULL: nothing was
+ * changed.
  */
 static char *find_changed(const struct applying *a, const struct workload_view *v, char ret_what[static PLAN_WORDS])
 {
@@ -271,7 +273,7 @@ static void apply_remember(struct applying *a, struct text answer, const char *a
 static void apply_refused(struct applying *a, const struct client_answer *answer)
 {
         struct target *t = a->target;
-        if (answer->err.code != ERR_RETRY) /* without an answer, the change may have been made */
+        if (answer->err.code != ERR_RETRY) /* without an answer from the server, the change may have been made */
                 budget_refund(a->applier->safety, t, a->payer, a->cost);
         if (work_contested(a->applier, t, &answer->err)) {
                 applying_end(a, &(struct err){0}, 0);
@@ -339,7 +341,7 @@ static void apply_fetched(void *arg, const struct client_answer *answer)
         }
         struct plan plan;
         applier_decide(applier, t, &plan);
-        conflict_watch(applier->safety, t, &plan); /* a reset may be read here before the watch delivers it */
+        conflict_watch(applier->safety, t, &plan); /* somebody's reset may be read here before the watch delivers it */
         if (t->apply_state.contested_ms > plan.now.ms && !plan.contested)
                 applier_decide(applier, t, &plan);
         if (!plan.apply || plan_retunes(&plan) || !may_write(applier->leadership)) {

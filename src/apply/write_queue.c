@@ -1,15 +1,15 @@
 /*
- * The queue of targets that need a write; a few are written at a time, and namespaces take turns. A namespace has as
- * many writes under way as it leaves to others, or all but one while no other waits, so one whose webhook is slow does
- * not hold all. A target is decided again when its turn comes, because the reason why it was queued may be past. A
- * failed write is tried again after a back-off, with a new decision.
+ * The queue of targets that need a write. A few are written at a time, and namespaces take turns. A namespace has at
+ * most as many writes under way as it leaves to others, or all but one while no other namespace waits. So a namespace
+ * whose webhook is slow does not hold up all. A target is decided again when its turn comes, because the reason why it
+ * was queued may be past. A failed write is tried again after a back-off, with a new decision.
  */
 #include "applier_private.h"
 
 void work_add(struct applier *applier, struct target *t)
 {
-        if (t->failures == 0)                      /* a target that failed waits for its back-off */
-                (void)queue_add(applier->work, t); /* if the queue is full, the next cycle adds it */
+        if (t->failures == 0)                      /* a target whose last write failed waits for its back-off */
+                (void)queue_add(applier->work, t); /* if the queue is full, the next cycle adds the target */
 }
 
 void work_consider(struct applier *applier, const struct plan *p)
@@ -41,8 +41,8 @@ bool work_delete_due(const struct applier *applier, const struct target *t)
                target_is_over(t, clock_skew_earlier(applier->skew), applier->live->retention_ms);
 }
 
-/* Whether an autoscaler of the workload still has targets that halflife changed. Until they are back, the
- * Recommendation stays. */
+/* Whether an autoscaler of the workload still has utilization targets that halflife changed. Until they are put back,
+ * the Recommendation stays. */
 static bool is_retuned(const struct workload *wl)
 {
         const struct autoscaler *s = wl->autoscaler;
@@ -67,8 +67,9 @@ static bool start_write(struct applier *applier, struct target *t)
                         if (told && publish_needs(applier, &plan) != PUBLISH_NOTHING)
                                 publish_status(applier, &plan);
                         else if (plan_retunes(&plan))
-                                retune_plan(applier, &plan); /* before the template, because a target must fall before
-                                                                its request rises */
+                                /* Write the autoscaler before the template: its utilization target must fall before the
+                                 * request rises. */
+                                retune_plan(applier, &plan);
                         else if (plan.apply)
                                 apply_plan(applier, &plan);
                         else if (plan.resize.next)
@@ -84,8 +85,8 @@ static bool start_write(struct applier *applier, struct target *t)
         return true;
 }
 
-/* No more writes than API requests at once: otherwise one namespace's share of the queue's places (base/queue.h) could
- * take every request. */
+/* How many writes may be under way: no more than API requests at once. Otherwise one namespace's share of the queue's
+ * places (base/queue.h) could take every API request. */
 static int writes_at_once(const struct applier *applier)
 {
         int requests = applier->live->api_concurrency;
@@ -130,10 +131,10 @@ void work_done(struct applier *applier, struct target *t, const struct err *err,
         if (err->code == 0) {
                 target_write_ended(t, false);
                 queue_done(applier->work, t);
-                queue_add(applier->work, t); /* again: after a patch the status is due, after a status maybe a patch */
+                queue_add(applier->work, t); /* t may need another write: a patch makes its status due */
         } else if (err->code == ERR_NOTFOUND) {
                 target_write_ended(t, false);
-                queue_done(applier->work, t); /* the object is being deleted; the watch will report it */
+                queue_done(applier->work, t); /* the object is gone or being deleted; the watch will report that */
         } else {
                 target_write_ended(t, true);
                 notice_refusal(applier->notices, &(struct refused){t->kind, t->ns, t->name, t->recommendation}, err);

@@ -1,7 +1,8 @@
 /*
  * Adopting moves the histories of a target whose workload is gone to another target, for instance after a rename. Only
- * the halflife that learns does it, because it alone owns the histories. It stores the new histories and the end of the
- * old ones in one transaction. An annotation on the new Recommendation asks for it (annotation_command_run.c).
+ * the halflife that learns adopts histories, because it alone owns them. It stores the new histories and the end of the
+ * old ones in one transaction. An annotation on the new Recommendation asks for the adoption
+ * (annotation_command_run.c).
  */
 #include <stdio.h>
 #include <string.h>
@@ -35,7 +36,7 @@ static int adopt_check(const struct target *t, const struct target *old, const c
                                "there is no history of '%.253s': nothing was learned under that name", name);
         if (old == t)
                 return err_set(err, ERR_INVALID, "a workload cannot adopt itself");
-        if (!t->profile) /* its Recommendation is about to be deleted, and the histories would be with it */
+        if (!t->profile) /* without a profile, its Recommendation is deleted soon, and the adopted histories with it */
                 return err_set(err, ERR_INVALID, "no profile selects the workload");
         if (t->dimension || old->dimension)
                 return err_set(err, ERR_INVALID, "only workloads can adopt, and only histories of workloads");
@@ -65,13 +66,14 @@ static void adopt_take(struct learner *learner, struct target *t, struct history
                 return;
         }
         while (usage_merge(history_usage(n), &h->usage, &room) ==
-               ERR_NOSPACE) /* the only error: adopt_check asked usage_mergeable */
+               ERR_NOSPACE) /* no other error is possible, because adopt_check has asked usage_mergeable */
                 ingest_lend(history_usage(n), &room);
         history_learned(n);
         history_free(learner->cache, h);
 }
 
-/* Move the histories to t. The old target and its Recommendation are then deleted, as if its retention had ended. */
+/* Move old's histories to t. The old target and its Recommendation are then deleted, as if old's retention time had
+ * ended. */
 static int adopt_target(struct learner *learner, struct target *t, struct target *old)
 {
         int containers = 0;

@@ -22,7 +22,7 @@ static const struct {
 struct answering {
         struct learner *learner;
         enum annotation_command_name name;
-        char *key; /* key of the Recommendation, which may be deleted before the answer is written */
+        char *key; /* key of the Recommendation, which may be deleted before its answer is written */
 };
 
 static void annotation_commands_go_on(struct learner *learner);
@@ -39,7 +39,7 @@ static void command_answered(void *arg, const struct client_answer *a)
         if (p && p->command[w->name] && a->err.code != 0)
                 annotation_command_failed(p->command[w->name], learner->command_pass);
         if (p && p->target &&
-            a->err.code != 0) { /* the next cycle writes the answer again, as long as the annotation is there */
+            a->err.code != 0) { /* if the annotation is still there, the next cycle writes the answer again */
                 const struct target *t = p->target;
                 notice_refusal(w->learner->notices, &(struct refused){t->kind, t->ns, t->name, t->recommendation},
                                &a->err);
@@ -96,9 +96,9 @@ static struct published *annotation_commands_next(struct learner *learner)
         return map_each(&learner->cache->published, &learner->command_at);
 }
 
-/* Answer the waiting commands, few at once, because the answers share the request rate with all other work. Each call
- * continues where the last one ended, and a failed answer waits for the next pass. So answers that are always refused
- * do not block others. */
+/* Answer the waiting commands, at most ANSWERS_AT_ONCE at once, because the answers share the request rate with all
+ * other work. Each call goes on where the last call ended, and a failed answer waits for the next pass. So answers that
+ * the API server always refuses do not block other answers. */
 static void annotation_commands_go_on(struct learner *learner)
 {
         struct published *p;

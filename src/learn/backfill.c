@@ -10,25 +10,25 @@
 enum {
         SLICE_MOST_MS = DAY_MS,
         DEADLINE_MS = 2 * MINUTE_MS,
-        POINTS_MOST = 200000,    /* points in one answer, so that reading it does not keep the loop too long */
-        BEGINNINGS_MOST = 100000 /* series of a namespace; all points of further ones count */
+        POINTS_MOST = 200000,    /* points in one answer, so that reading it does not hold up the loop */
+        BEGINNINGS_MOST = 100000 /* series with a known beginning; points of further series all count */
 };
 
 /* The separate history that the back-fill of one container of a target builds. */
 struct filling {
         struct usage usage;
         double cpu_weight;
-        const char *container; /* interned */
-        int64_t edge_ms;       /* start of the first slice that was read for it */
+        const char *container; /* the container's name, interned */
+        int64_t edge_ms;       /* start of the first slice that was read for this container */
         size_t target_len;
-        char key[]; /* "ns/group/Kind/name/container" */
+        char key[]; /* the target's key and the container: "ns/group/Kind/name/container" */
 };
 
-/* When the container of a series began, for all slices: a series that was there before a gap does not begin after it.
- */
+/* When the container of a series began. All slices share this, so that a series that resumes after a gap does not count
+ * as begun again. */
 struct beginning {
-        int64_t at_ms; /* 0: not known yet; 1: before the first slice */
-        char key[];    /* "pod/container" */
+        int64_t at_ms; /* wall ms; 0: not known yet; 1: before the first slice */
+        char key[];    /* names of the pod and the container: "pod/container" */
 };
 
 struct backfill {
@@ -38,19 +38,19 @@ struct backfill {
         int64_t history_ms, step_ms;
         struct backfill_counters count;
 
-        /* the namespace under way */
-        const char *ns;         /* interned; NULL: none */
-        struct wall from, to;   /* start of the next slice; end of the last slice */
-        struct wall first;      /* start of the first slice */
-        struct wall began;      /* when the first slice was asked for */
-        int64_t slice_ms;       /* length of the next slice */
-        struct map filling;     /* key -> struct filling */
-        struct map beginning;   /* key -> struct beginning, where the profile ignores a container's first minutes */
-        struct target **asking; /* the namespace's targets that need a back-fill, only while an answer is read */
+        /* the state of the namespace that is being back-filled */
+        const char *ns;         /* the namespace's name, interned; NULL: none is being back-filled */
+        struct wall from, to;   /* start of the next slice; end of the whole back-fill */
+        struct wall first;      /* start of the first slice of the namespace */
+        struct wall began;      /* when halflife sent the first slice's query */
+        int64_t slice_ms;       /* length of the next slice, in ms */
+        struct map filling;     /* the separate histories: key -> struct filling */
+        struct map beginning;   /* key -> struct beginning, for containers whose first minutes the profile ignores */
+        struct target **asking; /* the namespace's targets that need a back-fill; set only while an answer is read */
         size_t askings;
         struct retry retry;
-        struct loop_timer timer; /* for the back-off */
-        uint64_t doubtful;       /* points left out, since they may be of another container */
+        struct loop_timer timer; /* ends the back-off after a failed query */
+        uint64_t doubtful;       /* points of this namespace left out, since they may be of another container */
         bool told;               /* the log has reported that queries fail, and reports it once only */
         bool stale_refused;      /* Prometheus refused a namespace and has answered no query since */
 };
@@ -64,7 +64,8 @@ static bool asks_for(const struct target *t, const char *ns)
         return t->dimension == DIMENSION_WORKLOAD && t->ns == ns && t->workload && t->profile && !t->backfilled;
 }
 
-/* Collect the namespace's targets once for each answer, so that each series does not walk all targets. */
+/* Collect the namespace's targets that need a back-fill, once for each answer, so that not every series walks all
+ * targets. */
 static void gather_asking(struct backfill *b)
 {
         struct target *t;
@@ -134,17 +135,17 @@ static void filling_free(struct backfill *b, struct filling *f)
 
 /* --- adding points --- */
 
-/* The history that takes the points of a series. */
+/* What one series of an answer needs: the history that takes its points, and which points count. */
 struct course {
-        struct filling *filling; /* NULL: the series is ignored */
+        struct filling *filling; /* the history that takes the points; NULL: the series is ignored */
         const struct resource_policy *policy;
-        struct beginning *beginning; /* NULL: every point counts */
-        int64_t until_ms;            /* later points are ignored, because that time was learned live */
+        struct beginning *beginning; /* when the series' container began; NULL: every point counts */
+        int64_t until_ms; /* points from then on are ignored, because halflife watched the container itself */
         struct sample_watermark watermark;
         struct doubt_span doubt;
 };
 
-/* When the container of a pod that is still there began; 0: there is no such container. */
+/* When the container of a series began, if its pod still exists, wall ms; 0: there is no such container. */
 static int64_t began_of(const struct backfill *b, const struct prometheus_series *s)
 {
         AUTO(mem_free) char *key = mem_printf("%s/%.*s", b->ns, TEXT_ARG(s->pod));
@@ -155,7 +156,7 @@ static int64_t began_of(const struct backfill *b, const struct prometheus_series
         return 0;
 }
 
-/* The beginning of a series; NULL: too many are known already. */
+/* The beginning of a series, made if it is new; NULL: BEGINNINGS_MOST are known already, so every point counts. */
 static struct beginning *beginning_of(struct backfill *b, const struct prometheus_series *s)
 {
         AUTO(mem_free) char *key = mem_printf("%.*s/%.*s", TEXT_ARG(s->pod), TEXT_ARG(s->container));
@@ -191,12 +192,13 @@ static void course_find(struct backfill *b, const struct prometheus_series *s, s
         if (ret->policy[CPU].ignore_first_ms == 0 && ret->policy[MEMORY].ignore_first_ms == 0)
                 return;
         ret->beginning = beginning_of(b, s);
-        if (ret->filling->edge_ms == 0) /* earlier slices were not read for a workload created during the back-fill */
+        if (ret->filling->edge_ms == 0) /* for a workload created during the back-fill, earlier slices were not read */
                 ret->filling->edge_ms = t->workload->created_ms < b->began.ms ? b->first.ms : b->from.ms;
 }
 
-/* A series does not say when its container began. For a pod that is gone, the first point is the beginning, unless the
- * first slice begins there. Then the container ran before the slice, and the point counts. */
+/* Mark a point of a container's first minutes. A series does not say when its container began: for a pod that is gone,
+ * its first point counts as the beginning. But a series that begins with the first slice belongs to a container that
+ * ran before, and all its points count. */
 static void judge_point(const struct backfill *b, const struct course *course, struct sample *s)
 {
         struct beginning *begun = course->beginning;
@@ -257,7 +259,8 @@ static void backfill_join(struct backfill *b, struct filling *f)
                 return;
         const struct resource_policy *policy = profile_spec_container(t->profile->spec, text_of(f->container), &ignore);
         struct history *h = history_get(t, f->container, policy);
-        usage_adopt(&f->usage, policy); /* the profile may have changed during the back-fill */
+        /* The profile may have changed during the back-fill: both histories get its present policy. */
+        usage_adopt(&f->usage, policy);
         usage_adopt(history_usage(h), policy);
         while ((rc = usage_merge(history_usage(h), &f->usage, &room)) == ERR_NOSPACE)
                 ingest_lend(history_usage(h), &room);
@@ -318,14 +321,15 @@ static void backfill_again(void *arg)
         backfill_ask(arg);
 }
 
-/* Errors that all namespaces would meet: Prometheus does not answer, or denies access. So retry the same namespace. */
+/* Whether all namespaces would meet this error: Prometheus does not answer, or denies access. Then halflife retries the
+ * same namespace. */
 static bool is_everybodys(int code)
 {
         return code == ERR_RETRY || code == ERR_DENIED;
 }
 
-/* Put a refused namespace off. If Prometheus refuses all namespaces, only the first is logged; any answer in between
- * ends this. */
+/* Put the namespace off, because Prometheus refuses it or answers in part. If Prometheus refuses all namespaces, the
+ * log has only the first, until any query is answered. */
 static void backfill_put_off(struct backfill *b, const struct prometheus_answer *a)
 {
         struct ns *ns = ns_get(b->learner->cache, text_of(b->ns));
@@ -339,7 +343,8 @@ static void backfill_put_off(struct backfill *b, const struct prometheus_answer 
         }
         b->stale_refused = true;
         backfill_forget(b);
-        if (!a->partial) /* with a store away, a pass for each namespace would query it without a pause */
+        if (!a->partial) /* no pass at once after a partial answer: else halflife would query Prometheus without
+                            a pause, for one namespace after the other */
                 schedule_pass(b->learner->leadership);
 }
 
@@ -403,7 +408,7 @@ static void backfill_ask(struct backfill *b)
         b->fetch = prometheus_fetch(b->prometheus, &s, backfill_answered, b);
 }
 
-/* A length of slice whose answer has about half of POINTS_MOST, estimated from the pods that run now. */
+/* The length of a slice, in ms, whose answer has about half of POINTS_MOST points, by the containers that run now. */
 static int64_t slice_for(const struct backfill *b, int64_t containers)
 {
         int64_t points = POINTS_MOST / 2 / RESOURCES / (containers > 0 ? containers : 1);
@@ -438,7 +443,7 @@ static bool is_put_off(const struct backfill *b, const char *ns)
 void backfill_tick(struct backfill *b)
 {
         struct learner *learner = b->learner;
-        const char *later = NULL; /* last namespace found to be put off, so that its other targets need no look-up */
+        const char *later = NULL; /* the namespace last seen as put off: its other targets need no look-up */
         const struct target *t;
         if (b->ns || leadership_stops(learner->leadership))
                 return;

@@ -8,13 +8,14 @@
 
 #include "base/clock.h"
 
-struct doubt_span { /* {0}: never in doubt */
+struct doubt_span { /* {0}: the usage was never in doubt */
         int64_t since_ms, last_ms;
 };
 
 enum { DOUBT_MOST_MS = 10 * MINUTE_MS };
 
-/* A value at that time is in doubt. step_ms: between two values. Returns whether that has lasted DOUBT_MOST_MS. */
+/* Note that the value at at_ms is in doubt. step_ms: the time between two values. Returns whether the doubt has lasted
+ * for DOUBT_MOST_MS. */
 static inline bool doubt_span_lasts(struct doubt_span *d, int64_t at_ms, int64_t step_ms)
 {
         int64_t gap_ms = 2 * step_ms > DOUBT_MOST_MS ? 2 * step_ms : DOUBT_MOST_MS;

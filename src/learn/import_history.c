@@ -1,7 +1,7 @@
 /*
- * An import joins histories of another halflife's export or of a VPA's checkpoints with those of a target. Only the
- * halflife that learns does it, because it alone owns the histories. The imported histories are lines as in
- * store/transfer.h, in an annotation on the target's Recommendation (annotation_command_run.c).
+ * An import joins histories from elsewhere, such as another halflife's export or a VPA's checkpoints, with those of a
+ * target. Only the halflife that learns imports histories, because it alone owns them. The imported histories are lines
+ * as in store/transfer.h, in an annotation on the target's Recommendation (annotation_command_run.c).
  *
  * Each line is joined whole or not at all. The target remembers the identity of each joined history, stored in the same
  * transaction, so that no history counts twice.
@@ -49,7 +49,8 @@ static bool is_container(const struct target *t, const char *container)
         for (int i = 0; wl && i < wl->containers; i++)
                 if (wl->container[i].name == container && wl->container[i].role != ROLE_INIT)
                         return true;
-        return history_find(t, container) != NULL; /* a container that only pods have, not the template */
+        /* An injected container, which pods have and the template has not, counts if it has a history. */
+        return history_find(t, container) != NULL;
 }
 
 static int check_half_lives(const struct usage *u, const struct resource_policy *policy, struct err *err)
@@ -95,15 +96,15 @@ static bool import_is_known(const struct target *t, const char *container, const
         const struct history *h = history_find(t, container);
         const struct store_key key = import_key_of(t, container);
         if (!h || h->usage.samples == 0)
-                return false; /* the history was lost since: importing its sources again is right */
+                return false; /* the target's own history was lost after the import: import the same sources again */
         for (int i = 0; i < row->sources; i++)
                 if (imported_has(t, container, row->source[i]) || row->source[i] == transfer_source(&key, &h->usage))
                         return true;
         return false;
 }
 
-/* Join a line with the container's history. The history's own identity is remembered too: it comes from the first
- * sample, which may be an earlier one after the join. */
+/* Join an imported line with the container's history. Also remember the history's identity from before the join: the
+ * identity derives from the first sample, which the join may replace by an earlier one. */
 static int import_join(struct target *t, const char *container, struct transfer_row *row, struct err *err)
 {
         const struct resource_policy *policy = import_policy_of(t, container);
@@ -131,7 +132,7 @@ static int import_join(struct target *t, const char *container, struct transfer_
 struct importing {
         struct learner *learner;
         struct target *target;
-        json_t *containers; /* result for each container or line: "joined", "known" or "refused: …" */
+        json_t *containers; /* result for each container or unreadable line: "joined", "known" or "refused: …" */
         int joined;
 };
 

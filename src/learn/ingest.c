@@ -1,6 +1,6 @@
 /*
- * Polling usage. If the workloads with profiles are few, each of their namespaces is polled by a list of its own; else
- * one list covers the cluster. Each measurement is added to its histories as soon as it arrives.
+ * Polling usage. If few namespaces have workloads with profiles, each of them is polled by a list of its own; else one
+ * list covers the cluster. Each measurement is added to its histories as soon as it arrives.
  */
 #include <stdio.h>
 #include <string.h>
@@ -10,7 +10,8 @@
 
 /* --- adding samples --- */
 
-/* Room grows by a quarter plus four buckets: histograms spread slowly, and more room would waste memory. */
+/* Give the histogram room for a quarter more buckets, plus four: histograms spread slowly, and more room would waste
+ * memory. */
 void ingest_lend(struct usage *u, const struct usage_room *room)
 {
         if (room->starts) {
@@ -35,7 +36,7 @@ enum sample_verdict ingest_put(struct learner *learner, struct history *h, struc
         if (verdict != SAMPLE_ACCEPTED && verdict != SAMPLE_NO_MEMORY)
                 return verdict;
         history_learned(h);
-        if (s->starts[CPU] || (s->starts[MEMORY] && verdict == SAMPLE_ACCEPTED)) /* no memory: only CPU was taken */
+        if (s->starts[CPU] || (s->starts[MEMORY] && verdict == SAMPLE_ACCEPTED)) /* SAMPLE_NO_MEMORY: only CPU counts */
                 history_start_sampled(h, s->at);
         return verdict;
 }
@@ -50,14 +51,14 @@ struct history *ingest_history(struct learner *learner, const struct pod *p, str
                 return pc->history;
         const struct resource_policy *policy = profile_spec_container(t->profile->spec, text_of(pc->name), &ignore);
         pod_history(pc, history_get(t, pc->name, policy));
-        history_ignore_first(pc->history, policy); /* the first sample may come before the first decision */
+        history_ignore_first(pc->history, policy); /* a first sample may precede the decision that sets this */
         if (pc->history->cpu_weight ==
-            0) /* no decision has set the weight yet: the first sample must weigh like the next ones */
+            0) /* set the CPU weight now, as no decision has set it yet: the first sample must weigh like later ones */
                 history_set_cpu_weight(pc->history, plan_cpu_weight(learner->cache, t, pc));
         return pc->history;
 }
 
-/* Count another run of a CronJob when the first sample of one of its Jobs is taken. */
+/* Count another run of a CronJob at the first sample of each of its Jobs. */
 static void count_run(struct history *h, const struct pod *p)
 {
         const struct workload *run = p->owner;
@@ -65,7 +66,7 @@ static void count_run(struct history *h, const struct pod *p)
                 history_ran(h, run->created_ms);
 }
 
-/* The target by the samples that count, so without those of starts, in cores or bytes; 0: nothing is known yet. */
+/* What a container needs apart from starts, by the samples that count, in cores or bytes; 0: not known yet. */
 static double ingest_steady(const struct usage *u, enum resource r, const struct resource_policy *policy)
 {
         double percentile;
@@ -93,8 +94,8 @@ static void judge_start_of(const struct pod *p, const struct pod_container *pc, 
                                    pod_container_began_ms(p, pc), s);
 }
 
-/* Count a sample, and keep for the target's condition why it was refused. Replicas of metrics-server answer with times
- * that go back, which does no harm while others are accepted; the condition decides (refused_condition). */
+/* Count a sample's verdict, and keep for condition SamplesRefused why a sample was refused. Replicas of metrics-server
+ * answer with times that go back, which does no harm while other samples are accepted: refused_condition decides. */
 void ingest_count(struct learner *learner, struct target *t, const struct pod *p, const struct history *h,
                   enum sample_verdict verdict)
 {
@@ -113,12 +114,12 @@ void ingest_count(struct learner *learner, struct target *t, const struct pod *p
 static void ingest_fold_container(struct learner *learner, struct pod *p, struct pod_container *pc, struct wall at,
                                   const struct pod_metrics_container_view *v)
 {
-        /* pc->history is tried first, because it is nearly always set, and ingest_history would read the target, which
-         * costs a cache miss. */
+        /* Try pc->history first: it is nearly always set, and ingest_history would read the target, at the cost of a
+         * cache miss. */
         struct history *h = pc->history;
         if (!h)
                 h = ingest_history(learner, p, pc);
-        if (!h) { /* the target has no profile any more */
+        if (!h) { /* without a profile, the sample is kept only as the pod's last one */
                 pod_sampled(pc, at, v);
                 return;
         }
@@ -262,8 +263,9 @@ static void poll_next(struct learner *learner)
 }
 
 /*
- * Choose the namespaces to poll one by one: those with targets, if they are at most PER_NAMESPACE_POLLS and have less
- * than a quarter of all pods. Returns their number; 0: poll the whole cluster. *ret_any: some target needs usage.
+ * Choose the namespaces to poll one by one: those with targets that need usage, if they are at most PER_NAMESPACE_POLLS
+ * and have less than a quarter of all pods. Returns the number of namespaces; 0: poll the whole cluster. *ret_any:
+ * whether some target needs usage.
  */
 static size_t choose_namespaces(struct learner *learner, bool *ret_any)
 {
@@ -271,7 +273,7 @@ static size_t choose_namespaces(struct learner *learner, bool *ret_any)
         int64_t pods = 0;
         size_t count = 0;
         *ret_any = false;
-        if (learner->cache->others[DIMENSION_NODE] > 0) { /* pods of any namespace may be on the nodes */
+        if (learner->cache->others[DIMENSION_NODE] > 0) { /* pods of any namespace may be on nodes that are targets */
                 *ret_any = true;
                 return 0;
         }
@@ -290,7 +292,7 @@ static size_t choose_namespaces(struct learner *learner, bool *ret_any)
         return (size_t)pods * 4 < learner->cache->ordered ? count : 0;
 }
 
-/* The deadline of a cycle's polls, because decisions wait for them: an interval, but 5 s to 30 s. */
+/* How long a cycle's polls may take, in ms: an interval, but 5 s to 30 s, because decisions wait for the polls. */
 static int64_t poll_ms(const struct learner *learner)
 {
         enum { LEAST_MS = 5 * SECOND_MS, MOST_MS = 30 * SECOND_MS };

@@ -3,7 +3,7 @@
  * because a sidecar's pod has finished. A container's status does not show this, but the pod's Events do.
  *
  * The Events are requested only where they could change the cause of a kill (oom_kills.c), which is rare. A watch would
- * deliver far too many, because each container that stops has such an Event.
+ * deliver far too many Events, because each container that stops has one.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +23,7 @@ static bool probe_is_of(struct text field, const char *container)
                memcmp(field.p + field.len - len - 1, container, len) == 0;
 }
 
-/* The UID decides: a recreated pod has the name of the pod before. */
+/* Whether the Event is about this very pod. Its UID decides, because a recreated pod has the name of the pod before. */
 static bool is_of_pod(const struct event_view *e, const struct pod *p)
 {
         uint8_t uid[UID_BYTES];
@@ -31,14 +31,15 @@ static bool is_of_pod(const struct event_view *e, const struct pod *p)
         return text_is(e->kind, "Pod") && memcmp(uid, p->uid, UID_BYTES) == 0;
 }
 
-/* The earlier of ms and began_ms. A process that began before end_ms is not the next one, so ms stays. */
+/* The earlier of ms and began_ms. But a process that began before end_ms is not a later one than the killed one, so its
+ * begin is ignored. */
 static int64_t earlier_start(int64_t ms, int64_t began_ms, int64_t end_ms)
 {
         return began_ms >= end_ms && began_ms < ms ? began_ms : ms;
 }
 
-/* The latest time of an Event that is about the process that ended by k: SLACK_MS after its end, but before the next
- * process begins. Kubernetes gives these times in whole seconds. */
+/* The latest time, wall ms, of an Event about the process that ended by k: SLACK_MS after its end, but before the next
+ * process began. Kubernetes gives these times in whole seconds. */
 static int64_t said_until(const struct pod_container *pc, const struct pod_kill *k)
 {
         int64_t next_ms = earlier_start(INT64_MAX, (int64_t)pod_ended(pc).began_s * SECOND_MS, k->at_ms);
@@ -50,7 +51,7 @@ static int64_t said_until(const struct pod_container *pc, const struct pod_kill 
         return next_ms > k->at_ms ? next_ms - 1 : k->at_ms;
 }
 
-/* Mark the kill that a Killing Event of this time is about, if any. */
+/* Mark the kill that a Killing Event of this time is about, if any, as the kubelet's own. */
 static void take_killing(struct pod_container *pc, int64_t at_ms)
 {
         for (int i = 0; pc->kills && i < pc->kills->count; i++) {
@@ -91,7 +92,7 @@ static void probe_told(void *arg, const struct client_answer *answer)
                 pod_kills_answered(p);
                 oom_probe_told(learner, p);
         }
-        if (learner->cache->kills) /* pods may wait until fewer than PROBE_QUESTIONS requests run */
+        if (learner->cache->kills) /* other pods may wait because PROBE_QUESTIONS requests were under way */
                 schedule_pass(learner->leadership);
 }
 
@@ -110,7 +111,7 @@ bool probe_ask(struct learner *learner, struct pod *p)
         AUTO(mem_free) char *escaped = path_escape(fields);
         AUTO(mem_free) char *query = mem_printf("limit=%d&fieldSelector=%s", EVENTS_MOST, escaped);
         struct call call = {.method = HTTP_GET, .path = path, .query = query, .body_max = EVENTS_BYTES};
-        pod_kills_asked(p); /* the answer covers the kills known by now, not later ones */
+        pod_kills_asked(p); /* mark only the kills known by now, because the answer does not cover later kills */
         client_start(learner->client, &call, probe_told, q);
         return true;
 }

@@ -1,5 +1,5 @@
 /*
- * Usage from metrics-server.
+ * Usage from metrics-server, which halflife reads through the API server.
  */
 #include "base/mem.h"
 #include "usage_source.h"
@@ -7,7 +7,7 @@
 struct metrics_source {
         struct usage_source source;
         struct client *client;
-        struct metrics_poll *poll, *node_poll; /* NULL: none is under way */
+        struct metrics_poll *poll, *node_poll; /* the polls of pods and of nodes under way; NULL: none */
         struct usage_sink to;
         struct node_usage_sink nodes_to;
 };

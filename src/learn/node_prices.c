@@ -9,17 +9,17 @@ enum { SERIES_MOST = 2 * NODES_MOST };
 
 struct node_prices {
         struct learner *learner;
-        struct prices prices;           /* as set, or as the last answer has them */
-        struct prometheus_fetch *fetch; /* NULL: no query is under way */
-        struct mono asked;              /* the last query */
-        bool begun;                     /* some query was started */
-        bool failed;                    /* the last query brought no price, and the log has said so */
-        bool odd_told;                  /* the log has said that some values are no prices */
+        struct prices prices;           /* the prices by the setting, or by the last answer of Prometheus */
+        struct prometheus_fetch *fetch; /* the query for prices under way; NULL: none */
+        struct mono asked;              /* when the last query for prices was sent */
+        bool begun;                     /* at least one query for prices was sent */
+        bool failed;                    /* the last query brought no price, and the log has reported that */
+        bool odd_told;                  /* the log has reported that some values are no prices */
 };
 
 /* --- an answer --- */
 
-/* The sums over the nodes of a pool, by what each has for pods. */
+/* Sums over the nodes of a pool, weighted by the CPU and memory that each node has for pods. */
 struct pool_prices {
         char name[PRICE_POOL_MAX];
         unsigned __int128 cost[RESOURCES], weight[RESOURCES];
@@ -36,7 +36,8 @@ static struct pool_prices *pool_prices_get(struct map *pools, const char *name)
         return p;
 }
 
-/* A huge value is no price. The reader has left out what is negative or not a number. */
+/* The prices that a point has; false: it lacks one, or a value is too large for a price. The reader has left out values
+ * that are negative or not a number. */
 static bool node_prices_read(const struct prometheus_point *point, int64_t ret[static RESOURCES])
 {
         for (enum resource r = CPU; r < RESOURCES; r++) {
@@ -56,7 +57,7 @@ static void pool_prices_add(struct pool_prices *to, const struct node *node, con
         }
 }
 
-/* Add the node of each point to its pool. Returns how many values are no prices. */
+/* Add the prices of each point's node to the sums of the node's pool. Returns how many values are no prices. */
 static int64_t node_prices_sum(const struct node_prices *n, const struct prometheus_answer *a, struct map *pools)
 {
         const struct cache *cache = n->learner->cache;
@@ -72,7 +73,8 @@ static int64_t node_prices_sum(const struct node_prices *n, const struct prometh
         return odd;
 }
 
-/* Make prices of the sums. Without a label for pools all nodes are one pool, whose price counts for all. */
+/* Make the pools' prices from the sums. Without the setting pool-label all nodes are one pool, whose price counts for
+ * all. If no node has a price, the present prices stay. */
 static void node_prices_make(struct node_prices *n, struct map *pools)
 {
         struct prices fresh = {.asked = true};

@@ -1,5 +1,5 @@
 /*
- * What the pods of a node request and use together, for targets of dimension Node.
+ * Sums up what the pods of a node request and use together, for targets of dimension Node.
  */
 #include <string.h>
 
@@ -14,9 +14,9 @@ static struct pod_aggregate_sample node_sum_sample(const struct pod *p)
                                              .value = {(double)pod_used(p, CPU) / 1e3, (double)pod_used(p, MEMORY)}};
 }
 
-/* The sum of one node, under way. Sums lie close together, because pods come to them in any order. */
+/* The sum of one node while its pods are added. All sums lie in one array, because pods of a node come in any order. */
 struct node_sum {
-        int64_t original[RESOURCES], requested[RESOURCES], runs_since_ms; /* as in struct node_target */
+        int64_t original[RESOURCES], requested[RESOURCES], runs_since_ms; /* as the fields of struct node_target */
         struct pod_aggregate used;
 };
 
@@ -36,7 +36,7 @@ static void node_sum_add(struct pod_originals *originals, struct node_sum *sum, 
         pod_aggregate_add(&sum->used, &sample, pod_started_ms(p));
 }
 
-/* The log reports each case once, with the first node. */
+/* Log a warning once for each case, with the first node that shows it. */
 static void node_sum_tell(bool *told, const char *words, const struct node *n)
 {
         if (!*told)
@@ -56,8 +56,8 @@ static void node_sum_take(struct learner *learner, const struct node *n, const s
                               "the pods of a node use more than its capacity: it counts as the capacity", n);
 }
 
-/* Pods in their order lie beside each other in memory, and those of a workload share their originals. Pods of one node
- * are far apart. */
+/* Add all pods to the sums of their nodes. Pods are walked in cache.order: they lie beside each other in memory, and
+ * those of a workload share their originals. */
 static void node_sums_add(const struct cache *w, struct node_sum *sum)
 {
         struct pod_originals originals = {0};
@@ -74,10 +74,10 @@ static bool node_has_target(const struct node *n)
         return n->facts && n->facts->whole;
 }
 
-/* Give each node that is a target a place of its own, from 1 on. */
+/* Make the array of sums, with a place for each node that is a target, from 1 on. The caller frees it. */
 static struct node_sum *node_sums_begin(const struct learner *learner)
 {
-        struct wall now = {clock_skew_earlier(learner->skew)}; /* the earlier clock, so that no time is ahead */
+        struct wall now = {clock_skew_earlier(learner->skew)}; /* the earlier clock, so that no sum is dated ahead */
         const struct nodes *nodes = &learner->cache->nodes;
         struct node_sum *sum = mem_new_array(nodes->with_facts + 1, sizeof *sum);
         uint32_t places = 0;

@@ -1,9 +1,10 @@
 /*
- * Usage of nodes, read once in each cycle. Decisions wait for the usage of pods, but nothing waits for that of nodes.
+ * Usage of nodes, read once in each cycle. Decisions wait for the usage of pods, but nothing waits for the usage of
+ * nodes.
  */
 #include "learner_private.h"
 
-/* Count measurements that are refused or bounded. The log has a line for the first of each verdict. */
+/* Log a warning at the first measurement of each verdict that refuses or bounds it. */
 static void node_usage_tell(struct learner *learner, const struct node *n, const struct node_metrics_view *m,
                             enum node_verdict v)
 {
@@ -48,7 +49,7 @@ void node_usage_fold(void *arg, const struct node_metrics_view *m, struct wall d
 static void node_usage_away(struct learner *learner, const struct metrics_result *r)
 {
         if (learner->nodes.away || notice_usage_source(learner->notices)->away ||
-            notice_outage_told(learner->notices, &r->err)) /* the log has reported it */
+            notice_outage_told(learner->notices, &r->err)) /* the log has reported this failure already */
                 return;
         learner->nodes.away = true;
         log_warn("usage of nodes cannot be read: halflife nodes lacks it until it can; nothing else is held",

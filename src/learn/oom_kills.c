@@ -1,11 +1,11 @@
 /*
- * Out-of-memory kills, including evictions for memory. A kill counts once per pod UID, container and restart count. It
- * is stored at once, beside the histogram of its container.
+ * Counts out-of-memory kills, including evictions for memory. A kill counts once per pod UID, container and restart
+ * count. The count is stored at once, beside the histogram of its container.
  */
 #include "cache/pod_namespace_targets.h"
 #include "learner_private.h"
 
-/* Whether the kubelet stopped or evicted the pod as a whole. */
+/* Whether the kubelet itself stopped the pod as a whole, or evicted it. */
 static bool is_kubelets(const struct pod *p)
 {
         bool stopped = p->stopped;
@@ -21,7 +21,8 @@ static int64_t oom_fresh_ms(const struct learner *learner)
         return ms > MINUTE_MS ? ms : MINUTE_MS;
 }
 
-/* The facts in the pod's status. Deletion and eviction concern only the latest process: earlier ones were restarted. */
+/* The facts about a kill in the pod's status. Deletion and eviction concern only the container's latest process:
+ * earlier processes were restarted. */
 static struct kill_facts facts_by_status(const struct cache *w, const struct pod *p, const struct pod_container *pc,
                                          const struct pod_kill *k)
 {
@@ -50,7 +51,7 @@ static void add_known(struct kill_facts *f, const struct kill_known *known)
 static struct kill_facts oom_facts_of(const struct learner *learner, const struct pod *p,
                                       const struct pod_container *pc, struct pod_kill *k)
 {
-        if (!k->at_ms) /* the status has no time of the kill: use the time when it was seen */
+        if (!k->at_ms) /* the status has no time of the kill, so take the time when halflife saw it */
                 pod_kill_date(k, clock_skew_later(learner->skew));
         const struct wall at = {k->at_ms};
         struct kill_facts f = facts_by_status(learner->cache, p, pc, k);
@@ -74,7 +75,7 @@ static struct kill_facts oom_facts_of(const struct learner *learner, const struc
         return f;
 }
 
-/* Whether the kill's cause would be another if the kubelet itself had killed the container. */
+/* Whether the kill would have another cause if the kubelet itself had killed the container. */
 static bool depends_on_probe(const struct learner *learner, const struct pod *p, const struct pod_container *pc,
                              struct pod_kill *k)
 {
@@ -97,7 +98,7 @@ static bool counted_long_ago(const struct learner *learner, const struct pod_con
                pc->watermark.last_ms > at_ms;
 }
 
-/* The time of a kill by the node's clock, but not in the future: such a kill would be held until that time is past. */
+/* The time of a kill by the node's clock, but no later than now: memory would be held until a later time is past. */
 static struct wall oom_time_of(const struct learner *learner, const struct pod_kill *k)
 {
         int64_t later_ms = clock_skew_later(learner->skew);
@@ -132,7 +133,7 @@ static void oom_disbelieve(struct learner *learner, struct history *h, const str
                   KV("pod", p->name), KV("container", pc->name), KV_INT("exit_code", exit_code));
 }
 
-/* The restarts between the last counted kill and this one that no status showed. They count as kills too. */
+/* How many restarts between the last counted kill and this one no status has shown. They count as kills too. */
 static int64_t untold_before(const struct pod_container *pc, const struct pod_kill *k)
 {
         int64_t counted = pod_ended(pc).kills_counted;
@@ -140,9 +141,9 @@ static int64_t untold_before(const struct pod_container *pc, const struct pod_ki
 }
 
 /*
- * Whether a kill whose number was counted is a new one: its process ended after the counted kill was counted, by more
- * than clocks may differ. Then the restart count fell while halflife was down, and the numbers go on from the last
- * counted one.
+ * Whether a kill whose number was counted already is a new kill: its process ended after the counted one was counted,
+ * by more than clocks may differ. Then the restart count fell while halflife was down, and the numbers go on from the
+ * last counted one.
  */
 static bool is_after_a_fall(struct pod_container *pc, const struct pod_kill *told)
 {
@@ -156,7 +157,7 @@ static bool is_after_a_fall(struct pod_container *pc, const struct pod_kill *tol
 static void count_kill(struct learner *learner, const struct pod *p, struct pod_container *pc, struct pod_kill *told)
 {
         if (told->number <= pod_ended(pc).kills_counted && !is_after_a_fall(pc, told))
-                return; /* counted before; the store knows */
+                return; /* this kill was counted before, by the number in the store */
         const struct kill_facts f = oom_facts_of(learner, p, pc, told);
         const enum kill_cause cause = kill_judge(&f);
         const struct wall at = oom_time_of(learner, told);
@@ -187,7 +188,7 @@ static void count_kill(struct learner *learner, const struct pod *p, struct pod_
                  KV_INT("restarts", told->number), KV("cause", kill_cause_name(k.cause)));
 }
 
-/* Whether a kill waits for the pod's Events. A pod that is gone is judged without them. */
+/* Whether a kill has to wait for the answer about its pod's Events. A pod that is gone is judged without them. */
 static bool is_awaited(const struct learner *learner, const struct pod *p, const struct pod_container *pc,
                        struct pod_kill *k)
 {
@@ -216,7 +217,7 @@ static void oom_count_pod(struct learner *learner, struct pod *p)
                 count_container(learner, p, &p->container[i]);
         if (!pod_tells_of_kill(p))
                 return;
-        cache_set_kills(learner->cache); /* try again at the next settle, also if all questions are in use */
+        cache_set_kills(learner->cache); /* some kills are left: the next settle tries to count them again */
         if (learned && !p->probes_asked)
                 pod_set_probes_asked(p, probe_ask(learner, p));
 }
@@ -228,7 +229,8 @@ void oom_probe_told(struct learner *learner, struct pod *p)
         checkpointer_kills(learner->checkpointer);
 }
 
-/* Also counts kills of pods removed since the last settle, as a deleted pod's last object may alone show the kill. */
+/* Count the kills of all pods, and of those removed since the last settle: only a deleted pod's last object may show
+ * its kill. */
 void oom_count(struct learner *learner)
 {
         if (!cache_take_kills(learner->cache))
@@ -245,7 +247,8 @@ void oom_begin(struct learner *learner)
         learner->synced = true;
 }
 
-/* A pod waits for the next settle until it is linked to its target and the store was asked for its counted kills. */
+/* Count the kills of the pod written last. A pod that is not stored yet waits for the next settle, which links it to
+ * its target and loads its counted kills. */
 void oom_seen_now(struct learner *learner)
 {
         struct pod *p = cache_take_killed(learner->cache);

@@ -1,12 +1,13 @@
 /*
- * Usage of pods, namespaces and nodes that are targets themselves.
+ * Learns the usage of pods, namespaces and nodes that are targets themselves.
  */
 #include <string.h>
 
 #include "cache/pod_namespace_targets.h"
 #include "learner_private.h"
 
-/* Such a history has a single series of samples, so its newest sample serves as watermark. */
+/* Add a sample to a history of a pod, namespace or node. Its samples are a single series, so the newest sample serves
+ * as watermark. */
 static enum sample_verdict dimension_put(struct learner *learner, struct history *h, struct sample *s)
 {
         struct sample_watermark watermark = {h->usage.newest_ms};
@@ -20,7 +21,7 @@ static struct history *dimension_history_of(struct target *t, const char *contai
         return history_get(t, container, profile_spec_container(t->profile->spec, text_of(container), &ignore));
 }
 
-/* CPU weight until the first decision sets it, so that the first sample weighs like the next ones. */
+/* The CPU weight of a pod's history, until the first decision sets it: the first sample must weigh like later ones. */
 static double weight_of_pod(struct learner *learner, const struct target *t, const struct pod *p)
 {
         double weight = 0;
@@ -60,7 +61,7 @@ static void dimension_fold_container(struct learner *learner, struct pod *p, str
         if (h->cpu_weight == 0)
                 history_set_cpu_weight(h, plan_cpu_weight(learner->cache, t, pc));
         enum sample_verdict verdict = dimension_put(learner, h, s);
-        if (!p->target) /* the pod's workload has counted the sample already */
+        if (!p->target) /* else the pod's workload has counted the sample's verdict already */
                 ingest_count(learner, t, p, h, verdict);
         if (verdict == SAMPLE_ACCEPTED)
                 pod_sampled(pc, s->at, v);
@@ -157,10 +158,10 @@ static void namespace_take_sum(struct learner *learner, struct target *t, const 
                 (void)dimension_take_sum(learner, t, all, unbounded);
 }
 
-/* One walk is enough, because pods are ordered by namespace. */
+/* Add the sums of namespaces in one walk over cache.order, which is ordered by namespace. */
 void dimension_polled(struct learner *learner)
 {
-        struct wall now = {clock_skew_earlier(learner->skew)}; /* the earlier clock, so that no time is ahead */
+        struct wall now = {clock_skew_earlier(learner->skew)}; /* the earlier clock, so that no sum is dated ahead */
         struct pod_aggregate all = {.at = now};
         struct target *whole = NULL;
         bool runs = false;

@@ -1,6 +1,6 @@
 /*
- * Live usage from Prometheus, for clusters without metrics-server. In each cycle it delivers the newest value of each
- * container in the form of PodMetrics.
+ * Live usage from Prometheus, for clusters without metrics-server. In each cycle, this source delivers the newest value
+ * of each container in the form of PodMetrics.
  */
 #include "base/log.h"
 #include "base/map.h"
@@ -14,7 +14,7 @@ enum { DOUBTS_MOST = 10000 };
 /* A container whose usage is in doubt. */
 struct doubted {
         struct doubt_span span;
-        char key[]; /* "ns/pod/container" */
+        char key[]; /* the doubted container: "ns/pod/container" */
 };
 
 struct prometheus_source {
@@ -23,12 +23,12 @@ struct prometheus_source {
         struct loop *loop;
         const struct cache *cache;
         const struct live_settings *live;
-        struct prometheus_fetch *fetch, *node_fetch; /* NULL: no poll is under way */
-        const char *ns;                              /* NULL: all namespaces */
+        struct prometheus_fetch *fetch, *node_fetch; /* queries for pods and for nodes; NULL: none is under way */
+        const char *ns;                              /* namespace of the poll under way; NULL: all namespaces */
         struct usage_sink to;
         struct node_usage_sink nodes_to;
-        struct map doubted; /* key -> struct doubted */
-        bool told;          /* the log has reported that doubt lasts */
+        struct map doubted; /* containers in doubt: key -> struct doubted */
+        bool told;          /* the log has reported that some container's doubt lasts */
 };
 
 /* --- doubt --- */
@@ -38,7 +38,8 @@ static char *prometheus_source_key(const struct prometheus_series *of)
         return mem_printf("%.*s/%.*s/%.*s", TEXT_ARG(of->ns), TEXT_ARG(of->pod), TEXT_ARG(of->container));
 }
 
-/* Whether a container's doubt has lasted. Of more than DOUBTS_MOST containers, the further ones' has at once. */
+/* Whether the usage of a container has been in doubt for long. Beyond DOUBTS_MOST containers in doubt, the answer is
+ * true at once. */
 static bool prometheus_source_doubts(struct prometheus_source *s, const struct prometheus_series *of, struct wall at)
 {
         AUTO(mem_free) char *key = prometheus_source_key(of);
@@ -78,7 +79,7 @@ static void prometheus_source_tell(struct prometheus_source *s, const struct pro
 
 /* --- measurements --- */
 
-/* Absurd values are discarded later, when the sample is judged; here they only must not overflow. */
+/* Round down to a whole number, without an overflow. Absurd values are refused later, when the sample is judged. */
 static int64_t whole_amount(double value)
 {
         return value < 9e18 ? (int64_t)value : INT64_MAX;
@@ -101,7 +102,8 @@ static bool same_pod(const struct prometheus_series *a, const struct prometheus_
         return text_equal(a->ns, b->ns) && text_equal(a->pod, b->pod);
 }
 
-/* Group the points by pod: at one time, Prometheus answers are ordered by namespace and name, like the metrics API. */
+/* Deliver the points of each pod as one measurement. Points of one time are ordered by namespace and pod, as in the
+ * metrics API. Returns the number of pods. */
 static int64_t prometheus_source_deliver(struct prometheus_source *s, const struct prometheus_answer *a,
                                          int64_t *ret_doubtful)
 {
@@ -159,7 +161,7 @@ static void prometheus_source_done(void *arg, const struct prometheus_answer *a)
         s->to.done(s->to.arg, &result);
 }
 
-/* A slice of one point, the present; its step is the interval. */
+/* A query for one point, the present time; the point covers one interval. */
 static struct prometheus_slice prometheus_source_slice(const struct prometheus_source *s, enum prometheus_of of,
                                                        int64_t deadline_ms)
 {

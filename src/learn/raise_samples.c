@@ -1,17 +1,18 @@
 /*
  * Raising gives a pod in mode InPlace larger requests once it uses more than it requests, before its node runs short.
- * Each sample is checked here. The resize itself is done like any other (apply/pod_resize.c), but at once.
+ * Each sample is checked here. The resize itself is done like any other resize (apply/pod_resize.c), but at once.
  */
 #include "learner_private.h"
 
-/* Usage in millicores or bytes, rounded up so that any usage above a request stays above it. */
+/* Usage in millicores or bytes. CPU is rounded up, so that any usage above a request stays above it. */
 static int64_t used_of(const struct pod_metrics_container_view *v, enum resource r)
 {
         enum { NANO_OF_MILLI = 1000000 };
         return r == CPU ? (v->cpu_nano + NANO_OF_MILLI - 1) / NANO_OF_MILLI : v->memory_bytes;
 }
 
-/* The raise state of a container. NULL: the pod never used more than its request, so no memory is spent on it. */
+/* The raise state of one resource of a container. NULL: no container of the pod has used more than its request, so no
+ * memory is spent on it. */
 static struct raising *raising_of(struct pod *p, int container, enum resource r, bool above)
 {
         if (!p->resizing && !above)

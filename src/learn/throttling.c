@@ -7,9 +7,9 @@ enum { SERIES_MOST = 100000, PERCENT = 100 };
 
 struct throttling {
         struct learner *learner;
-        struct prometheus_fetch *fetch; /* NULL: no query is under way */
-        struct mono asked, answered;    /* the last query, and the last that was answered */
-        bool begun;                     /* some query was started */
+        struct prometheus_fetch *fetch; /* the query about throttling under way; NULL: none */
+        struct mono asked, answered;    /* when the last query was sent, and when the last one was answered */
+        bool begun;                     /* at least one query about throttling was sent */
         bool reported;                  /* the log has reported that queries fail, and reports it once only */
 };
 
@@ -36,8 +36,8 @@ static void throttling_forget(struct throttling *t, struct target *of)
         limit_harms_unmeasured(of);
 }
 
-/* A share covers the last hour. If the container began within that hour, its start or an earlier limit may have made
- * the share, so it does not count. */
+/* Whether a share of throttled periods counts. It covers the last hour. If the container began within that hour, its
+ * start or an earlier limit may have caused the throttling. */
 static bool throttling_counts(const struct throttling *t, const struct pod *p, const struct pod_container *c)
 {
         int64_t now_ms = loop_now(t->learner->loop).wall.ms;
@@ -61,7 +61,7 @@ static void throttling_put(struct throttling *t, const struct prometheus_series 
 
 static void throttling_take(struct throttling *t, const struct prometheus_answer *a)
 {
-        size_t cursor = 0; /* at one time, points are ordered by namespace and name, as pods are */
+        size_t cursor = 0; /* points of one time are ordered by namespace and name, as pods are */
         for (size_t i = 0; i < a->points; i++)
                 if (a->point[i].has[CPU])
                         throttling_put(t, &a->series[a->point[i].series], a->point[i].value[CPU], &cursor);
@@ -106,8 +106,8 @@ static void throttling_ask(struct throttling *t, struct mono at)
         t->fetch = prometheus_fetch(t->learner->prometheus, &slice, throttling_done, t);
 }
 
-/* How long an answer is kept while no other comes: the hour that its shares are of, or until the next but one is due.
- */
+/* How long Prometheus's last answer counts while no other comes, in ms: the hour that its shares cover, or two status
+ * intervals, if longer. */
 static int64_t throttling_kept_ms(const struct throttling *t)
 {
         int64_t two_ms = 2 * t->learner->live->status_ms;

@@ -6,7 +6,7 @@
 
 /* --- the text --- */
 
-/* The text after "PATH: "; paths contain no space. NULL: no such text. */
+/* The text that follows "PATH: ", where path points to PATH, which contains no space. NULL: there is no such text. */
 static const char *cause_behind(const char *path)
 {
         const char *space = strchr(path, ' ');
@@ -33,7 +33,7 @@ static bool in_name(char c)
         return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '.';
 }
 
-/* The length of a subject that is a whole word at p; 0: none. before: the byte before p. */
+/* The length of the name in subject that stands at p as a whole word; 0: none does. before: the byte before p. */
 static size_t subject_at(const char *p, char before, const char *const *subject)
 {
         for (; subject && *subject && !in_name(before); subject++) {
@@ -44,10 +44,11 @@ static size_t subject_at(const char *p, char before, const char *const *subject)
         return 0;
 }
 
-/* The length of a number at p that is not part of the cause, as a time or port; 0 for an HTTP status. */
+/* The length of a number at p that does not belong to the cause, such as a time or port; 0: no such number, or an HTTP
+ * status. */
 static size_t number_at(const char *p, const char *text)
 {
-        bool inside = p > text && p[-1] >= '0' && p[-1] <= '9'; /* within a number that counts */
+        bool inside = p > text && p[-1] >= '0' && p[-1] <= '9'; /* p is inside a number that belongs to the cause */
         bool status = p - text >= 5 && memcmp(p - 5, "HTTP ", 5) == 0;
         return inside || status ? 0 : strspn(p, "0123456789");
 }

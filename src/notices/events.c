@@ -1,5 +1,5 @@
 /*
- * Events on the object of a target: what halflife did to it, and which requests were deployed.
+ * Emits Events on a target's object: what halflife did to it, and which requests were deployed.
  */
 #include <string.h>
 
@@ -31,14 +31,15 @@ void notice_event(struct notices *notices, const struct target *t, bool warning,
 
 enum { CHANGES_MAX = 900, ROWS_MAX = 2 * VIEW_CONTAINERS };
 
-/* As text for an Event, and each for the log. */
+/* The changed requests: together as text for an Event, and one by one for the log of changes. */
 struct event_changes {
         struct buf text;
         struct change row[ROWS_MAX];
         int rows;
 };
 
-/* "app cpu 2 -> 158m, app memory 1Gi -> 175Mi" */
+/* Add a changed request to a list such as "app cpu 2 -> 158m, app memory 1Gi -> 175Mi". Does nothing if from equals
+ * to. */
 static void events_add_change(struct event_changes *changes, const char *container, enum resource r, struct amount from,
                               struct amount to)
 {
@@ -59,7 +60,8 @@ static void events_add_change(struct event_changes *changes, const char *contain
                                                                 .by = CHANGE_BY_DEPLOY};
 }
 
-/* Before the first cycle has ended, no Event: the halflife before the restart reported what already existed. */
+/* Emit the Event about deployed requests. Not before the first cycle has ended: the halflife before the restart has
+ * reported what already existed. */
 static void events_deployed(struct notices *notices, struct cache *w, const struct target *t, enum change_kind kind,
                             struct event_changes *changes)
 {
@@ -102,7 +104,8 @@ static void events_add_pod(struct event_changes *changes, const struct workload 
                                                   pod_request(&p->container[i], r));
 }
 
-/* Pods of one template have the same requests, so only a difference from the last report makes a new Event. */
+/* Report the requests that admission gave new pods. Pods of one template have the same requests, so only a difference
+ * from the last report makes a new Event. */
 void notice_admitted(struct notices *notices, struct cache *w, struct target *t)
 {
         for (struct pod *p = t->pods; p; p = target_next_pod(t, p)) {

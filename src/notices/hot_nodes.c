@@ -1,5 +1,6 @@
 /*
- * Events on nodes that become hot. They name no workload: who may read the Events of nodes need not know workloads.
+ * Emits Events on nodes that become hot. The Events name no workload, because people who may read the Events of nodes
+ * need not know of workloads.
  */
 #include "notices_private.h"
 
@@ -28,8 +29,8 @@ static void hot_nodes_tell(struct notices *notices, const struct node *n, enum r
                 event_emit(notices->events, &e, loop_now(notices->loop));
 }
 
-/* Write no Event in the first cycle: a node that is hot by then was most likely hot before the restart, and has its
- * Event. */
+/* Find the hot nodes. In the first cycle, emit no Event: a node that is hot by then was most likely hot before
+ * halflife's restart, and has its Event. */
 int64_t notice_hot_nodes(struct notices *notices, const struct cache *w, int percent)
 {
         struct wall now = loop_now(notices->loop).wall;

@@ -7,11 +7,12 @@
 
 enum { REFUSALS_MAX = 32 };
 
-/* A cause of refused writes. */
+/* A cause of refused writes. first, last: the times of the first and last refusal. told: when the log last had a line
+ * about it. */
 struct refusal {
         uint64_t cause, count; /* count: refused writes; 0: a free entry */
         struct mono first, last, told;
-        bool said; /* the log has reported the cause */
+        bool said; /* the log has reported this cause */
         char text[256];
 };
 
@@ -21,7 +22,7 @@ struct notices {
         const struct leadership *leadership;
         struct event_source *events;
         uint64_t cycle;
-        bool cycle_ended; /* at least one cycle has ended */
+        bool cycle_ended; /* at least one cycle has ended since this process started */
         struct refusal refusal[REFUSALS_MAX];
         struct watch_health *watch[WATCHES_MAX];
         int watches;
@@ -30,6 +31,6 @@ struct notices {
         struct usage_source_state source;
 };
 
-void refusal_tick(struct notices *notices); /* called now and then: logs how many writes were refused */
+void refusal_tick(struct notices *notices); /* call it now and then: logs how many writes were refused */
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * A usage source that cannot be read at all stops all applying at once. One metric, one log line and one condition of
- * the profiles report it.
+ * Reports whether the usage source can be read. If it cannot be read at all, halflife applies nothing, and one metric,
+ * one log line and one condition of the profiles report that.
  */
 #include <stdio.h>
 
@@ -23,7 +23,7 @@ static void usage_source_away(struct notices *notices, const char *error)
 void notice_usage_away(struct notices *notices, const char *error, const struct err *err)
 {
         usage_source_away(notices, error);
-        /* the log has reported failing watches of the same server */
+        /* Log nothing if the log has reported this failure, or failing watches of the same server. */
         if (notices->source.told || notice_outage_told(notices, err))
                 return;
         notices->source.told = true;

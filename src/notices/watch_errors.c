@@ -1,6 +1,6 @@
 /*
- * Failing watches. The log has one line for all watches that fail by the same cause, and one when the last of them
- * works again. The metric, the conditions and readiness use the trouble of each watch.
+ * Reports failing watches. The log has one line for all watches that fail by the same cause, and one when the last of
+ * them works again. The metric, the conditions and readiness use the trouble of each watch.
  */
 #include <assert.h>
 #include <stdio.h>
@@ -9,10 +9,10 @@
 #include "error_causes.h"
 #include "notices_private.h"
 
-/* The log line waits for this time after the first failure, so that it names all watches that fail by its cause. */
+/* How long the log line waits after the first failure, so that it names all watches that fail by the same cause. */
 enum { GATHER_MS = 700 };
 
-/* Do two watches fail by the same cause? Rules missing at the same time count as one cause: the role is missing. */
+/* Do two watches fail by the same cause? Missing RBAC rules count as one cause: the role is missing. */
 static bool outage_alike(const struct watch_health *a, const struct watch_health *b)
 {
         return a->trouble.code && (a->cause == b->cause || (a->rule_missing && b->rule_missing));
@@ -60,7 +60,7 @@ static void outage_gathered(void *arg)
                         outage_tell(notices, notices->watch[i]);
 }
 
-/* Count the watch into an outage with the same cause that the log has reported. False: there is none. */
+/* Add the watch to an outage with the same cause that the log has reported already. False: there is no such outage. */
 static bool outage_joins(struct notices *notices, struct watch_health *w)
 {
         for (int i = 0; i < notices->watches; i++) {
@@ -81,15 +81,15 @@ void notice_watch_fails(struct notices *notices, struct watch_health *w, const s
         w->trouble = *err;
         w->cause = cause_digest(err, NULL);
         w->rule_missing = cause_is_missing_rule(err);
-        if (w->outage) /* the cause is another one now: the watch leaves its former outage */
+        if (w->outage) /* leave the former outage: the watch may fail by another cause now */
                 outage_resize(notices, w->outage, w->outage_size - 1);
         w->outage = 0;
         if (!outage_joins(notices, w) && !notices->outage_timer.place)
                 loop_timer_set(notices->loop, &notices->outage_timer, GATHER_MS, outage_gathered, notices);
 }
 
-/* When a watch works again, its outage may be over, so the others of that outage retry at once. The last logs the
- * recovery. */
+/* When a watch works again, its outage may be over, so all other watches of the outage try again at once. When the last
+ * of them works, the log reports the recovery. */
 void notice_watch_works(struct notices *notices, struct watch_health *w)
 {
         uint64_t outage = w->outage;

@@ -1,6 +1,6 @@
 /*
- * Refused writes. The log has one line for each cause, however many objects it concerns, and later a line with the
- * number of refused writes. The condition of each object still reports its own refusal.
+ * Reports refused writes. The log has one line for each cause, however many objects it concerns, and later a line with
+ * the number of refused writes. The condition of each object still reports its own refusal.
  */
 #include <stdio.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "notices_private.h"
 
 enum {
-        OVER_MS = 11 * MINUTE_MS, /* longer than any back-off: the cause is gone if no write was refused in this time */
+        OVER_MS = 11 * MINUTE_MS, /* longer than any back-off: a cause without a refusal in this time is gone */
         AGAIN_MS = HOUR_MS,
         PASSING_MS = 5000, /* a cause that ends by itself within this time is not logged */
 };
@@ -54,7 +54,7 @@ void notice_refusal(struct notices *notices, const struct refused *what, const s
         struct mono now = loop_now(notices->loop).mono;
         if (err->code == ERR_STALE || err->code == ERR_NOTFOUND || cause_is_going_namespace(err) ||
             !may_write(notices->leadership))
-                return; /* nothing to mend: the object changed, is gone or goes with its namespace, or another leads */
+                return; /* nobody must act: the object changed, is gone or goes with its namespace, or another leads */
         const char *const subject[] = {refusal_known(what->ns), refusal_known(what->name),
                                        refusal_known(what->recommendation), NULL};
         struct refusal *r = refusal_find(notices, cause_digest(err, subject), err, now);
@@ -62,7 +62,7 @@ void notice_refusal(struct notices *notices, const struct refused *what, const s
         r->count++;
         r->last = now;
         if (r->said || passing ||
-            notice_outage_told(notices, err)) /* the log has reported failing watches of this server */
+            notice_outage_told(notices, err)) /* the log has reported watches that fail by the same cause */
                 return;
         r->said = true;
         log_warn("write refused, will try again; more for this reason are only counted", KV("namespace", what->ns),

@@ -9,7 +9,7 @@
 
 enum { UNASKED_MS = 10 * MINUTE_MS, PUBLISHED_MS = MINUTE_MS };
 
-/* The rules that explain all requests of a resource in the answer. */
+/* The rules of admission that explain all containers' changes of one resource. */
 static struct admission_rules rules_of(const struct admission_answer *answer, int answers, enum resource r)
 {
         struct admission_request q[VIEW_CONTAINERS];
@@ -20,7 +20,8 @@ static struct admission_rules rules_of(const struct admission_answer *answer, in
         return admission_explain(r, q, n);
 }
 
-/* " (23m was sent), which rounds up to multiples of 50m or has a minimum of 50m": as many rules as explain it. */
+/* Append " (23m was sent), which rounds up to multiples of 50m or has a minimum of 50m", with each rule that explains
+ * the change. */
 static void append_rules(enum resource r, int64_t sent, const struct admission_rules *rules, char *out, size_t size)
 {
         char text[QUANTITY_TEXT_MAX];
@@ -90,7 +91,8 @@ static const struct pod *newest_ours(const struct target *t)
 
 bool admission_message_of_pods(const struct plan *p, char out[static PLAN_WORDS])
 {
-        /* Pods take annotations over from a template that has them, also where its owner has put the requests back. */
+        /* A template's annotations are copied to its pods, even after the owner put its requests back, so they tell
+         * nothing about admission. */
         bool resizes = p->guarded || (p->target->profile && p->target->profile->spec->apply.mode == APPLY_IN_PLACE);
         bool other = p->contested || resizes || p->target->workload->applied.present;
         const struct pod *pod = other ? NULL : newest_ours(p->target);

@@ -1,5 +1,5 @@
 /*
- * Which autoscalers hold back a change of requests, and which targets they get. No I/O.
+ * Which autoscalers hold back a change of requests, and which utilization targets they get. No I/O.
  *
  * halflife computes three targets: for the running pods, for the present template, and for the template that it is
  * about to write. The lowest of them counts. So requests fall first, and the target rises as new pods replace old ones.
@@ -11,7 +11,7 @@
 #include "core/utilization_basis.h"
 #include "plan/autoscaler_plan.h"
 
-/* how long a refusal counts; then halflife asks again */
+/* How long the API server's refusal of a write to an autoscaler counts; then halflife asks again. */
 enum { DENIED_MS = 10 * MINUTE_MS };
 /* --- why targets may not change --- */
 
@@ -86,7 +86,7 @@ static enum autoscaler_hold hold_of(const struct plan *p, const struct autoscale
                 return hold == AUTOSCALER_FREE && mode != HPA_IGNORE ? AUTOSCALER_MODE : hold;
         if (hold != AUTOSCALER_FREE)
                 return hold;
-        if (s->others && !is_raised(s)) /* its target is the owner's, so no permission to restore it is needed */
+        if (s->others && !is_raised(s)) /* its targets are the owner's: nothing to restore, so nothing to ask for */
                 return AUTOSCALER_SHARED;
         if (s->denied && since >= 0 && since < DENIED_MS)
                 return AUTOSCALER_FORBIDDEN;
@@ -100,7 +100,7 @@ static bool is_counted(const struct autoscaler_metric *m, const char *container,
         return role != ROLE_INIT && (m->source == METRIC_RESOURCE || m->container == container);
 }
 
-/* Does a VerticalPodAutoscaler set a request that the metric counts? Its target cannot follow then. */
+/* Does a VerticalPodAutoscaler set a request that the metric counts? The metric's target cannot follow then. */
 static bool is_sized(const struct plan *p, const struct autoscaler_metric *m)
 {
         for (int i = 0; autoscaler_moves(m) && i < p->containers; i++) {
@@ -111,7 +111,7 @@ static bool is_sized(const struct plan *p, const struct autoscaler_metric *m)
         return false;
 }
 
-/* The hold of the autoscaler for one resource. */
+/* Why the autoscaler's targets for one resource may not change; AUTOSCALER_FREE: they may. */
 static enum autoscaler_hold hold_on(const struct plan *p, const struct plan_autoscaler *s, enum resource r)
 {
         if (s->hold != AUTOSCALER_FREE || autoscaler_mode_of(p) != HPA_RETUNE)
@@ -123,9 +123,9 @@ static enum autoscaler_hold hold_on(const struct plan *p, const struct plan_auto
 }
 
 /*
- * An HPA hold restores the original request. But a target that halflife raised and cannot restore is too high for the
- * original: then the request stays as it is. It also stays while halflife does not know whether it may write the
- * target.
+ * Decide whether the autoscaler holds back a resource. A hold restores the original request. But where halflife raised
+ * the utilization target and cannot restore it, the target is too high for the original: then the request stays as it
+ * is. It also stays while halflife does not know whether it may write the target.
  */
 static void hold_resource(struct plan *p, const struct plan_autoscaler *of, enum resource r)
 {
@@ -145,7 +145,7 @@ static void hold_resource(struct plan *p, const struct plan_autoscaler *of, enum
         p->hpa_shared[r] |= hold == AUTOSCALER_SHARED && autoscaler_utilizes(of->of, r);
 }
 
-/* The autoscaler of another workload that counts the pods of this one: a lower request would make more pods of that. */
+/* An autoscaler of another workload that counts this workload's pods too: a lower request here would add pods there. */
 static const struct autoscaler *counted_by(const struct plan *p, enum resource r)
 {
         bool held = p->target->profile && autoscaler_mode_of(p) != HPA_IGNORE;
@@ -158,7 +158,7 @@ void autoscaler_plan_facts(struct plan *p, struct wall now, struct arena *a)
         for (const struct autoscaler *s = p->target->workload->autoscaler; s; s = s->next)
                 count++;
         p->autoscaler = arena_new(a, (size_t)(count + 1) * sizeof *p->autoscaler);
-        p->autoscalers = 0; /* a plan may be judged a second time, where a quota has no room */
+        p->autoscalers = 0;
         memset(p->hpa_stands, 0, sizeof p->hpa_stands);
         for (enum resource r = CPU; r < RESOURCES; r++)
                 p->hpa_holds[r] = p->hpa_shared[r] = counted_by(p, r) != NULL;
@@ -187,9 +187,9 @@ bool plan_deploys_original(const struct plan *p, enum resource r)
 
 /* --- targets --- */
 
-/* The originals in a pod's annotation. Kept for the next pod, because pods of one template record the same. */
+/* The original requests in a pod's annotation, kept for the next pod: pods of one template record the same. */
 struct originals {
-        const char *text; /* interned */
+        const char *text; /* the annotation from which the rows were read, interned */
         struct recorded *row;
         int rows;
 };
@@ -210,7 +210,7 @@ static void read_originals(struct originals *o, const struct pod *pod, struct ar
                 o->rows = 0;
 }
 
-/* The original request of a pod's container. Without a record, the pod has what its owner asked for. */
+/* A container's original request by its pod's annotation. Without a record, it is what the container requests now. */
 static struct amount autoscaler_original_of(const struct originals *o, const struct pod_container *c, enum resource r,
                                             const struct range_facts *range)
 {
@@ -243,7 +243,7 @@ static struct retune_sum sum_of_pods(const struct plan *p, const struct autoscal
         return sum;
 }
 
-/* The sum for one pod of the template: as it is, or (next) as it is about to be written. */
+/* Sums of requests for one pod of the template: as it is, or, with `next`, as halflife is about to write it. */
 static struct retune_sum sum_of_template(const struct plan *p, const struct autoscaler_metric *m, bool next)
 {
         struct retune_sum sum = {0};
@@ -286,12 +286,12 @@ static int64_t autoscaler_plan_target_of(const struct plan *p, const struct auto
                 target = autoscaler_lesser(
                         target, autoscaler_lesser(retune_target(original, &now), retune_target(original, &next)));
         }
-        if (target == INT64_MAX) /* no pods, and nothing known about new ones: keep the target */
+        if (target == INT64_MAX) /* no pods run, and new pods' requests are not known: keep the target */
                 return m->percent;
         return target > original ? target : original;
 }
 
-/* May halflife raise a target? Lowering one towards the owner's needs no permission from the profile. */
+/* May halflife raise an autoscaler's target? To lower it towards the owner's needs no permission by the profile. */
 static bool may_raise(const struct plan *p)
 {
         const struct profile *profile = p->target->profile;
@@ -320,7 +320,7 @@ static void want_target(const struct plan *p, const struct range_facts *range, s
 static bool autoscaler_may_write(const struct plan *p, const struct plan_autoscaler *to)
 {
         if (to->of->denied && p->target->apply_state.contested_ms > p->now.ms)
-                return false; /* another webhook altered the last write, and would alter this one */
+                return false; /* another webhook altered halflife's last write, and would alter this one */
         switch (to->hold) {
         case AUTOSCALER_FREE:
                 return true;
@@ -395,14 +395,14 @@ static bool is_held(const struct plan *p, enum resource r)
         return false;
 }
 
-/* Why it may count pods of any workload; NULL: it does not. */
+/* Why the autoscaler may count pods of any workload; NULL: it cannot. */
 static const char *counts_any_because(const struct autoscaler *of)
 {
         const char *unread = of->counting == COUNTS_UNREAD ? "its selector is longer than halflife reads" : NULL;
         return of->counting == COUNTS_ANY ? "there are too many labels to compare" : unread;
 }
 
-/* ", and counts pods of Deployment 'db' and 2 other workloads too"; "" where it counts only its own. */
+/* Print ", and counts pods of Deployment 'db' and 2 other workloads too"; "" if it counts its own workload's only. */
 static const char *also_counts(const struct autoscaler *of, char *ret, size_t size)
 {
         char more[40] = "";

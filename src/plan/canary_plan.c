@@ -1,6 +1,6 @@
 /*
- * Canaries in a plan: which pods are changed before the others, and the conditions about that. A pod canary (struct
- * pod_canary) is among the pods of a workload; canary_settle chooses among the workloads of a profile. No I/O.
+ * Canaries in a plan: which pods are changed before the others, and the conditions about that. This file chooses canary
+ * pods of a workload (struct pod_canary); canary_settle chooses canary workloads of a profile. No I/O.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -37,8 +37,8 @@ static const char *who_paused(const struct plan *plan)
 static const char in_place_only[] = "its updateStrategy is InPlaceOnly: a change of requests would block its rollouts, "
                                     "and with them the owner's next image";
 
-/* Find why the first wanted change is held back, if it is. Returns false where no change is wanted. *ret_back: all
- * that is wanted is that originals come back. */
+/* Set plan->hold to why the first wanted change is held back. Returns false if no change is wanted. *ret_back: the only
+ * wanted changes are originals that come back. */
 static bool find_hold(struct plan *plan, bool *ret_back)
 {
         bool changes = false, back = false;
@@ -55,7 +55,7 @@ static bool find_hold(struct plan *plan, bool *ret_back)
         return changes || back;
 }
 
-/* What holds the change, for people. */
+/* Write to `ret` what holds the change back, for people. */
 static void conditions_say_hold(const struct plan *plan, enum reason hold, char *ret, size_t size)
 {
         bool pod = plan->target->dimension == DIMENSION_POD;
@@ -80,7 +80,8 @@ static void conditions_say_hold(const struct plan *plan, enum reason hold, char 
                 snprintf(ret, size, "%s", reason_condition(hold));
 }
 
-/* Said always: whether a change were wanted would change with the pods on the node. */
+/* Add condition Applied for a node, always with the same words: whether a change is wanted varies with the pods on
+ * it. */
 static void node_applied_condition(struct plan *plan)
 {
         struct plan_condition *c = plan_say(plan, "Applied", false, reason_name(REASON_RECOMMEND_ONLY));
@@ -141,8 +142,8 @@ static void ready_condition(struct plan *plan)
                  unfilled ? unfilled : "");
 }
 
-/* Condition SamplesRefused: the cause that was counted most often, and how often. The count is rounded down to a power
- * of two, so that the status is not written in each cycle. */
+/* Add condition SamplesRefused: the cause that was counted most often, and how often. The count is rounded down to a
+ * power of two, so that the status is not written in each cycle. */
 static void refused_condition(struct plan *plan)
 {
         static const struct {
@@ -183,7 +184,7 @@ static void resource_conditions(struct plan *plan)
                         const struct plan_container *c = &plan->container[i];
                         qos |= c->advice.of[r].qos_changes;
                         if (!plan_counts(c) || !c->advice.of[r].under_provisioned || at >= sizeof short_of ||
-                            plan->target->dimension == DIMENSION_NODE) /* it would change with the pods on the node */
+                            plan->target->dimension == DIMENSION_NODE) /* for a node, this would vary with its pods */
                                 continue;
                         int n = snprintf(short_of + at, sizeof short_of - at, "%s%s of '%s'", at ? ", " : "",
                                          resource_name(r), c->name);
@@ -242,7 +243,8 @@ static void kill_condition(struct plan *plan)
                 snprintf(plan_say(plan, "OutOfMemory", true, reason)->message, PLAN_WORDS, "%s", words);
 }
 
-/* Conditions for what else sets or bounds the requests. A replica that reads only Recommendations needs them. */
+/* Add the conditions about what else sets requests: a VerticalPodAutoscaler, and the pod's own spec.resources. A
+ * replica that reads only Recommendations needs them. */
 static void resource_holders_conditions(struct plan *plan)
 {
         const struct workload *wl = plan->target->workload;
@@ -307,7 +309,8 @@ static void heap_condition(struct plan *plan)
         }
 }
 
-/* A replica that reads only Recommendations does not see the workload, so a condition carries its update strategy. */
+/* A replica that reads only Recommendations does not see the workload, so a condition tells that its updateStrategy is
+ * InPlaceOnly. */
 static void in_place_condition(struct plan *plan)
 {
         if (!plan->target->workload->in_place_only)
@@ -373,7 +376,8 @@ static void webhook_condition(struct plan *plan)
                 snprintf(plan_say(plan, "WebhookNotCalled", true, "PodsUnchanged")->message, PLAN_WORDS, "%s", words);
 }
 
-/* Pods come with other requests than halflife's admission gave them. It holds nothing: the next come the same way. */
+/* Add condition Contested, if pods come with other requests than halflife's admission gave them. The condition holds
+ * nothing back, because later pods would come the same way. */
 static void admission_condition(struct plan *plan)
 {
         char words[PLAN_WORDS];

@@ -13,12 +13,13 @@ enum { MEBIBYTE = 1 << 20 };
 /* --- kills --- */
 
 struct held_kill {
-        const struct plan_container *of; /* NULL: no kill holds memory up */
+        const struct plan_container *of; /* the killed container; NULL: no kill holds up a memory model */
         int64_t at_ms, until_ms;
         double bytes;
 };
 
-/* The newest kill that holds memory up; its bytes are the largest amount that any kill of its container holds. */
+/* The newest kill that still holds up a memory model. bytes: the largest amount that any kill of its container
+ * holds. */
 static struct held_kill newest_kill(const struct plan *p)
 {
         struct held_kill k = {0};
@@ -63,7 +64,7 @@ const char *words_of_kill(const struct plan *p, char out[static PLAN_WORDS])
 
 /* --- other autoscalers, pod-level requests --- */
 
-/* What the other autoscaler sets of a container; NULL: nothing, or halflife would not set it either. */
+/* Which requests of a container the other autoscaler sets; NULL: none, or halflife would not set them either. */
 static const char *left_of(const struct plan_container *c)
 {
         const bool *left = c->facts.other_autoscaler;

@@ -1,5 +1,5 @@
 /*
- * The limits that a plan advises. It writes none.
+ * The limits that a plan advises people to set. halflife writes none of them.
  */
 #include "cache/limit_harms.h"
 #include "plan/plan.h"
@@ -24,7 +24,7 @@ const struct plan_container *plan_limit_too_low(const struct plan *p, struct lim
         for (int i = 0; i < p->containers; i++) {
                 const struct plan_container *c = &p->container[i];
                 const struct limit_harm *harm = limit_harms_find(p->target, c->name);
-                bool counts = harm && plan_counts(c); /* as in plan_limits */
+                bool counts = harm && plan_counts(c); /* only containers that plan_limits gives advice for */
                 struct limit_advice advice = counts ? limit_plan_memory(p, c, harm) : (struct limit_advice){0};
                 if (advice.reason == LIMIT_FINE || (newest && harm->kill.at_ms <= ret_kill->at_ms))
                         continue;

@@ -1,5 +1,5 @@
 /*
- * A plan as the status of its Recommendation.
+ * Turns a plan into the status of its Recommendation.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -70,7 +70,8 @@ static void plan_status_containers(const struct plan *p, struct arena *a, struct
                                 status_amount_of(workload_more(wl)->pod_asks[r]);
 }
 
-/* What a pod would ask for if learning ended now: a container of which nothing is known yet counts with its target. */
+/* What a pod would request if learning ended now. A container of which nothing is known yet counts with its target
+ * value. */
 static void plan_status_so_far(const struct plan *p, struct arena *a, struct recommendation_status *ret)
 {
         struct amount of[RESOURCES] = {0};
@@ -163,7 +164,8 @@ static void plan_status_guard(const struct plan *p, struct arena *a, struct reco
         *ret->guard = (struct status_guard){g->cause, g->fired_ms, g->until_ms, g->why};
 }
 
-/* How the last change was applied. A change from before the profile's mode became InPlace was a rollout. */
+/* The mode by which halflife applied its last change. A change from before the profile's mode became InPlace was a
+ * rollout. */
 static enum apply_mode plan_applied_mode(const struct target *t)
 {
         enum apply_mode mode = t->profile ? t->profile->spec->apply.mode : APPLY_RECOMMEND;
@@ -197,7 +199,7 @@ static char *plan_admitted(const struct target *t, struct arena *a)
                 return NULL;
         AUTO(json_decref) json_t *rows = record_set_rows(&t->apply_state.made);
         char *text = json_dumps(rows, JSON_SORT_KEYS | JSON_COMPACT), *copy = arena_text(a, text_of(text));
-        free(text); /* jansson's */
+        free(text); /* free, not mem_free: jansson allocated the text */
         return copy;
 }
 

@@ -72,7 +72,8 @@ bool plan_puts_back(const struct plan_container *c, enum resource r)
         return in_force && c->advice.of[r].target.set && (g->value != current.value || g->gate == GATE_HPA);
 }
 
-/* A gate for decreases holds back only decreases; any other gate spares the way back of a change that did harm. */
+/* Whether the gate holds this change back. A gate for decreases holds only decreases. Any other gate holds all but the
+ * return to the original after harm. */
 static bool plan_is_held_by(const struct plan *p, const struct plan_container *c, enum resource r, enum gate gate)
 {
         struct amount original = c->facts.original[r];

@@ -8,7 +8,7 @@
 
 /* --- requests --- */
 
-/* Add the owner's request for a pod's container, and the request it runs with. */
+/* Add a container's original request to `original`, and the request that it runs with to `current`. */
 static void add_container(const struct cache *w, const struct pod *p, const struct pod_container *pc,
                           struct pod_sum original[static RESOURCES], struct pod_sum current[static RESOURCES])
 {
@@ -27,7 +27,7 @@ static void add_amount(struct amount *to, struct amount a)
                 to->value = add_saturated(to->value, a.value);
 }
 
-/* The requests of all pods that have not finished; a pod that waits for a node counts. */
+/* Sum up the requests of a namespace's pods that have not finished. A pod that waits for a node counts too. */
 static void namespace_asks(const struct cache *w, const struct target *t, struct plan_container *ret)
 {
         for (size_t i = pods_from(w, t->ns); i < w->ordered && w->order[i]->ns == t->ns; i++) {
@@ -44,7 +44,7 @@ static void namespace_asks(const struct cache *w, const struct target *t, struct
         }
 }
 
-/* The sums as of the last cycle. */
+/* The requests of a node's pods, as summed up in the last cycle (learn/node_sums.c). */
 static void node_asks(const struct cache *w, const struct target *t, struct plan_container *ret)
 {
         const struct node *n = node_of_target(w, t);
@@ -113,7 +113,7 @@ static int64_t dimension_earlier(int64_t a, int64_t b)
         return a == 0 || (b != 0 && b < a) ? b : a;
 }
 
-/* When the earliest of its running pods started; 0: none runs. */
+/* When the earliest of the target's running pods started, wall ms; 0: no pod runs. */
 static int64_t runs_since(const struct cache *w, const struct target *t)
 {
         int64_t since = 0;

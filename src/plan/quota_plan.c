@@ -1,5 +1,5 @@
 /*
- * Would every ResourceQuota of the namespace admit the pods of a rollout?
+ * Judges whether every ResourceQuota of the namespace would admit the pods of a rollout.
  */
 #include <stdio.h>
 #include <string.h>
@@ -8,8 +8,8 @@
 #include "core/pod_request_sum.h"
 #include "plan/plan.h"
 
-/* Does the quota's scope count the pods of a rollout? They have no deadline, and they have requests: halflife writes no
- * others. */
+/* Does the quota's scope count the pods of a rollout? Such pods have no deadline, and they have requests, because
+ * halflife writes no pods without. */
 static bool counts_pods(const struct quota_facts *q, const char *class)
 {
         bool listed = false;
@@ -43,7 +43,7 @@ static struct amount request_of(const struct plan_container *c, enum resource r,
         return after && !g->hold ? (struct amount){true, g->value} : c->facts.current[r];
 }
 
-/* An overhead counts even where no container requests the resource, but only beside a limit. */
+/* The limit of one pod that a quota counts: the pod's overhead is added only where some container has a limit. */
 static int64_t quota_sum_limits(const struct pod_sum *limits, struct amount overhead)
 {
         struct amount of = pod_sum_total(limits);
@@ -70,9 +70,9 @@ static struct pod_cost quota_cost_of(const struct plan *p, bool after)
 }
 
 /*
- * The most that a rollout adds to the used amount at any time. With a surge, the peak is at the start (the surge's new
- * pods beside all old pods) or at the end (its old pods beside all new pods). Without a surge, a pod ends before its
- * successor starts. The quota may refuse even that successor, where more is used than it allows by now.
+ * The most that a rollout adds to the used amount at any time. With a surge, the peak is at the start or at the end:
+ * the surge's new pods beside all old pods, or as many old pods beside all new pods. Without a surge, a pod ends before
+ * its successor starts. Even the successor may be refused, where more is used than the quota allows by now.
  */
 static __int128 most_added(int64_t replicas, int64_t surge, int64_t from, int64_t to)
 {
@@ -92,7 +92,7 @@ int64_t rollout_surge(const struct workload *wl, int64_t replicas)
 
 static const struct {
         const char *name;
-        enum resource unit; /* RESOURCES: pods */
+        enum resource unit; /* unit of the amount; RESOURCES: a number of pods */
 } counted[QUOTA_COUNTS] = {
         [QUOTA_CPU] = {"requests.cpu", CPU},      [QUOTA_MEMORY] = {"requests.memory", MEMORY},
         [QUOTA_LIMITS_CPU] = {"limits.cpu", CPU}, [QUOTA_LIMITS_MEMORY] = {"limits.memory", MEMORY},

@@ -1,5 +1,5 @@
 /*
- * From facts to a plan: gathers what the cache knows about one target, lets core judge it, adds conditions. No I/O.
+ * Makes the plan for a target: gathers facts from the cache, lets core judge them, and adds conditions. No I/O.
  */
 #include <assert.h>
 #include <stdio.h>
@@ -23,8 +23,8 @@ static const struct record_row *reconcile_row_of(const struct record_set *s, con
         return NULL;
 }
 
-/* Fill in a container's originals and current requests. The apply state has what admission made of halflife's last
- * write. */
+/* Fill in a container's original and current requests. The apply state tells what admission made of the requests that
+ * halflife wrote last. */
 static void reconcile_originate(const struct target *t, const struct container_spec *spec,
                                 const struct range_facts *range, struct plan_container *c)
 {
@@ -89,7 +89,7 @@ static const struct pod *newest_pod(const struct target *t)
         return newest;
 }
 
-/* The newest pod that does not have its originals only for its start; without such a pod the newest. */
+/* The newest pod that does not run with originals just for its start; `newest` if there is no such pod. */
 static const struct pod *newest_settled(const struct plan *plan, const struct pod *newest)
 {
         const struct pod *settled = NULL;
@@ -132,9 +132,9 @@ static int64_t silence_of(const struct target *t, const char *container, struct 
 }
 
 /*
- * Is the history that led to the published target still here? Then Learning means that the profile now asks for a
- * longer history, and the published target no longer counts. If the history was lost, the published target stays in
- * force. Times are compared in whole seconds, as the status has them.
+ * Does halflife still have the history that led to the published target value? Then Learning means that the profile now
+ * asks for a longer history, and the published value no longer counts. If the history was lost, the published value
+ * stays in force. Times are compared in whole seconds, as the status has them.
  */
 static bool is_here(const struct target *t, const struct status_container *row, const struct history *h)
 {
@@ -159,7 +159,7 @@ static void reconcile_learn(const struct cache *w, const struct target *t, const
         const struct status_container *row = published_row(t, c->name);
         bool young = row && c->facts.learned.state == STATE_LEARNING && is_here(t, row, h);
         for (int r = 0; row && !young && r < RESOURCES; r++)
-                if (row->of[r].learned) /* else it was merely the owner's request then, which may have changed */
+                if (row->of[r].learned) /* an unlearned target value was just the owner's request, which may change */
                         c->facts.last_good[r] = amount_of_status(row->of[r].target);
 }
 
@@ -169,7 +169,7 @@ static void reconcile_policy_of(const struct target *t, struct arena *a, struct 
                 c->facts.policy = profile_spec_container(t->profile->spec, text_of(c->name), &c->facts.ignored);
                 return;
         }
-        /* orphaned: the published target stays in force */
+        /* without a profile (orphaned), the published target values stay in force */
         struct resource_policy *p = arena_new(a, RESOURCES * sizeof *p);
         for (enum resource r = CPU; r < RESOURCES; r++) {
                 resource_policy_defaults(r, &p[r]);
@@ -229,8 +229,8 @@ enum apply_mode plan_mode_of(const struct target *t)
         return t->profile && dimension_writes(t) ? t->profile->spec->apply.mode : APPLY_RECOMMEND;
 }
 
-/* Does halflife set requests on pods at admission? The template then keeps the owner's requests, and pods have the set
- * ones. */
+/* Does halflife set requests on pods at admission? The template then keeps the owner's requests, and only pods have
+ * halflife's. */
 static bool writes_pods(const struct target *t)
 {
         return plan_mode_of(t) == APPLY_ON_DEPLOY && t->profile->spec->apply.at == AT_POD;
@@ -345,8 +345,8 @@ static void rollout_facts(const struct target *t, struct plan *plan)
 
 /* --- others that set the requests --- */
 
-/* The manager that owns a request by server-side apply, whose next apply would fail after a patch by halflife; NULL:
- * none. */
+/* The field manager that owns a request by server-side apply, and whose next apply would fail after a patch by
+ * halflife; NULL: none. */
 static const char *foreign_manager(const struct plan *plan)
 {
         const struct workload *wl = plan->target->workload;
@@ -387,7 +387,7 @@ static void contest_facts(struct plan *plan)
 static bool is_managed(const struct target *t, struct plan *plan)
 {
         const struct controller_owner *owner = &t->workload->owner_ref;
-        if (!owner->kind || in_place(t)) /* InPlace never writes the template */
+        if (!owner->kind || in_place(t)) /* mode InPlace never writes the template */
                 return false;
         struct plan_condition *c = plan_say(plan, "Managed", true, "OwnedByController");
         snprintf(c->message, sizeof c->message, "its template is written by %s '%s' (%s): set the requests there",
@@ -406,7 +406,7 @@ static void reconcile_judge(const struct cache *w, struct plan *plan, const stru
         struct apply_policy apply = t->profile ? t->profile->spec->apply : none;
         const struct ns *ns = ns_find(w, t->ns);
         apply.mode = plan_mode_of(t);
-        if (t->dimension != DIMENSION_NODE) /* it is in halflife's namespace, where nothing is written */
+        if (t->dimension != DIMENSION_NODE) /* a node's target is in halflife's own namespace, which is always exempt */
                 plan->opted_out = opted_out_word(wl, ns, f->apply_never);
         plan->unfilled = t->backfilled ? NULL : ns->refusal.why;
         struct decide_facts facts = {
@@ -452,7 +452,7 @@ static void reconcile_judge(const struct cache *w, struct plan *plan, const stru
                 c[i] = plan->container[i].facts;
         bool whole = n > 0 && c[n - 1].role == ROLE_WHOLE;
         plan->apply = decide_rollout(&facts, c, n - whole, advice);
-        if (whole) { /* the row of the whole is judged alone, not with the containers */
+        if (whole) { /* the last row, of the whole pod, is judged alone, not with the containers */
                 const struct decide_facts alone = {.workload = facts.workload};
                 decide_rollout(&alone, &c[n - 1], 1, &advice[n - 1]);
         }

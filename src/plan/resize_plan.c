@@ -1,5 +1,5 @@
 /*
- * Mode InPlace in a plan: the requests that pods are to have, the pods without them, and condition Applied. No I/O.
+ * Mode InPlace in a plan: the requests that pods are to have, the pods that lack them, and condition Applied. No I/O.
  */
 #include <stdio.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 #include "cache/profile_fuse.h"
 #include "plan/plan.h"
 
-enum { PODS_AT_ONCE = 10 }; /* pods of one workload that are being resized at the same time */
+enum { PODS_AT_ONCE = 10 }; /* most pods of one workload that are being resized at the same time */
 
 bool in_place(const struct target *t)
 {
@@ -53,7 +53,7 @@ bool resize_stands(const struct target *t)
 
 /* --- taking back --- */
 
-/* Does OnDeploy take a change back? It resizes pods for nothing else. */
+/* Is a change taken back in mode OnDeploy? Then halflife resizes the running pods to their originals. */
 static bool takes_back(const struct plan *p)
 {
         return p->guarded && p->target->profile->spec->apply.mode == APPLY_ON_DEPLOY;
@@ -66,8 +66,8 @@ int64_t resize_set_ms(const struct plan *p)
 
 /* --- one pod --- */
 
-/* When the pod was last raised; 0: never, or before its last start. A start ends a raise, because it sets the original
- * first and the set request after. */
+/* When the pod was last raised, wall ms; 0: never, or before its last start. A start ends a raise: the pod gets its
+ * originals first, and halflife's request after. */
 static int64_t raised_ms_of(const struct plan *p, const struct pod *pod)
 {
         int64_t raised_ms = pod->resizing ? pod->resizing->raised_ms : 0;
@@ -79,7 +79,8 @@ bool resize_is_raised(const struct plan *p, const struct pod *pod)
         return raised_ms_of(p, pod) > p->target->apply_state.changed_ms;
 }
 
-/* May a raised pod not be lowered to `than`, because it uses more? True without a sample, as its usage is unknown. */
+/* Does a raised pod use more than `than`, so that it must not be lowered to that? True without a sample, as the usage
+ * is then unknown. */
 static bool still_uses_more(const struct plan *p, const struct pod *pod, int container, enum resource r, int64_t than)
 {
         if (!raised_ms_of(p, pod) || !p->target->profile->spec->apply.raise.enabled)
@@ -110,10 +111,10 @@ static struct amount resize_set_for(const struct plan *p, const struct plan_cont
 }
 
 /*
- * The request for a started pod: the one that halflife set, else the original. It is also the original if the change is
- * taken back. A raised request stays until the next change, and longer while the pod uses more than the next change
- * allows. A raise that is due wins. No request exceeds the original. A request that is neither the template's nor
- * recorded as halflife's was set by somebody else and stays.
+ * The request for a started pod: the one that halflife set, else the original; also the original if the change is taken
+ * back. A raised request stays until the next change, and longer while the pod uses more than the next change allows.
+ * If a raise is due, its request counts where it is larger. No request exceeds the original. A request that is neither
+ * the template's nor recorded as halflife's was set by somebody else and stays.
  */
 static struct amount resize_target(const struct plan *p, const struct plan_container *c, const struct pod *pod,
                                    int container, enum resource r, bool *ret_other)
@@ -158,11 +159,11 @@ static const struct plan_container *resize_planned(const struct plan *p, const c
 struct seen {
         enum resize_verdict verdict;
         bool other;   /* somebody else set a request of the pod */
-        bool raises;  /* the pod needs a raise */
-        bool lowered; /* some request is below its original */
-        bool falls;   /* some request has to be lowered */
+        bool raises;  /* the pod needs a raise, because it uses more than it requests */
+        bool lowered; /* some request of the pod is below its original */
+        bool falls;   /* some request of the pod has to be lowered */
         bool kept;    /* some request is above the target, because the pod starts or is late */
-        bool left;    /* another autoscaler sets some request */
+        bool left;    /* a VerticalPodAutoscaler sets some request of the pod */
         enum startup_stage stage;
 };
 
@@ -261,7 +262,8 @@ static bool any_ours(const struct target *t)
         return p != NULL;
 }
 
-/* Has a new pod no node, because admission did not lower its requests? It asks for more than the pods that run. */
+/* Does a new pod find no node with room, because admission did not lower its requests? It then requests more than the
+ * pods that run. */
 static bool is_unplaced(const struct plan *p, const struct pod *pod)
 {
         if (!pod->lacks_room || pod->ours)
@@ -282,13 +284,14 @@ static bool may_resize(const struct plan *p)
         return !p->opted_out && !t->profile->spec->paused && !t->profile->error && !p->held && !p->contested;
 }
 
-/* Whether the running pods follow a change: only if halflife may start one, or takes one back. */
+/* Whether halflife may resize the running pods to changed requests: only if it may start a change, or takes one
+ * back. */
 static bool may_follow(const struct plan *p, const struct plan_facts *f)
 {
         return (p->guarded || (p->state == STATE_READY && !f->source_away)) && may_resize(p);
 }
 
-/* Whether halflife may resize the pod in this mode. */
+/* Whether halflife may resize this pod in the mode of its profile. */
 static bool resize_counts(const struct plan *p, const struct pod *pod)
 {
         return pod->running && (in_place(p->target) || p->guarded || pod->original);
@@ -310,7 +313,8 @@ void resize_survey(const struct cache *w, const struct plan_facts *f, struct pla
         bool follows = may_follow(p, f) && w->resize == RESIZE_SERVED;
         s->goes_on = follows && ((s->behind && !resize_fused(p, f)) || s->progress[RESIZE_GOES_ON]);
         bool full = s->progress[RESIZE_GOES_ON] >= PODS_AT_ONCE && !s->raises;
-        /* A start ends at its time, as a deploy would have set the pod: whether usage is read, or others go on. */
+        /* A pod whose start is over is resized at its time, as if a deploy had set it: even while usage cannot be read,
+         * or as many pods as may be are being resized. */
         bool may = s->starts ? may_resize(p) && w->resize == RESIZE_SERVED : follows && !full;
         if (!may)
                 s->next = NULL;

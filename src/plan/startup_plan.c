@@ -5,7 +5,8 @@
 #include "cache/pod_namespace_targets.h"
 #include "plan/plan.h"
 
-/* Under OnDeploy at Workload the template has the lower requests, so the pod is born with them. */
+/* Does the profile ask that pods start with their originals? Under OnDeploy at Workload they cannot, because the
+ * template has the lower requests. */
 static bool startup_is_asked(const struct target *t)
 {
         const struct apply_policy *apply = t->profile && dimension_writes(t) ? &t->profile->spec->apply : NULL;
@@ -56,7 +57,7 @@ void startup_judge(struct plan *p, const struct pod *newest)
                 p->startup_bar = "RestartRequired";
         p->starts = !p->startup_bar;
         if (p->target->denied)
-                p->startup_bar = "Forbidden"; /* pods with their originals still go down, once halflife may resize */
+                p->startup_bar = "Forbidden"; /* pods at their originals are still lowered, once halflife may resize */
 }
 
 enum startup_stage startup_stage_in(const struct plan *p, const struct pod *pod)

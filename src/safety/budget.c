@@ -1,11 +1,11 @@
 /*
  * Budgets limit how many workloads may roll out halflife's changes at once, and how many cores of request may change in
- * a sliding hour. A profile has such limits, and a setting has them for the whole cluster. The spent cores are stored,
- * so that a restart does not allow them again.
+ * a sliding hour. A profile has such limits of its own, and settings have them for the whole cluster. The spent cores
+ * are stored, so that a restart does not allow them again.
  *
  * A change larger than the whole hour's budget passes while nothing is spent, because else it could never pass. Where
- * several namespaces share a budget, one has at most half of it, and a change larger than that half passes while
- * nothing of its namespace is spent and the others leave a half (cache/budget_account.h).
+ * several namespaces share a budget, one namespace has at most half of it. A change larger than that half passes while
+ * nothing of its namespace is spent and the other namespaces leave a half (cache/budget_account.h).
  */
 #include <stdio.h>
 #include <string.h>
@@ -28,7 +28,7 @@ void budget_store(struct safety *safety)
         json_decref(list);
 }
 
-/* A short list is stored with each change, a long one with the next pass. */
+/* Store a short list of spendings with each change, a long one with the next pass. */
 static void budget_store_soon(struct safety *safety)
 {
         enum { SHORT = 256 };
@@ -82,7 +82,7 @@ static void budget_forget_old(struct safety *safety, int64_t now)
 {
         size_t kept = 0;
         for (size_t i = 0; i < safety->spendings; i++) {
-                if (safety->spent[i].at_ms > now) /* written by a clock that was ahead: the hour begins now */
+                if (safety->spent[i].at_ms > now) /* from a clock that was ahead: the entry's hour begins now */
                         safety->spent[i].at_ms = now;
                 if (now - safety->spent[i].at_ms < HOUR_MS)
                         safety->spent[kept++] = safety->spent[i];
@@ -92,8 +92,9 @@ static void budget_forget_old(struct safety *safety, int64_t now)
         safety->spendings = kept;
 }
 
-/* Whether a change by halflife is still rolling out. It ends when the workload's status says so or the workload is
- * gone. While the patch is under way it counts as rolling, because the known status is older than the patch. */
+/* Whether a change by halflife is still rolling out. The rollout ends when the workload's status says so or the
+ * workload is gone. While the patch is under way it counts as rolling, because the known status is older than the
+ * patch. */
 static bool still_rolling(const struct target *t)
 {
         if (t->rolling && t->busy)
@@ -116,8 +117,8 @@ static struct rolling *rolling_made(struct safety *safety, const struct target *
         return r;
 }
 
-/* Whether the rollout takes a place in the budgets. One that stands still leaves it, because a rollout that never ends
- * would keep all other workloads of the budget waiting. */
+/* Whether the target's rollout takes a place in the budgets. A rollout that stands still for STILL_MS leaves its place,
+ * because a rollout that never ends would keep all other workloads of the budget waiting. */
 static bool rolling_has_place(struct safety *safety, const struct target *t)
 {
         enum { STILL_MS = 10 * MINUTE_MS };
@@ -149,7 +150,7 @@ static void rolling_forget_done(struct map *rolling)
         }
 }
 
-/* An amount of a target's counts for its profile and for the cluster. */
+/* Charge an amount of a workload to the accounts of its profile and of the cluster. */
 static void budget_count(struct safety *safety, struct profile *p, const char *ns, enum budget_unit u, int64_t amount)
 {
         budget_account_add(&safety->budget, ns, u, amount);
@@ -157,7 +158,7 @@ static void budget_count(struct safety *safety, struct profile *p, const char *n
                 budget_account_add(&p->budget, ns, u, amount);
 }
 
-/* A target that nothing changes shares no budget. */
+/* Note that the target's namespace shares the budgets, unless halflife never changes the target. */
 static void budget_see(struct safety *safety, const struct target *t)
 {
         if (!t->workload || !t->profile || target_is_sum(t) || t->profile->spec->apply.mode == APPLY_RECOMMEND)
@@ -191,11 +192,11 @@ void budget_settle(struct safety *safety)
         rolling_forget_done(&safety->rolling);
 }
 
-/* The budget that refuses a change, and why. verdict BUDGET_HAS_ROOM: none does. */
+/* The budget that refuses a change, and why. verdict BUDGET_HAS_ROOM: no budget refuses it. */
 struct budget_lack {
         enum budget_verdict verdict;
         enum budget_unit unit;
-        const struct profile *of; /* NULL: the cluster's */
+        const struct profile *of; /* the profile whose budget refuses; NULL: the cluster's budget */
         int64_t limit;
 };
 
@@ -227,8 +228,9 @@ bool budget_allows(struct safety *safety, const struct plan *p)
         return budget_ask(safety, p).verdict == BUDGET_HAS_ROOM;
 }
 
-/* When enough of the spent cores is older than an hour, if nothing else is spent until then; 0: not known. Where all
- * together have used up the budget it may have room before, because a namespace counts for at most its share. */
+/* When enough of the spent cores will be older than an hour, if nothing else is spent until then, wall ms; 0: not
+ * known. Where all namespaces together have used up the budget, there may be room before, because one namespace counts
+ * for at most its share. */
 static int64_t budget_room_ms(const struct safety *safety, const struct plan *p, const struct budget_lack *lack)
 {
         const struct budget_account *a = lack->of ? &lack->of->budget : &safety->budget;
@@ -236,7 +238,7 @@ static int64_t budget_room_ms(const struct safety *safety, const struct plan *p,
         int64_t share = budget_account_most(a, lack->limit), limit = ns ? share : lack->limit, left = 0, at_ms = 0;
         int64_t cost = budget_cost_of(p);
         cost = ns || cost < share ? cost : share;
-        for (size_t i = safety->spendings; i-- > 0;) { /* the newest that fit may stay */
+        for (size_t i = safety->spendings; i-- > 0;) { /* from the newest back: those that fit may stay */
                 const struct spending *s = &safety->spent[i];
                 if ((lack->of && strcmp(s->profile, lack->of->key) != 0) || (ns && strcmp(s->ns, ns) != 0))
                         continue;
@@ -247,7 +249,8 @@ static int64_t budget_room_ms(const struct safety *safety, const struct plan *p,
         return at_ms;
 }
 
-/* The time is rounded up, because each change that others make moves it, and a new message is a write of the status. */
+/* Say when the budget has room again. The time is rounded up to an hour, because every other change moves it, and each
+ * new message is a write of the status. */
 static void budget_say_when(const struct safety *safety, const struct plan *p, const struct budget_lack *lack,
                             char *buf, size_t size)
 {
@@ -286,12 +289,12 @@ void budget_gate(struct safety *safety, struct plan *p)
                 return;
         budget_say(safety, p, &lack);
         plan_hold(p, GATE_BUDGET);
-        /* Only increases are left, and without the decreases the quota may lack the room for them. */
+        /* Only increases of the plan are left. Without the decreases, a ResourceQuota may lack the room for them. */
         plan_ask_quota(safety->cache, p);
 }
 
 /* The entry for a profile, namespace and minute, created if there is none. One entry for each minute keeps the list
- * short. Beyond a number of entries, the namespace is left out, and the spending counts in full. */
+ * short. From SPENDINGS_APART entries on, the namespace is left out, and its spending counts in full. */
 static struct spending *budget_entry_of(struct safety *safety, const char *profile, const char *ns, int64_t at_ms)
 {
         if (safety->spendings >= SPENDINGS_APART)

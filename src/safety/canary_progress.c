@@ -1,7 +1,7 @@
 /*
- * Canaries change some workloads of a profile, or some pods of a workload, before the others. This file chooses the
- * workloads that go first, and decides when the other workloads or pods may follow. Each target's apply state has all
- * that is needed, so a canary goes on after a restart.
+ * Canaries are some workloads of a profile, or some pods of a workload, that halflife changes before the others. This
+ * file chooses the workloads that go first, and decides when the other workloads or pods may follow. Each target's
+ * apply state has all that is needed, so a canary goes on after a restart.
  */
 #include <stdlib.h>
 
@@ -18,7 +18,7 @@ static uint32_t canary_target_rank(const struct target *t)
         return canary_rank_of(text_of(t->ns), text_of(t->kind), text_of(t->name));
 }
 
-/* A workload that opted out of changes, or whose namespace did, cannot be in the canary. */
+/* Whether a workload may be in the canary: not if it opted out of changes, or its namespace did. */
 static bool may_be_first(struct safety *safety, const struct target *t)
 {
         return !t->workload->apply_never && !ns_find(safety->cache, t->ns)->apply_never;
@@ -55,7 +55,8 @@ static bool tries_workloads(const struct target *t)
         return t->workload && t->profile && canary_among(t->profile);
 }
 
-/* Each namespace has a canary, so where the share chose none, the first by rank is it. */
+/* Each namespace has a canary: where the profile's percentage chose no workload, choose the one with the lowest
+ * rank. */
 static void canary_choose_first(struct profile *p)
 {
         struct canary_group *g;
@@ -70,7 +71,7 @@ static void canary_close(struct profile *p)
 {
         struct canary_group *g;
         bool closed =
-                canary_among(p) && p->canary_groups.count == 0; /* no canary was changed yet, so the others wait */
+                canary_among(p) && p->canary_groups.count == 0; /* no canary is chosen yet, so all workloads wait */
         for (size_t at = 0; (g = map_each(&p->canary_groups, &at));) {
                 g->closed = !canary_is_complete(&g->tally);
                 closed |= g->closed;
@@ -112,7 +113,7 @@ void canary_settle(struct safety *safety)
 
 /* --- observing a canary --- */
 
-/* Whether the pods run with the last change by now. */
+/* Whether the target's pods, or its canary pods, run with halflife's last change by now. */
 static bool canary_in_force(const struct target *t, const struct plan *p)
 {
         const struct apply_policy *a = &t->profile->spec->apply;
@@ -161,7 +162,7 @@ void canary_watch(struct safety *safety, struct target *t, const struct plan *p)
 
 /* --- pods of a workload --- */
 
-/* The request of a container on the pods outside the canary. */
+/* The present request of a container on the pods outside the canary. */
 static struct amount canary_stands(const struct target *t, const struct plan_container *c, enum resource r)
 {
         const struct record_row *baseline = pod_canary_baseline(t, c->name);
@@ -219,7 +220,8 @@ char *canary_rest(const struct safety *safety, const struct plan *p)
                                                                                                  : NULL;
 }
 
-/* Whether the canary's pods have passed. They have not if the change did harm, or if a kill is still to be judged. */
+/* Whether the canary pods have passed their watch time. They have not while the change is held for harm, a fuse is
+ * blown, or a kill is still to be judged. */
 static bool canary_has_passed(const struct safety *safety, const struct target *t, struct wall now)
 {
         const struct apply_state *d = &t->apply_state;

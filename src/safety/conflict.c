@@ -1,7 +1,7 @@
 /*
- * Conflicts: somebody puts a request back after halflife changed it. A template whose fingerprint is otherwise
- * unchanged tells this from a deploy. Another webhook that alters halflife's writes is a conflict as well. A contested
- * workload is left alone for a while, longer each time.
+ * Conflicts: somebody puts a request back after halflife changed it. It is no conflict if the template's fingerprint
+ * shows that the owner changed more: that is a deploy. Another webhook that alters halflife's writes is a conflict as
+ * well. halflife leaves a contested workload alone for a while, longer each time.
  */
 #include <string.h>
 
@@ -13,7 +13,7 @@
 
 enum { CONTEST_SOON_MS = 15 * MINUTE_MS };
 
-/* by: who; "": not known */
+/* by: who put back or altered halflife's change; "": not known. Takes over `what`. */
 static void conflict_begin(struct safety *safety, struct target *t, const char *by, char *what)
 {
         const struct apply_state *d = &t->apply_state;
@@ -36,7 +36,8 @@ static bool any_reset(const struct plan *p)
         return false;
 }
 
-/* Only in mode Rollout does halflife write templates on its own. In the other modes the owner's value is right. */
+/* Whether a request that came back can be a conflict. Only in mode Rollout does halflife write templates on its own: in
+ * the other modes, the owner's value in the template is right. */
 static bool may_fight(const struct target *t)
 {
         return t->profile && t->profile->spec->apply.mode == APPLY_ROLLOUT;
@@ -54,7 +55,8 @@ static bool carries_held(const struct plan *p)
         return false;
 }
 
-/* Begin a conflict if somebody put an autoscaler's target back, but only once the original requests are back. */
+/* Begin a conflict if somebody put an autoscaler's utilization target back, but only once the original requests are
+ * back. */
 static void conflict_targets(struct safety *safety, struct target *t, const struct plan *p)
 {
         for (int i = 0; i < p->autoscalers; i++)
@@ -71,9 +73,10 @@ static void conflict_targets(struct safety *safety, struct target *t, const stru
 }
 
 /*
- * A reset is a request that is back at the original after halflife's change; each change has at most one. It begins a
- * conflict if nothing else in the template changed and it comes within CONTEST_SOON_MS, or twice in a row within the
- * cooldown. A reset together with other changes is a deploy, and a later reset is no conflict: both restart the count.
+ * A reset is a request that is back at the original after halflife's change; each change has at most one. A reset
+ * begins a conflict if nothing else in the template changed, and if it comes soon: within CONTEST_SOON_MS, or as the
+ * second in a row within the cooldown. A reset together with other changes is a deploy, and a later reset is no
+ * conflict: both restart the count.
  */
 void conflict_watch(struct safety *safety, struct target *t, const struct plan *p)
 {

@@ -1,6 +1,6 @@
 /*
- * The guards of the last hour, which the fuses count (core/fuse_verdict.h). The list has a bound, and each namespace a
- * share of it, so that one namespace cannot make the list forget what happened in others.
+ * The list of the last hour's guards, which the fuses count (core/fuse_verdict.h). The list has a bound, and each
+ * namespace has a share of it, so that one namespace cannot make the list forget what happened in other namespaces.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -31,7 +31,7 @@ static void guard_remove(struct fuse *f, int i)
 void fuse_guards_forget_old(struct fuse *f, int64_t now_ms)
 {
         for (int i = f->guards - 1; i >= 0; i--) {
-                if (f->guard[i].at_ms > now_ms) /* written by a clock that was ahead: the hour begins now */
+                if (f->guard[i].at_ms > now_ms) /* from a clock that was ahead: the guard's hour begins now */
                         f->guard[i].at_ms = now_ms;
                 if (!fuse_is_recent(&f->guard[i], now_ms))
                         guard_remove(f, i);
@@ -63,7 +63,8 @@ void fuse_guards_end(struct fuse *f, const char *profile, const char *ns)
 
 /* --- adding --- */
 
-/* The oldest guard that no scope wider than `reach` counts, of a namespace (name NULL: of any); -1: none. */
+/* The place of the oldest guard that no scope wider than `reach` counts: of name's namespace, or of any (name NULL);
+ * -1: none. */
 static int guard_oldest(const struct fuse *f, const char *name, enum fuse_scope reach)
 {
         for (int i = 0; i < f->guards; i++)
@@ -73,8 +74,9 @@ static int guard_oldest(const struct fuse *f, const char *name, enum fuse_scope 
         return -1;
 }
 
-/* Remove a guard if there is no room: the namespace's oldest if its share is used up, else the oldest of a full list.
- * Guards that the cluster's fuse counts go last, so that a namespace cannot count twice. */
+/* Remove a guard if there is no room for a new one of `name`: the namespace's oldest if its share is used up, else the
+ * oldest of a full list. Guards that the cluster's fuse counts go last, so that a namespace cannot count twice
+ * there. */
 static void guard_make_room(struct fuse *f, const char *name)
 {
         int of_namespace = 0;
@@ -129,7 +131,8 @@ json_t *fuse_guards_json(const struct fuse *f)
         return list;
 }
 
-/* The previous version wrote only time and name, and counted each guard for the cluster. */
+/* Read the list of guards. The previous version wrote only a guard's time and name, and counted each guard for the
+ * cluster. */
 void fuse_guards_read(struct fuse *f, const json_t *list)
 {
         size_t i;

@@ -1,8 +1,8 @@
 /*
  * The state of the fuses: counts the changes that the guard took back, and stores them. Once the cluster's fuse is
- * blown, the status of every profile and an annotation of the Lease say so, and nothing is lowered until a person
- * resets the fuse. A blown fuse of a profile is in the status of that profile. Database, Lease and statuses are kept in
- * agreement here, so that the loss of one of them does not reset a fuse.
+ * blown, no request is lowered until a person resets the fuse. The status of every profile and an annotation of the
+ * Lease then report it. A blown fuse of a profile is in the status of that profile. Database, Lease and statuses are
+ * kept in agreement here, so that the loss of one of them does not reset a fuse.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 #include "cache/profile_fuse.h"
 #include "safety_private.h"
 
-enum { TIME_LEN = 20 /* "2026-11-22T02:00:00Z" */ };
+enum { TIME_LEN = 20 /* length of a time such as "2026-11-22T02:00:00Z" */ };
 
 const char *fuse_blown(const struct safety *safety)
 {
@@ -43,7 +43,7 @@ static json_t *profiles_json(const struct safety *safety)
         const struct profile *p;
         json_t *profiles = json_object();
         for (size_t at = 0; (p = map_each(&safety->cache->profiles, &at));)
-                json_object_set_new(profiles, p->key, profile_fuses_json(p)); /* NULL: not set */
+                json_object_set_new(profiles, p->key, profile_fuses_json(p)); /* NULL (no blown fuse) sets nothing */
         return profiles;
 }
 
@@ -91,8 +91,8 @@ void fuse_release(struct fuse *f)
 
 /* --- blowing --- */
 
-/* Only the log, the Lease and the ClusterProfile name workloads of several namespaces, because a tenant may read the
- * Events of its namespace. */
+/* Emit an Event about a blown fuse on the workload. It names no other workload, as the log, the Lease and the
+ * ClusterProfile do: a tenant may read the Events of its namespace. */
 static void fuse_tell(struct safety *safety, const struct target *t, const char *what, const char *count)
 {
         AUTO(mem_free)
@@ -165,7 +165,8 @@ static void fuse_mend(struct safety *safety, int64_t at_ms, const char *who)
         schedule_pass(safety->leadership);
 }
 
-/* Take over a reset while the cluster's fuse is whole: it resets the fuses of profiles, at the next settle. */
+/* Take over a person's reset while the cluster's fuse is not blown: the next settle then resets the fuses of profiles
+ * that blew before at_ms. */
 static void fuse_heed(struct safety *safety, int64_t at_ms)
 {
         safety->fuse.reset_ms = at_ms;
@@ -248,8 +249,8 @@ static void profile_fuse_mend(struct safety *safety, struct profile *p, struct p
         profile_fuse_drop(p, pf);
 }
 
-/* Take over what the status reports and another leader wrote, and reset what no longer holds. Returns whether a fuse
- * changed. */
+/* Take over the profile's fuses that its status reports, as another leader wrote them. Then reset the profile's fuses
+ * that no longer hold. Returns whether a fuse changed. */
 static bool profile_fuses_settle(struct safety *safety, struct profile *p)
 {
         size_t before = p->fuses.count, mended = 0;

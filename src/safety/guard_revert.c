@@ -1,6 +1,6 @@
 /*
- * The guard watches each of halflife's changes for a while. A change that did harm is taken back, and the workload is
- * then left alone, longer each time.
+ * The guard watches each of halflife's changes for a while. It takes back a change that did harm, and then leaves the
+ * workload alone, longer each time.
  */
 #include <stdio.h>
 
@@ -16,8 +16,8 @@ static bool guard_sets_pods(const struct target *t)
         return t->profile->spec->apply.mode == APPLY_ON_DEPLOY && t->profile->spec->apply.at == AT_POD;
 }
 
-/* Whether halflife starts the rollouts. Under OnDeploy owners do, and restarts or unready pods may come from their
- * release. */
+/* Whether halflife itself starts changes. Under OnDeploy the owner's deploys do, and restarts or unready pods may come
+ * from the owner's release. */
 static bool starts_changes(const struct target *t)
 {
         return t->profile->spec->apply.mode != APPLY_ON_DEPLOY;
@@ -49,14 +49,14 @@ void guard_deployed(struct target *t, struct wall now)
                 guard_state_released(t, now);
 }
 
-/* When a pod got halflife's requests: at its creation, or by a change of its template or while it ran. */
+/* When a pod got halflife's requests: at its creation if admission sets them, else by halflife's last change. */
 static struct wall change_of(const struct target *t, const struct pod *p)
 {
         return (struct wall){guard_sets_pods(t) ? p->created_ms : guard_state_set_ms(t)};
 }
 
-/* Whether the owner released together with the change. Where halflife sets pods at admission, the age of their
- * ReplicaSet shows it. */
+/* Whether the owner released a new version together with halflife's change. Where admission sets requests on pods, the
+ * age of the pod's ReplicaSet shows that. */
 static bool came_released(const struct guard_policy *policy, const struct target *t, const struct pod *p,
                           struct wall at)
 {
@@ -75,7 +75,7 @@ void guard_killed(struct safety *safety, struct target *t, const struct pod *p, 
                 return;
         struct guard_state *g = t->apply_state.guard;
         if (!kill_tells_of_request(
-                    k->cause)) { /* the limit caused the kill: do not count this restart against the change */
+                    k->cause)) { /* a limit caused this kill: its restart does not count against the change */
                 if (g && g->change_ms && k->at.ms >= whole_second(g->change_ms))
                         guard_state_add_by_limit(g, p, k->untold);
                 return;
@@ -90,8 +90,8 @@ void guard_killed(struct safety *safety, struct target *t, const struct pod *p, 
 
 /* --- judging --- */
 
-/* Note since when fewer pods are ready than before the change. A new pod counts only after some patience, and then as
- * not ready since its creation. */
+/* Note since when fewer pods are ready than before the change. A new pod counts only after the guard's patience, and
+ * then as not ready since its creation. */
 static void follow_readiness(struct guard_state *g, const struct target *t, struct guard_facts *f)
 {
         int64_t turned_ms;
@@ -153,7 +153,7 @@ static void guard_fire(struct safety *safety, struct target *t, const struct gua
 {
         struct guard_state *g = t->apply_state.guard;
         guard_state_fired(g, cause, guard_words_of(f, cause), f->now);
-        if (t->apply_state.pod_canary) /* the canary did not pass */
+        if (t->apply_state.pod_canary) /* the pod canary did not pass: forget since when it was in force */
                 apply_state_passed(t, 0);
         bool released = g->released && (cause == GUARD_EVICTED || cause == GUARD_OUT_OF_MEMORY);
         guard_state_end(t);
@@ -175,8 +175,8 @@ static void guard_fire(struct safety *safety, struct target *t, const struct gua
 
 /* --- forgetting --- */
 
-/* When pods got halflife's requests, at after_ms or later: the first pod at admission, else the last change; 0: never.
- */
+/* When pods last got halflife's requests, if at after_ms or later, wall ms; 0: never. Where admission sets them: when
+ * the first such pod was created. */
 static int64_t last_change(const struct target *t, int64_t after_ms)
 {
         int64_t first = 0;
@@ -188,8 +188,8 @@ static int64_t last_change(const struct target *t, int64_t after_ms)
         return first;
 }
 
-/* Forget former harm once a change has passed its watch time, so that the next hold is short again. A change in the
- * future, after the clock was set back, is still watched. */
+/* Forget an earlier change that did harm, once a later one has passed its watch time: the next hold is then short
+ * again. A change dated ahead, after the clock was set back, is still watched. */
 static void guard_forget(struct safety *safety, struct target *t, const struct guard_policy *policy, struct wall now)
 {
         const struct guard_state *g = t->apply_state.guard;
@@ -202,7 +202,7 @@ static void guard_forget(struct safety *safety, struct target *t, const struct g
                 checkpointer_apply_state(safety->checkpointer, t);
 }
 
-/* Drop the guard's state if the profile turned the guard off. Without a profile the state stays. */
+/* Drop the guard's state of the target, if its profile turned the guard off. Without a profile the state stays. */
 static void turn_off(struct safety *safety, struct target *t)
 {
         if (!t->profile || t->profile->spec->apply.guard.enabled)
