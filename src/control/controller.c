@@ -164,8 +164,8 @@ static void certificate_start(struct controller *c)
 
 /* --- the server --- */
 
-/* Custom metrics share the REST listener's certificate. Checked before anything is served: ERR_CONFLICT means that
- * another Service serves the API. Other errors are ignored here, because the API server is asked again each minute. */
+/* Check the settings of custom metrics before anything is served. ERR_INVALID: no certificate, which REST has too.
+ * ERR_CONFLICT: another Service serves this API. Other errors do not matter: the API server is asked each minute. */
 static int custom_check(struct controller *c, struct err *err)
 {
         const struct controller_options *co = &c->p.options;
