@@ -45,7 +45,7 @@ struct render_left {
         struct text container; /* "": the pod as a whole requests the resource (spec.resources) */
         enum resource resource;
         struct amount request; /* not set: the API server will set it to the limit, or to a LimitRange's default */
-        const char *reason, *detail; /* as in a row; never NULL */
+        const char *reason, *detail; /* why it stays: the words of struct render_row; never NULL */
 };
 
 /* The report on one object. Its texts are valid until render_free. */

@@ -13,19 +13,19 @@
 #include "ledger/prices.h"
 
 enum {
-        LEDGER_REPORT_ROWS = 20000,  /* further accounts are added to LEDGER_OTHERS */
-        LEDGER_REPORT_PERIODS = 512, /* more than the days, or the hours, that are kept */
+        LEDGER_REPORT_ROWS = 20000,  /* most rows of a report; further accounts share LEDGER_OTHERS */
+        LEDGER_REPORT_PERIODS = 512, /* most periods of a report: more than are kept */
         LEDGER_NS_MAX = 64,
-        LEDGER_LABEL_MAX = 320, /* of a label's key */
+        LEDGER_LABEL_MAX = 320, /* bytes for a label's key, its final NUL included */
 };
 
-/* What a report shall tell. */
+/* Which accounts of the ledger a report sums, and over which time. */
 struct ledger_ask {
         enum ledger_axis axis;
         enum ledger_span span;
         int64_t since_ms;       /* how far back, in ms before now; the stretch begins with that moment's hour or day */
-        char ns[LEDGER_NS_MAX]; /* "": all namespaces; else axis is LEDGER_NAMESPACE, and only this account is read */
-        char workload[LEDGER_NAME_MAX + 1]; /* "": all; else axis is LEDGER_WORKLOAD, and only this account is read */
+        char ns[LEDGER_NS_MAX]; /* "": all namespaces; else axis is LEDGER_NAMESPACE, and only this one counts */
+        char workload[LEDGER_NAME_MAX + 1]; /* "": all; else axis is LEDGER_WORKLOAD, and only this one counts */
         /* With axis LEDGER_LABEL, whose accounts are named "key=value": the key. The report's rows are named after the
          * values. Accounts of another key are summed in the row with the name "". */
         char label[LEDGER_LABEL_MAX];

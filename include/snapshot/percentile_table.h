@@ -14,7 +14,7 @@
 enum { TRIED = 7, PERCENTILE_ROWS_MOST = 20000 };
 extern const int percentiles_tried[TRIED]; /* in tenths of a per cent, ascending */
 
-struct percentile_row { /* of a container's history */
+struct percentile_row { /* what was learned of one container */
         const char *ns, *recommendation, *container;
         double at[RESOURCES][TRIED]; /* cores or bytes; negative: nothing was learned */
         bool more[RESOURCES][TRIED]; /* usage may be above `at`, by how much is not known */

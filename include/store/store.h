@@ -34,8 +34,8 @@
 #include "ledger/ledger_report.h"
 
 struct store_key {
-        struct text ns, group, kind, name; /* of the target */
-        struct text container;             /* empty for target rows */
+        struct text ns, group, kind, name; /* these name the target */
+        struct text container;             /* empty in the key of a target as a whole */
 };
 
 enum { STORE_UID_BYTES = 16, STORE_RECORD_MAX = 64 << 10, STORE_NOTE_MAX = 16 << 20 };
@@ -56,11 +56,11 @@ struct store_result {
         struct err err; /* code 0: the batch is on disk */
         uint64_t batch; /* the number from store_submit; 0: the file was replaced */
         int64_t rows, took_ms, file_bytes;
-        bool recall; /* this answers store_recall, by the fields below */
+        bool recall; /* the result answers a store_recall, in the fields below */
         const void *recall_tag;
         uint8_t packed[USAGE_PACK_MAX]; /* the history, by usage_pack */
         size_t packed_len;              /* bytes; 0: there is no earlier generation */
-        struct ledger_report *report;   /* this answers store_read_ledger; err: its pages could not all be read */
+        struct ledger_report *report;   /* not NULL: the answer to store_read_ledger; with err, it lacks pages */
         void *report_tag;
 };
 
@@ -84,8 +84,8 @@ int store_open(const struct store_options *o, struct store **ret, char *ret_note
  * `target`.
  */
 struct store_reader {
-        void *(*target)(void *arg, const struct store_key *key);                       /* container is empty */
-        void (*record)(void *arg, void *target, struct text record, struct wall gone); /* if the target has a record */
+        void *(*target)(void *arg, const struct store_key *key);                       /* key->container is empty */
+        void (*record)(void *arg, void *target, struct text record, struct wall gone); /* called if there is one */
         void (*usage)(void *arg, void *target, struct text container, const struct usage *u,
                       const struct store_watermark *watermark, size_t watermarks);
         void (*kill)(void *arg, void *target, struct text container, const struct store_kill *kill);

@@ -45,8 +45,8 @@ size_t transfer_print(const struct transfer_row *row, char out[static TRANSFER_L
 int transfer_parse(struct text line, char scratch[static TRANSFER_LINE_MAX], struct transfer_row *ret,
                    struct usage_memory *memory, struct err *err);
 
-/* Write a file: begin, put each row, end. After an error the file is incomplete, and transfer_read refuses it. Each
- * returns 0, ERR_NOSPACE or ERR_IO. */
+/* Write a file: begin, put each row, end. After an error the file is incomplete, and transfer_read refuses it. Each of
+ * these functions returns 0, ERR_NOSPACE or ERR_IO. */
 struct transfer_writer {
         FILE *to;
         struct sha256 sum;

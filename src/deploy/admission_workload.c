@@ -180,7 +180,7 @@ static void admission_workload_judge(struct admission_work *w, struct side *now,
 {
         struct side before = {0};
         bool update = text_is(w->request->operation, "UPDATE");
-        bool has_template = now->subject.containers > 0; /* a Rollout with a workloadRef has none */
+        bool has_template = now->subject.containers > 0; /* a Rollout with a workloadRef has no template */
         bool sticks = now->view->in_place_only;          /* the in-place-only strategy could not undo a change either */
         if (!has_template || !now->answer.profile || !sets_templates(&now->answer) || sticks) {
                 w->result = has_template && now->answer.profile ? ADMISSION_OTHER_MODE : ADMISSION_NO_TARGET;

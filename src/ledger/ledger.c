@@ -23,12 +23,12 @@ struct sheet { /* the accounts of one axis and period */
         uint8_t idle; /* unused */
         struct map by_name;
         struct account **account; /* in the order of their pages */
-        bool *dirty;              /* by page */
+        bool *dirty;              /* for each page: an account on it changed since the page was written */
         size_t accounts, cap;
 };
 
 struct ledger {
-        struct sheet *open[LEDGER_AXES][LEDGER_SPANS][OPEN_MOST]; /* the one booked in last first, then NULL */
+        struct sheet *open[LEDGER_AXES][LEDGER_SPANS][OPEN_MOST]; /* the sheet booked in last comes first; then NULL */
         int64_t newest_ms[LEDGER_AXES][LEDGER_SPANS];             /* start of the newest period; -1: none */
         uint32_t stamp, late;
         struct sheet *totals;

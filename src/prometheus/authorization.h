@@ -21,7 +21,7 @@ struct grant {
 };
 void grant_release(struct grant *g); /* wipes the secrets and frees the texts */
 
-/* The input of a kind: settings, environment and time. */
+/* What a kind of credentials reads: settings, environment variables and the time. */
 struct authorization_facts {
         const char *(*variable)(const char *name); /* getenv, or a test's own */
         const char *region;                        /* AWS; NULL: by the environment */
@@ -40,8 +40,9 @@ struct authorization_ask {
 };
 void authorization_ask_release(struct authorization_ask *a);
 
-/* authorization_url.c: whether credentials may be sent to a URL from the environment. It must be https:// or an address
- * of the pod, its node or the agent beside it, and have no user. ERR_INVALID names the variable, not the URL. */
+/* authorization_url.c: may credentials be sent to a URL from the environment? Returns 0 if it is https:// or an address
+ * of the pod, its node or the agent beside it, and has no user; else ERR_INVALID, which names the variable, not the
+ * URL. */
 int authorization_check_url(const char *variable, const char *url, struct err *err);
 
 struct authorization_kind {

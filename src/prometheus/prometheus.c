@@ -18,7 +18,12 @@
 #include "query.h"
 #include "series_rows.h"
 
-enum { MATCHERS_MOST = 4 << 10, QUERY_MOST = 16 << 10, SERIES_MOST = 4 << 20 /* per series */, ERROR_BODY = 4 << 10 };
+enum {
+        MATCHERS_MOST = 4 << 10,
+        QUERY_MOST = 16 << 10,
+        SERIES_MOST = 4 << 20 /* bytes of one series */,
+        ERROR_BODY = 4 << 10
+};
 /* The query of throttling has the matchers twice. Text beyond QUERY_MOST bytes would be missing. */
 _Static_assert(2 * MATCHERS_MOST + 1024 <= QUERY_MOST, "a query holds the longest matchers");
 #define ANSWER_MOST (INT64_C(1) << 30)
@@ -370,7 +375,7 @@ struct prometheus_fetch *prometheus_fetch(struct prometheus *p, const struct pro
                 stream_init(&f->query[r].stream, STREAM_QUERY, SERIES_MOST, ANSWER_MOST, on_item, &f->query[r]);
                 buf_init(&f->query[r].refusal, ERROR_BODY);
         }
-        bool unread = !p->credentials.peer.base_url; /* a fetch still in progress failed to read the files */
+        bool unread = !p->credentials.peer.base_url; /* a fetch in progress failed to read the files */
         if ((p->fetches++ == 0 || unread) && credentials_read(&p->credentials, &p->options, &f->answer.err) < 0) {
                 loop_timer_set(p->loop, &f->failed, 0, on_failed, f);
                 return f;

@@ -133,7 +133,7 @@ int request_headers_read(const char *path, bool authorized, char **ret, struct e
         if (!text)
                 return err->code;
         struct buf lines;
-        buf_init(&lines, HEADERS_BYTES_MOST + HEADERS_MOST + 1); /* a blank after each colon, and the last line's end */
+        buf_init(&lines, HEADERS_BYTES_MOST + HEADERS_MOST + 1); /* + blanks after colons, a last line end */
         int rc = headers_parse(path, (struct text){text, len}, authorized, &lines, err);
         mem_wipe_n(text, len);
         if (rc == 0)

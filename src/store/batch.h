@@ -19,7 +19,7 @@ enum row_kind {
         ROW_NOTE,       /* key.ns: the note's name; data: its value */
         ROW_FORGET,     /* delete the target */
         ROW_FORGET_KILLS,
-        ROW_LEDGER, /* body: struct ledger_page_key; key.ns: the same as text; data: the page */
+        ROW_LEDGER, /* body: struct ledger_page_key; key.ns: that key as text; data: the page */
         ROW_FORGET_LEDGER,
         ROW_CHANGE, /* body: int64_t, the id; key.ns: the id as text; data: the record; ms: when the change was made */
         ROW_FORGET_CHANGES, /* body: int64_t, the greatest id to delete; ms: delete changes made earlier too */
@@ -29,12 +29,12 @@ struct row {
         uint32_t bytes;                /* length of the whole row, a multiple of 8 */
         uint32_t body, identity, data; /* lengths of the parts, in bytes */
         uint32_t watermarks;           /* number of watermarks at the end of the body */
-        int64_t ms; /* ROW_TARGET: gone since; ROW_FORGET_KILLS: delete older kills; ROW_FORGET_LEDGER: now */
+        int64_t ms; /* a time: see enum row_kind; ROW_TARGET: when it vanished; ROW_FORGET_…: delete older ones */
         uint8_t at[];
 };
 
 struct store_batch {
-        struct mailbox_item item; /* its place in the mailbox of the store's thread */
+        struct mailbox_item item; /* the batch's link in the mailbox of the store's thread */
         struct chunk *chunk, *last;
         size_t rows;
         size_t distinct; /* rows left by the last batch_compact */

@@ -70,7 +70,7 @@ enum statement {
         STATEMENTS
 };
 
-extern const char *const db_statements[STATEMENTS]; /* their SQL (db_statements.c) */
+extern const char *const db_statements[STATEMENTS]; /* the SQL of each statement (db_statements.c) */
 
 struct db {
         sqlite3 *sql; /* NULL: closed */
@@ -89,13 +89,13 @@ int db_judge(const char *path, enum db_file *ret, struct err *err);
 
 /* Create an empty database, which the caller then renames into place. */
 int db_create(const char *path, struct err *err);
-/* Open an existing file; writable brings its schema up to date. *ret_clean: the file was closed cleanly. ERR_DAMAGED
- * also if the schema differs from halflife's. */
+/* Open an existing file; `writable` also brings its schema up to date. *ret_clean: the file was closed cleanly. Returns
+ * ERR_DAMAGED also if the file's schema differs from halflife's. */
 int db_open(struct db *d, const char *path, bool writable, bool *ret_clean, struct err *err);
 /* Open a file that db_open calls damaged, only to read its remaining rows one by one. If the file's schema is damaged,
  * halflife's own takes its place until db_let_go. */
 int db_open_damaged(struct db *d, const char *path, struct err *err);
-/* Let SQLite check the structure (quick_check); thorough also compares each index with its table (integrity_check).
+/* Let SQLite check the structure (quick_check); `thorough` also compares each index with its table (integrity_check).
  * Returns 0, ERR_DAMAGED, or the error that prevented the check. */
 int db_check(struct db *d, bool thorough, struct err *err);
 /* Close the file and release d; {0} is fine. */

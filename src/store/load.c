@@ -123,7 +123,7 @@ static bool catch_up(struct loading *l, struct scan *s, int64_t id)
         return s->row && s->id == id;
 }
 
-/* columns: id, generation, crc, packed, watermarks */
+/* Check and unpack the generation in the current row, with the columns id, generation, crc, packed, watermarks. */
 static int generation_read(struct generation *g)
 {
         sqlite3_stmt *row = g->from->row;
