@@ -26,7 +26,7 @@ struct change {
         int64_t id; /* 1 for the first change logged, and one more for each later change */
         int64_t at_ms;
         enum change_kind kind;
-        const char *ns, *group, *object_kind, *name; /* of the workload */
+        const char *ns, *group, *object_kind, *name; /* of the workload that was changed */
         const char *mode;                            /* apply.mode of its profile */
         const char *container;                       /* "": the change is of the workload as a whole */
         enum resource resource;                      /* only if container is not "" */

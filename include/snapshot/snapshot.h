@@ -24,7 +24,7 @@ struct snapshot_profile {
         const char *name;
         int64_t created_ms;
         bool canary_closed;       /* only the profile's canary workloads are changed; its other workloads wait */
-        const char *const *fused; /* namespaces for which the profile's fuse is blown; "": for all; [fused_count] */
+        const char *const *fused; /* namespaces for which the profile's fuse is blown; "": all of them; [fused_count] */
         size_t fused_count;
         bool left_out;   /* its namespace has too many Profiles: this Profile and those after it select nothing */
         bool unreadable; /* the current spec is invalid; spec is the last valid one and changes nothing */
@@ -105,7 +105,7 @@ struct snapshot {
         const char *metrics;     /* the metrics in Prometheus' text format; NULL: none yet */
         size_t metrics_len;
         bool apply_never;         /* halflife's own setting apply: never */
-        bool fuse_blown;          /* too many changes were taken back: no new values are applied */
+        bool fuse_blown;          /* the cluster's fuse is blown: no request may be lowered */
         const char *source_error; /* why the usage source (of a replica: the API server) is away; NULL: it answers */
         int64_t source_since_ms;  /* since when it is away, wall ms */
         const struct snapshot_target **target; /* by (ns, recommendation) */
