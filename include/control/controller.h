@@ -1,6 +1,6 @@
 /*
- * The controller watches the cluster, polls usage every interval, learns, decides, publishes Recommendations, applies
- * changes and writes checkpoints. A process has one controller, on one loop.
+ * The controller watches the cluster, polls usage every interval, learns from it, decides requests, publishes
+ * Recommendations, applies changes and writes checkpoints. A process has one controller, on one loop.
  *
  * As a replica the controller only serves the Recommendations that another halflife publishes. A replica has no
  * database and no Lease, and writes no object of the API server.
@@ -22,22 +22,22 @@ struct controller_options {
         const char *ns; /* halflife's own namespace: it holds the Lease, and its workloads are never changed */
         const char *ownership_labels;  /* keys of labels that Recommendations do not copy, as core/ownership_label.h */
         const char *pool_label;        /* label of nodes whose value names a node's pool in reports; NULL: none */
-        const char *report_label;      /* key of a label of workloads that is booked by; NULL: none */
-        const char *prices;            /* as ledger/prices.h reads them; NULL: none */
+        const char *report_label;      /* key of a label of workloads, by whose values the ledger books; NULL: none */
+        const char *prices;            /* prices of pools as a text for prices_parse (ledger/prices.h); NULL: none */
         const char *exempt_namespaces; /* names with commas between, where no workload is changed; NULL: only ns */
         const char *lease_name;
-        const char *identity;           /* of this process in the Lease and in Events; unique */
+        const char *identity;           /* unique name of this process in the Lease and in Events */
         const char *database;           /* path of the database file; NULL: learn in memory only */
         const char *listen;             /* address for health and metrics; NULL: not served */
         const char *listen_file;        /* file that the bound addresses are written to, one a line; NULL: none */
         const char *serve_listen;       /* address for the REST API and admission; NULL: not served */
-        const char *tls_cert, *tls_key; /* files; NULL with CERTIFICATE_FILES: serve_listen is without TLS */
+        const char *tls_cert, *tls_key; /* PEM files; NULL with CERTIFICATE_FILES: serve_listen is without TLS */
         enum controller_certificate {
                 CERTIFICATE_FILES,
                 CERTIFICATE_SELF,
                 CERTIFICATE_SECRET
         } certificate;                  /* source of the certificate of the REST and custom metrics listeners */
-        const char *certificate_secret; /* see serving/certificate_reader.h */
+        const char *certificate_secret; /* name of the Secret with the certificate, see serving/certificate_reader.h */
         const char *custom_listen;      /* address for the custom metrics API; NULL: not served */
         const char *custom_service;     /* Service in ns that the APIServices of custom metrics have to name */
         const char *watcher_listen;     /* address for load-watcher's interface; NULL: not served */
@@ -57,7 +57,7 @@ struct controller;
  * process holds the database, or another Service serves the custom metrics API. */
 int controller_new(struct loop *l, struct access *a, const struct controller_options *o, struct controller **ret,
                    struct err *err);
-/* Adopt settings that were read again and may change at run time. */
+/* Adopt the settings that may change at run time, after they were read again. */
 void controller_reconfigure(struct controller *c, const struct live_settings *live);
 /* Replace the CA that verifies upstream's certificate (PEM, copied). Without upstream, nothing happens. */
 void controller_trust_upstream(struct controller *c, const char *ca_pem);

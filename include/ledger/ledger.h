@@ -1,12 +1,12 @@
 /*
- * The ledger: accounts of what pods asked for, had in force and used. Each booking is added to one account on each
- * axis, for the hour and for the day that it falls in, so the accounts of all axes have the same total, to the last
- * unit. No I/O and no clock: the caller says when, and stores the pages.
+ * The ledger: accounts of the CPU and memory that pods asked for, had in force and used. Each booking is added to one
+ * account on each axis, for the hour and for the day that it falls in, so the accounts of all axes have the same total,
+ * to the last unit. The ledger does no I/O and reads no clock: the caller gives the time, and stores the pages.
  *
  * A page holds up to LEDGER_PAGE_ACCOUNTS accounts of one axis and period, as totals since the period began, so a page
- * that is stored twice counts once. A period is open for as long as something is booked in it. One that is opened
- * again, or after a later one (the clock was set back), gets pages with numbers of its own: nothing stored is
- * overwritten.
+ * that is stored twice counts once. A period is open for as long as something is booked in it. A period that is opened
+ * again, or after a later period (the clock was set back), gets pages with numbers of its own, so that no stored page
+ * is overwritten.
  */
 #ifndef HALFLIFE_LEDGER_LEDGER_H
 #define HALFLIFE_LEDGER_LEDGER_H
@@ -17,13 +17,13 @@
 enum ledger_axis { LEDGER_NAMESPACE, LEDGER_PROFILE, LEDGER_POOL, LEDGER_WORKLOAD, LEDGER_LABEL, LEDGER_AXES };
 enum ledger_span { LEDGER_HOUR, LEDGER_DAY, LEDGER_SPANS }; /* by UTC */
 
-/* Most accounts of a period; further ones are booked together as LEDGER_OTHERS, which no object can be named. */
+/* The account of all objects beyond the most accounts that a period may have; no object can have this name. */
 #define LEDGER_OTHERS "(others)"
 int64_t ledger_span_ms(enum ledger_span s);
 int64_t ledger_span_start(enum ledger_span s, int64_t at_ms);
-/* Whether such accounts are kept: those of workloads by the day only. */
+/* Does the ledger keep accounts of this axis for this span? It keeps all but accounts of workloads by the hour. */
 bool ledger_keeps(enum ledger_axis a, enum ledger_span s);
-/* How long they are kept: workloads 35 days, other axes 400 days, or 48 hours by the hour. */
+/* How long accounts are kept: by the day 35 days for workloads, 400 days for other axes; by the hour 48 hours. */
 int64_t ledger_kept_ms(enum ledger_axis a, enum ledger_span s);
 
 struct ledger_names {
@@ -31,22 +31,24 @@ struct ledger_names {
 };
 
 struct ledger;
-/* stamp: at random, so that pages of a period that is opened out of order have numbers of their own */
+/* `stamp` must be random: the numbers of pages of periods opened out of order begin with it, and should not collide
+ * with those of an earlier process. */
 struct ledger *ledger_new(uint32_t stamp);
 void ledger_free(struct ledger *l); /* NULL: does nothing */
 
-/* Add to one account on each axis, in the hour and the day of at_ms (wall ms, not negative). */
+/* Book a sum: add it to one account on each axis, in the hour and the day of at_ms (wall ms, not negative). */
 void ledger_book(struct ledger *l, const struct ledger_names *names, const struct ledger_sum *sum, int64_t at_ms);
 
-/* By namespace since the process began, for counters: at most LEDGER_TOTALS of them, then LEDGER_OTHERS. */
+/* Give `each` every namespace's sum since the process began, for metrics. Namespaces beyond LEDGER_TOTALS share the
+ * name LEDGER_OTHERS. */
 enum { LEDGER_TOTALS = 1000 };
 void ledger_totals(const struct ledger *l, void (*each)(void *arg, const char *ns, const struct ledger_sum *sum),
                    void *arg);
 
-/* Pages of a period that was not opened late have lower numbers, from 0 on. */
+/* Pages of a period opened in order have numbers from 0 to below this; those of a period opened late, greater ones. */
 enum { LEDGER_NUMBERS = 1 << 20 };
-/* Read the periods that are open, and their accounts so far; only: this account, {NULL, 0}: all. opened is called
- * before the accounts of a period, with the numbers that its pages may have. */
+/* Read the open periods of an axis and span, and their accounts so far. `only`: the one account to read; {NULL, 0}: all
+ * accounts. `opened` is called before the accounts of a period, with the range of numbers that its pages may have. */
 void ledger_each_open(const struct ledger *l, enum ledger_axis a, enum ledger_span s, struct text only,
                       void (*opened)(void *arg, int64_t start_ms, int64_t first_number, int64_t numbers),
                       void (*each)(void *arg, struct text name, const struct ledger_sum *sum), void *arg);
@@ -58,17 +60,17 @@ struct ledger_page_key {
         enum ledger_span span;
         int64_t start_ms, number;
 };
-/* Pass each page that changed since it was last passed. Then a period is closed that is not that of now_ms, and in
- * which nothing was booked since the ledger_write before. */
+/* Give `each` every page that changed since it was given last. Then close each period that does not include now_ms, and
+ * in which nothing was booked since the ledger_write before. */
 void ledger_write(struct ledger *l, int64_t now_ms,
                   void (*each)(void *arg, const struct ledger_page_key *key, struct text packed), void *arg);
-/* Pass every page of open periods at the next ledger_write: the database lost some. */
+/* Make the next ledger_write give every page of the open periods, since the database lost pages. */
 void ledger_write_again(struct ledger *l);
 
 /*
- * Go on with a stored page, before anything is booked. Of each axis and span the pages of the newest period are wanted,
- * in the order of their numbers. ERR_DAMAGED: the page cannot be read, or one before it is missing. The period then
- * goes on with other pages, and the stored ones stay as they are.
+ * Take a stored page into the ledger, so that bookings add to its accounts; call it before anything is booked. Of each
+ * axis and span it takes the pages of the newest period, in the order of their numbers. ERR_DAMAGED: the page cannot be
+ * read, or a page before it is missing. The period then goes on with new pages, and the stored pages stay as they are.
  */
 int ledger_restore(struct ledger *l, const struct ledger_page_key *key, struct text packed);
 

@@ -12,7 +12,7 @@
 
 enum {
         LEDGER_PAGE_ACCOUNTS = 128, /* most accounts of a page */
-        LEDGER_NAME_MAX = 1100,     /* bytes of a name; a longer one is cut */
+        LEDGER_NAME_MAX = 1100,     /* bytes of an account's name; a longer name is cut */
         LEDGER_ACCOUNT_BYTES = LEDGER_NAME_MAX + 4 + LEDGER_FLOWS * RESOURCES * 19 + (2 + LEDGER_EVENTS) * 10,
         LEDGER_PAGE_BYTES = 1 + LEDGER_PAGE_ACCOUNTS * LEDGER_ACCOUNT_BYTES,
 };
@@ -22,15 +22,16 @@ size_t ledger_page_begin(uint8_t out[static 1]);
 size_t ledger_page_add(uint8_t out[static LEDGER_PAGE_BYTES], size_t len, struct text name,
                        const struct ledger_sum *sum);
 
-/* Read a page: {packed, len} by ledger_page_open, then an account a call. */
+/* A page being read: ledger_page_open begins, then each ledger_page_next reads one account. */
 struct ledger_page {
         const uint8_t *at, *end;
 };
-/* Returns false where the version is unknown. */
+/* Begin to read the page of `len` bytes at `packed`. Returns false if it is empty or its version is unknown. */
 bool ledger_page_open(struct ledger_page *p, const void *packed, size_t len);
-/* 1: an account was read, *ret_name points into the page. 0: the page ended. ERR_DAMAGED. */
+/* Returns 1: an account was read, and *ret_name points into the page; 0: the page ended; ERR_DAMAGED: the page breaks
+ * off within an account, or a number in it is out of range. */
 int ledger_page_next(struct ledger_page *p, struct text *ret_name, struct ledger_sum *ret);
-/* Whether a page, which may be damaged, seems to have this account: a quick look before it is checked and read. */
+/* Does a page seem to have the account `name`? A search for the name's bytes, before the page is checked and read. */
 bool ledger_page_seems_to_have(struct text packed, struct text name);
 
 #endif

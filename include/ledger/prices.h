@@ -1,6 +1,6 @@
 /*
- * What a core-hour and a GiB-hour cost, by pool of nodes, and what booked sums cost at that. Exact: prices are whole
- * billionths of a currency, and what a sum costs is rounded down once for each resource.
+ * What a core-hour and a GiB-hour cost, by pool of nodes, and what booked sums cost at those prices. Prices are whole
+ * billionths of a currency, and the cost of a sum is exact, but rounded down once for each resource.
  */
 #ifndef HALFLIFE_LEDGER_PRICES_H
 #define HALFLIFE_LEDGER_PRICES_H
@@ -23,7 +23,7 @@ struct price {
 
 struct prices {
         char currency[4];
-        bool asked; /* they are asked of Prometheus, as OpenCost tells them; none of them are here then */
+        bool asked; /* "opencost": the prices have to be read from Prometheus, and count is 0 */
         size_t count;
         struct price *price;
 };
@@ -35,14 +35,14 @@ struct prices {
 int prices_parse(const char *text, struct prices *ret, struct err *err);
 void prices_release(struct prices *p); /* {0} is fine */
 struct prices *prices_copy(const struct prices *p);
-void prices_free(struct prices *p); /* a copy; NULL: does nothing */
+void prices_free(struct prices *p); /* frees what prices_copy returned; NULL: does nothing */
 
-/* The price of a pool; NULL: it has none. */
+/* The price of a pool: its own, or that of PRICE_OTHER; NULL: neither exists. */
 const struct price *prices_of(const struct prices *p, const char *pool);
-/* The price of every pool, where all have the same; else NULL. */
+/* The price of every pool, if PRICE_OTHER has the only price; else NULL, since pools may differ. */
 const struct price *prices_only(const struct prices *p);
 
-/* What a flow costs, in billionths. What does not fit is the largest that does. */
+/* The cost of a flow of both resources, in billionths of the currency; at most the largest number that fits. */
 unsigned __int128 price_cost(const struct price *p, const struct ledger_sum *sum, enum ledger_flow f);
 /* Print billionths as a decimal number without trailing zeros; returns out. */
 const char *price_print(unsigned __int128 billionths, char out[static PRICES_MONEY_MAX]);

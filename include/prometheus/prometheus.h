@@ -9,26 +9,26 @@
  *     max by (namespace, pod, container, id) (max_over_time(container_memory_working_set_bytes{…}[step]))
  *
  * A fetch of throttling sends one query instead. Its values, of resource CPU, are shares of throttled periods in the
- * hour before each point, and only those of at least PROMETHEUS_THROTTLED_LEAST thousandths are asked for. Only
- * cAdvisor has these series, whatever names usage has.
+ * hour before each point, and only shares of at least PROMETHEUS_THROTTLED_LEAST thousandths are asked for. Only
+ * cAdvisor has these series, so they are read by its names even if usage is not.
  *
  *     sum by (namespace, pod, container) (increase(container_cpu_cfs_throttled_periods_total{…}[1h]))
  *             / sum by (namespace, pod, container) (increase(container_cpu_cfs_periods_total{…}[1h])) >= 0.125
  *
- * A fetch of nodes sends these, by cAdvisor's names those of the root cgroup, and reads the label node, or without it
- * instance, up to the port:
+ * A fetch of nodes sends the two queries below; by cAdvisor's names it queries the root cgroup instead. It takes a
+ * node's name from the label node, or without that label from instance, up to the port:
  *
  *     max by (node, instance) (sum without (cpu) (rate(node_cpu_usage_seconds_total{…}[window])))
  *     max by (node, instance) (max_over_time(node_memory_working_set_bytes{…}[step]))
  *
- * A fetch of prices sends these, as OpenCost tells them, and reads the label node. The values are those of a core-hour
- * and of a GiB-hour.
+ * A fetch of prices sends the two queries below for the metrics of OpenCost, and takes a node's name from the label
+ * node. The values are the prices of a core-hour and of a GiB-hour.
  *
  *     max by (node) (node_cpu_hourly_cost{…})
  *     max by (node) (node_ram_hourly_cost{…})
  *
- * The sum joins the series of single cores. Series of one cgroup that differ in other labels, such as replica or job,
- * report the same usage again, so the largest counts. A fetch joins the cgroups of a container to one series
+ * `sum` joins the series of single cores. Series of one cgroup that differ in other labels, such as replica or job,
+ * report the same usage again, so `max` takes the largest. A fetch joins the cgroups of a container to one series
  * (prometheus/cgroup_choice.h). The window is the step or rate_window_ms, whichever is longer. A memory point is the
  * maximum of its step, because a short peak is enough for an OOM kill.
  */
@@ -42,14 +42,15 @@
  * from /metrics/resource. If both are scraped, only one may count; the label metrics_path tells them apart. */
 enum prometheus_names { PROMETHEUS_CADVISOR, PROMETHEUS_KUBELET };
 
-/* What authorises requests: the token, password and certificate in files; or credentials that a cloud platform gives to
- * the process, as its environment says: AWS (requests are signed), Google, Azure. */
+/* What authorises queries to Prometheus: the token, password and certificate in files; or credentials that a cloud
+ * platform gives to the process, found by environment variables: AWS (queries are signed), Google, Azure. */
 enum prometheus_auth { PROMETHEUS_AUTH_FILES, PROMETHEUS_AUTH_SIGV4, PROMETHEUS_AUTH_GOOGLE, PROMETHEUS_AUTH_AZURE };
 
-/* A Prometheus behind another server, such as the API server's service proxy. That server's peer and token are asked
- * for at each query, as they may change; a query is a GET, for which the least permission is needed. */
+/* A Prometheus behind another server, such as the API server's service proxy. `peer` and `bearer` give that server's
+ * address and token, and are called for each query, as both may change. A query is a GET, which needs the least
+ * permission. */
 struct prometheus_via {
-        const char *prefix; /* of the path at that server */
+        const char *prefix; /* the path of Prometheus at that server, to which each query's path is added */
         const struct http_peer *(*peer)(void *arg);
         const char *(*bearer)(void *arg); /* NULL: none */
         void *arg;
@@ -71,7 +72,7 @@ struct prometheus_options {
         const char *region;   /* of PROMETHEUS_AUTH_SIGV4; NULL: AWS_REGION */
         const char *audience; /* PROMETHEUS_AUTH_AZURE: the audience of the token */
         const struct prometheus_via
-                *via; /* NULL: queries go to url, with the credentials above; else url only names it */
+                *via; /* NULL: queries go to url with the credentials above; else url is only shown */
         const char *user_agent;
         int queries; /* most concurrent queries, 1 .. 20 */
 };
@@ -84,7 +85,7 @@ void prometheus_free(struct prometheus *p); /* after its fetches have ended or w
 
 enum prometheus_of { PROMETHEUS_USAGE, PROMETHEUS_THROTTLING, PROMETHEUS_NODES, PROMETHEUS_PRICES };
 
-/* The span to fetch: points at from, from + step, … up to and including to. */
+/* The span to fetch: points at `from`, `from` + step_ms, … up to `to`, which is included. */
 struct prometheus_slice {
         enum prometheus_of of;
         const char *ns; /* NULL: all namespaces; unused for PROMETHEUS_NODES and PROMETHEUS_PRICES */
@@ -102,8 +103,7 @@ struct prometheus_point {
         uint32_t series; /* index in prometheus_answer.series */
         bool has[RESOURCES];
         double value[RESOURCES]; /* cores, bytes; prices: finite and not negative */
-        bool doubtful; /* its cgroups are of several pods: the values are the largest, and may be of another container
-                        */
+        bool doubtful; /* cgroups of several pods claim this point: its values are the largest, maybe another pod's */
 };
 /* Series are sorted by (namespace, pod, container), points by (time, series). The answer lives until done returns. */
 struct prometheus_answer {
@@ -123,12 +123,13 @@ struct prometheus_answer {
 };
 
 enum { PROMETHEUS_THROTTLED_LEAST = 125 };
-/* Points of one instant: so many for containers of other clusters in the same store, and so many for each pod. */
+/* For points_most of a fetch of one instant: room for containers of other clusters in the same store, and for each pod
+ * of this cluster. */
 enum { PROMETHEUS_INSTANT_POINTS = 512 << 10, PROMETHEUS_POD_POINTS = 32 };
 
 struct prometheus_fetch;
-/* Start a fetch. done is called once, never before this function returns. The handle is valid until then, or until
- * prometheus_cancel, after which done is not called. */
+/* Start a fetch. `done` is called once, never before this function returns. The handle is valid until `done` is called,
+ * or until prometheus_cancel, after which `done` is not called. */
 struct prometheus_fetch *prometheus_fetch(struct prometheus *p, const struct prometheus_slice *s,
                                           void (*done)(void *arg, const struct prometheus_answer *a), void *arg);
 void prometheus_cancel(struct prometheus_fetch *f);

@@ -10,8 +10,8 @@
 enum { LEARNED_SOURCES = 32 };
 struct learned_copy {
         const char *container;
-        uint64_t source[LEARNED_SOURCES]; /* sources of the samples in usage (store/transfer.h), this halflife's own
-                                             first */
+        uint64_t source[LEARNED_SOURCES]; /* ids of the histories merged into usage (store/transfer.h), this halflife's
+                                             own first */
         int sources;
         struct usage usage; /* its buckets point into room, so the struct must not be moved */
         double room[RESOURCES * HISTOGRAM_SUM_BUCKETS];

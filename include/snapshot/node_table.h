@@ -1,6 +1,7 @@
 /*
- * The nodes at one moment, for the threads that answer requests: made on the loop when somebody asks, immutable from
- * then on, and shared by those who ask within the next seconds. References are counted.
+ * A table of the nodes at one moment, for the threads that answer HTTP requests. The loop makes the table when an HTTP
+ * request needs it; it is immutable from then on, and HTTP requests of the next seconds share it. References are
+ * counted.
  */
 #ifndef HALFLIFE_SNAPSHOT_NODE_TABLE_H
 #define HALFLIFE_SNAPSHOT_NODE_TABLE_H
@@ -20,18 +21,18 @@ struct node_row {
         const char *name;
         const char *labels; /* "key\0value\0" for each label */
         uint32_t labels_size;
-        bool labels_cut; /* it has more: no selector selects it */
+        bool labels_cut; /* the node has more labels than these: no selector selects it */
         bool ready, unschedulable;
         const char *taints;                                  /* "key=value:Effect,…"; "": none */
         int64_t capacity[RESOURCES], allocatable[RESOURCES]; /* millicores, bytes; 0: not known */
         int64_t original[RESOURCES],
-                requested[RESOURCES]; /* sums over its pods: requests as the owners set them, and present requests */
+                requested[RESOURCES]; /* sums over the node's pods: original requests, and present requests */
         int64_t pods_used[RESOURCES]; /* usage of its pods that were measured lately */
-        int64_t peak[RESOURCES];      /* learned of what its pods use together; 0: not known */
-        int pods, measured;           /* pods on it, and those that were measured lately */
+        int64_t peak[RESOURCES];      /* the learned model of what its pods use together; 0: not known */
+        int pods, measured;           /* pods on the node, and those of them that were measured lately */
         struct node_load load;
         int above[RESOURCES];            /* samples above hot_percent */
-        int64_t hot_since_ms[RESOURCES]; /* 0: it is not hot */
+        int64_t hot_since_ms[RESOURCES]; /* since when the node is hot, wall ms; 0: it is not */
         int workloads;
         struct node_row_workload workload[NODE_ROW_WORKLOADS]; /* furthest above their requests first */
 };

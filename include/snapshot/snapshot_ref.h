@@ -7,7 +7,7 @@
 #include "snapshot/snapshot.h"
 
 struct snapshot_ref {
-        pthread_mutex_t lock; /* held only while view is swapped or referenced */
+        pthread_mutex_t lock; /* held only while `view` is swapped, or gets one more reference */
         struct snapshot *view;
 };
 

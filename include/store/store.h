@@ -12,11 +12,11 @@
  *                               soon as the damage is found: at open or load, before the first batch (quick_check is
  *                               left to then after a clean stop, so the start does not wait for it), or at a write.
  *                               From the store's thread the replacement is reported (ERR_DAMAGED, batch 0)
- *   schema differs from ours    the same, at open; rows are read by halflife's own schema
- *   intact, but refuses writes  the same, once in the store's life
+ *   schema differs from ours    replace it like a damaged file, at open; rows are read by halflife's own schema
+ *   intact, but refuses writes  replace it like a damaged file, once in the store's life
  *   another program's, or of a  leave the file untouched and refuse it; the controller goes on in memory (ERR_INVALID)
  *   newer halflife
- *   read-only, no directory     refuse likewise (ERR_DENIED, ERR_IO)
+ *   read-only, no directory     refuse it as well (ERR_DENIED, ERR_IO)
  *   held by another process     ERR_CONFLICT with the other's process id, after a tenth of a second, since
  *                               store_inspect holds the lock for less
  *   disk full at a write        keep the batch and retry it with the next one; report it once (ERR_NOSPACE)
@@ -34,8 +34,8 @@
 #include "ledger/ledger_report.h"
 
 struct store_key {
-        struct text ns, group, kind, name; /* of the target */
-        struct text container;             /* empty for target rows */
+        struct text ns, group, kind, name; /* these name the target */
+        struct text container;             /* empty in the key of a target as a whole */
 };
 
 enum { STORE_UID_BYTES = 16, STORE_RECORD_MAX = 64 << 10, STORE_NOTE_MAX = 16 << 20 };
@@ -56,19 +56,19 @@ struct store_result {
         struct err err; /* code 0: the batch is on disk */
         uint64_t batch; /* the number from store_submit; 0: the file was replaced */
         int64_t rows, took_ms, file_bytes;
-        bool recall; /* this answers store_recall, by the fields below */
+        bool recall; /* the result answers a store_recall, in the fields below */
         const void *recall_tag;
         uint8_t packed[USAGE_PACK_MAX]; /* the history, by usage_pack */
         size_t packed_len;              /* bytes; 0: there is no earlier generation */
-        struct ledger_report *report;   /* this answers store_read_ledger; err: its pages could not all be read */
+        struct ledger_report *report;   /* not NULL: the answer to store_read_ledger; with err, it lacks pages */
         void *report_tag;
 };
 
 struct store_options {
         const char *path;
         struct wall now;
-        /* Called on the store's thread, which waits until it returns: copy the result and pass it to the loop
-         * (loop_post). */
+        /* The store's thread calls told and waits until the callback returns: it should only copy the result and pass
+         * the copy to the main loop (loop_post). */
         void (*told)(void *arg, const struct store_result *r);
         void *arg;
 };
@@ -79,18 +79,19 @@ struct store;
 int store_open(const struct store_options *o, struct store **ret, char *ret_note, struct err *err);
 
 /*
- * Callbacks of store_load. Texts live until the callback returns. target is called once per target, before the target's
- * record, histories and kills. It returns a handle (not NULL), which the other callbacks get as their argument target.
+ * Callbacks of store_load. Texts live until the callback returns. `target` is called once per target, before the
+ * target's record, histories and kills. It returns a handle (not NULL), which the other callbacks get as their argument
+ * `target`.
  */
 struct store_reader {
-        void *(*target)(void *arg, const struct store_key *key);                       /* container is empty */
-        void (*record)(void *arg, void *target, struct text record, struct wall gone); /* if the target has a record */
+        void *(*target)(void *arg, const struct store_key *key);                       /* key->container is empty */
+        void (*record)(void *arg, void *target, struct text record, struct wall gone); /* called if there is one */
         void (*usage)(void *arg, void *target, struct text container, const struct usage *u,
                       const struct store_watermark *watermark, size_t watermarks);
         void (*kill)(void *arg, void *target, struct text container, const struct store_kill *kill);
         void (*note)(void *arg, struct text name, struct text value); /* controller-wide notes (the budget's ledger) */
-        /* A row is bad; why->text says whether the generation before it is used instead (then usage is called as well).
-         * target is NULL if the target itself is unreadable, or if this concerns the file as a whole. */
+        /* A row is bad; why->text says whether the history's earlier generation is used instead (then `usage` is called
+         * as well). `target` is NULL if the target itself is unreadable, or if `why` concerns the file as a whole. */
         void (*refused)(void *arg, void *target, struct text container, const struct err *why);
         void *arg;
 };
@@ -103,8 +104,8 @@ int store_load(struct store *s, const struct store_reader *r, struct err *err);
 int store_load_ledger(struct store *s, void (*each)(void *arg, const struct ledger_page_key *key, struct text packed),
                       void *arg, int *ret_refused, struct err *err);
 
-/* After store_load: read the rows of changes, in the order of their ids. *ret_refused: how many are damaged, and left
- * out. Returns 0, or < 0 if some could not be read. */
+/* After store_load: read the rows of changes, in the order of their ids. *ret_refused: how many are damaged and left
+ * out; each gap in the ids counts as one too. Returns 0, or < 0 if some could not be read. */
 int store_load_changes(struct store *s, void (*each)(void *arg, int64_t id, struct wall at, struct text record),
                        void *arg, int *ret_refused, struct err *err);
 
@@ -114,36 +115,37 @@ struct store_batch;
 struct store_batch *store_batch_new(void);
 void store_batch_free(struct store_batch *b); /* for a batch that was not handed over */
 size_t store_batch_rows(const struct store_batch *b);
-/* Write a history. watermark NULL keeps the stored watermarks; not NULL with watermarks 0 removes them. */
+/* Write a history. `watermark` NULL keeps the stored watermarks; not NULL with `watermarks` 0 removes them. */
 void store_batch_usage(struct store_batch *b, const struct store_key *key, const struct usage *u,
                        const struct store_watermark *watermark, size_t watermarks);
-/* Write a target. record is the caller's own text about it (JSON, at most STORE_RECORD_MAX bytes, asserted). gone is
- * when its workload vanished (ms 0: it exists). */
+/* Write a target. `record` is the caller's own text about the target (JSON, at most STORE_RECORD_MAX bytes, asserted).
+ * `gone` is when the target's workload vanished (ms 0: the workload exists). */
 void store_batch_target(struct store_batch *b, const struct store_key *key, struct text record, struct wall gone);
 void store_batch_kill(struct store_batch *b, const struct store_key *key, const struct store_kill *kill);
 /* Write a controller-wide note; value has at most STORE_NOTE_MAX bytes (asserted). */
 void store_batch_note(struct store_batch *b, const char *name, struct text value);
 void store_batch_ledger(struct store_batch *b, const struct ledger_page_key *key, struct text packed);
-/* Delete the pages of the ledger that are no longer kept. */
+/* Delete the ledger's pages that are older, at `now`, than the ledger keeps them (ledger_kept_ms). */
 void store_batch_forget_ledger(struct store_batch *b, struct wall now);
-/* Write a change that was made at a time, by its id; record is the caller's own text about it. */
+/* Write a change of a workload under its id; `at` is when it was made, `record` the caller's own text about it. */
 void store_batch_change(struct store_batch *b, int64_t id, struct wall at, struct text record);
-/* Delete the changes up to an id, and those made before a time. */
+/* Delete the changes whose id is at most `id`, and those made before the time `before`. */
 void store_batch_forget_changes(struct store_batch *b, int64_t id, struct wall before);
 /* Delete a target with its record, histories and kills, once its retention is over. */
 void store_batch_forget(struct store_batch *b, const struct store_key *key);
-/* Delete kills older than before. */
+/* Delete the kills that happened earlier than `before`. */
 void store_batch_forget_kills(struct store_batch *b, struct wall before);
 
 /* Hand a batch over; the store then owns it. Returns its number. At most 64 batches wait; beyond that, the newest are
  * joined into one. Only one thread may call store_submit and store_recall. */
 uint64_t store_submit(struct store *s, struct store_batch *b);
-/* Request a history's previous generation, from the last checkpoint but one. The callback told gets the answer, with
- * recall and this tag. At most 1024 requests wait; further ones get no answer. */
+/* Read a history's previous generation, from the last checkpoint but one, on the store's thread. The callback `told`
+ * gets it in a result with `recall` set and this tag. At most 1024 recalls wait; further ones get no answer. */
 void store_recall(struct store *s, const struct store_key *key, const void *tag);
 
-/* Add to a report the pages of its stretch. The store owns it until the callback told gets it back with this tag. The
- * same thread as that of store_submit calls this; what it handed over before is read as well. */
+/* Add to a report the ledger's pages of the report's stretch of time. The store owns the report until the callback
+ * `told` gets it back with this tag. Only the thread that calls store_submit may call this; pages in batches that it
+ * handed over before are read as well. */
 void store_read_ledger(struct store *s, struct ledger_report *report, void *tag);
 
 /* Write the batches that wait, mark the file as closed cleanly, end the thread and free s. Returns 0 if all is on disk,
@@ -154,8 +156,9 @@ int store_close(struct store *s, struct err *err);
 int store_open_reader(const char *path, struct store **ret, struct err *err);
 
 /*
- * Inspect a file from outside: read every row and write nothing. ERR_INVALID: another program's file, or a newer
- * schema; ERR_DAMAGED; ERR_DENIED, ERR_IO. On an error, holder is set all the same, the rest as far as it was read.
+ * store_inspect reads every row of a file from outside, and writes nothing. ERR_INVALID: another program's file, or a
+ * newer schema; ERR_DAMAGED; ERR_DENIED, ERR_IO. On an error, `holder` is set all the same, and the other facts as far
+ * as they were read.
  */
 struct store_facts {
         bool exists;
@@ -163,9 +166,9 @@ struct store_facts {
         long holder;                         /* process that holds the lock; 0: none, -1: held, process id unknown */
         int64_t schema, bytes;               /* bytes: size of the file and its WAL */
         int64_t targets, histories, refused; /* refused: bad rows */
-        int64_t ledger_days;                 /* days that the ledger has; 0: it was not written yet */
-        /* About what bytes will be once the ledger has all the hours and days that it keeps, each as large as the
-         * largest so far, and each history both generations. As many histories as now are assumed. */
+        int64_t ledger_days;                 /* days that the ledger has; 0: the ledger was not written yet */
+        /* An estimate of `bytes` once the ledger has all the hours and days that it keeps, each as large as the
+         * largest so far, and each history has both generations. The number of histories is assumed to stay. */
         int64_t bytes_later;
 };
 int store_inspect(const char *path, struct store_facts *ret, struct err *err);

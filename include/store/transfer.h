@@ -6,9 +6,9 @@
  *   end <tab> count <tab> SHA-256
  *
  * CRC, sources and SHA-256 are in hexadecimal. The CRC covers the rest of its line after the tab, the SHA-256 all lines
- * before its own. A history is the base64 of usage_pack's bytes, so it arrives bit by bit as it was. Sources identify
- * the histories whose samples it holds, so that no sample counts twice. Files are read and written line by line; a
- * line longer than TRANSFER_LINE_MAX bytes is refused.
+ * before its own. A history is the base64 of usage_pack's bytes, so it arrives bit by bit as it was. A line's sources
+ * identify the histories whose samples were merged into its history, so that no sample counts twice. Files are read and
+ * written line by line; a line longer than TRANSFER_LINE_MAX bytes is refused.
  */
 #ifndef HALFLIFE_STORE_TRANSFER_H
 #define HALFLIFE_STORE_TRANSFER_H
@@ -21,15 +21,15 @@
 enum { TRANSFER_LINE_MAX = 16 << 10, TRANSFER_SOURCES = 32 };
 
 struct transfer_row {
-        struct store_key key; /* of the container, so with all names */
+        struct store_key key; /* all names are set: the target's and the container's */
         uint64_t source[TRANSFER_SOURCES];
         int sources; /* number of sources, at least 1 */
         struct usage usage;
 };
 
-/* The source of the samples that halflife itself learned: a hash of the key and the time of the first sample. */
+/* The source id of a history that halflife itself learned: a hash of the key and the time of the first sample. */
 uint64_t transfer_source(const struct store_key *key, const struct usage *u);
-/* The source for samples that another program learned, by a unique name: "vpa/UID". */
+/* The source id of a history that another program learned: a hash of a unique name, such as "vpa/UID". */
 uint64_t transfer_source_named(const char *name);
 
 /* Can the key name a container of a workload? Each name must have 1 to 253 bytes of printable ASCII without space and
@@ -45,8 +45,8 @@ size_t transfer_print(const struct transfer_row *row, char out[static TRANSFER_L
 int transfer_parse(struct text line, char scratch[static TRANSFER_LINE_MAX], struct transfer_row *ret,
                    struct usage_memory *memory, struct err *err);
 
-/* Write a file: begin, put each row, end. After an error the file is incomplete, and transfer_read refuses it. Each
- * returns 0, ERR_NOSPACE or ERR_IO. */
+/* Write a file: begin, put each row, end. After an error the file is incomplete, and transfer_read refuses it. Each of
+ * these functions returns 0, ERR_NOSPACE or ERR_IO. */
 struct transfer_writer {
         FILE *to;
         struct sha256 sum;
@@ -57,9 +57,10 @@ int transfer_put(struct transfer_writer *w, const struct transfer_row *row, stru
 int transfer_end(struct transfer_writer *w, struct err *err);
 
 /*
- * Read a file from its current position; each is called for one row after the other, and ends the reading by returning
- * < 0. Only the last line proves that the file is complete, so a caller that must take all or nothing reads it twice.
- * Returns 0 or what each returned. ERR_INVALID: not an export, a newer version, or other histogram buckets.
+ * transfer_read reads a file from its current position. It calls `each` for one row after the other; a value < 0 from
+ * `each` ends the reading. Only the last line proves that the file is complete, so a caller that must take all or
+ * nothing reads it twice. Returns 0 and sets *ret_rows, or what `each` returned, or an error of its own: ERR_INVALID:
+ * not an export, a newer version, or other histogram buckets.
  * ERR_DAMAGED: truncated or changed. ERR_IO. The error's text says what to do.
  */
 struct transfer_reader {

@@ -164,8 +164,8 @@ static void certificate_start(struct controller *c)
 
 /* --- the server --- */
 
-/* Custom metrics share the REST listener's certificate. Checked before anything is served: ERR_CONFLICT means that
- * another Service serves the API. Other errors are ignored here, because the API server is asked again each minute. */
+/* Check the settings of custom metrics before anything is served. ERR_INVALID: there is no certificate of REST to use.
+ * ERR_CONFLICT: another Service serves this API. Other errors do not matter: the API server is asked each minute. */
 static int custom_check(struct controller *c, struct err *err)
 {
         const struct controller_options *co = &c->p.options;
@@ -524,7 +524,7 @@ void controller_stop(struct controller *c)
         if (leadership_stops(c->p.leadership))
                 return;
         if (c->p.books)
-                bookkeeping_cycle(c->p.books); /* while this process leads */
+                bookkeeping_cycle(c->p.books); /* the last booking, while this process still leads */
         leadership_stop(c->p.leadership);
         c->stop_began = loop_now(c->p.loop).mono;
         log_info("stopping", KV_INT("writes_under_way", leadership_writes(c->p.leadership)));
@@ -554,7 +554,7 @@ void controller_free(struct controller *c)
         certificate_reader_free(p->certificate);
         custom_metrics_server_free(p->custom_metrics_server);
         load_listener_close(p->load_listener);
-        p->load_listener = NULL; /* polls that end from here on find none */
+        p->load_listener = NULL; /* polls that end from here on must not use it */
         informers_stop(p->informers);
         checkpointer_free(p->checkpointer);
         server_stop(p->server);

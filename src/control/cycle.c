@@ -45,7 +45,7 @@ static void tally_resource(struct cycle *c, const struct plan *p, enum resource 
                 if (plan_wants_change(&p->container[i], r) || plan_puts_back(&p->container[i], r))
                         c->next.by_reason[p->container[i].advice.gate[r].hold]++;
         int64_t saving = plan_saving(p, r);
-        if (p->target->dimension == DIMENSION_WORKLOAD) { /* pods and namespaces would count the same pods again */
+        if (p->target->dimension == DIMENSION_WORKLOAD) { /* other targets would count the same pods again */
                 c->next.saving[r] = add_saturated(c->next.saving[r], saving);
                 c->next.in_force[r] = add_saturated(c->next.in_force[r], cycle_in_force(p, r));
         }
@@ -53,7 +53,7 @@ static void tally_resource(struct cycle *c, const struct plan *p, enum resource 
                 profile_count_saving(profile, r, saving);
 }
 
-/* Ready and Applied are left out: every Recommendation has both, and states and reasons tell the same. */
+/* Count a condition, but not Ready and Applied: every Recommendation has both, and states and reasons tell the same. */
 static void tally_condition(struct cycle *c, const struct plan_condition *of)
 {
         struct condition_count *n = c->next.by_condition;
@@ -118,7 +118,7 @@ static void remember_weights(struct target *t, const struct plan *p)
         }
 }
 
-/* Where the profile changed its half-lives or its window, rescale the histories so that nothing learned is lost. */
+/* If the profile's half-lives or window changed, rescale the target's histories, so that nothing learned is lost. */
 static void adopt_policy(struct target *t)
 {
         bool ignore;
@@ -150,7 +150,7 @@ static void decide_target(struct cycle *c, struct target *t)
         canary_follow(c->parts->safety, t);
         applier_decide(c->parts->applier, t, &plan);
         if (!t->profile && !plan.orphaned) {
-                work_add(c->parts->applier, t); /* deletes its Recommendation */
+                work_add(c->parts->applier, t); /* deletes the target's Recommendation */
                 return;
         }
         remember_weights(t, &plan);

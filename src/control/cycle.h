@@ -1,7 +1,8 @@
 /*
  * A cycle polls usage, adds it to the histories and decides about every target. Then it writes a checkpoint if one is
- * due, publishes the snapshot and starts the writes. A pass, run when something changed, is the same without the poll.
- * Decisions and checkpoints run in slices, so that watches, the Lease and signals are never kept waiting.
+ * due, publishes the snapshot and starts the writes to the API server. A pass without a poll runs when something
+ * changed: it decides, publishes and writes, but reads no usage and writes no checkpoint. Decisions and checkpoints run
+ * in slices, so that watches, the Lease and signals are never kept waiting.
  */
 #ifndef HALFLIFE_CONTROL_CYCLE_H
 #define HALFLIFE_CONTROL_CYCLE_H

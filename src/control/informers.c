@@ -6,8 +6,8 @@
 
 enum { UNREAD_EVERY_MS = HOUR_MS, HINT_WAIT_MS = 10 * SECOND_MS };
 
-/* A user who names kinds without end must not fill the log. The conditions of the profiles name the missing kinds too.
- */
+/* Most log lines about missing kinds, so that a user who names kinds without end does not fill the log. The conditions
+ * of the profiles name the missing kinds too. */
 #define MISSING_LINES_PER_SECOND 0.1
 
 static void watch_trouble(void *arg, const struct err *err)
@@ -25,7 +25,7 @@ static void watch_trouble(void *arg, const struct err *err)
 
 /* --- starting --- */
 
-/* The place of a watch that ended, else a new place. There is one: informers_new counts them. */
+/* The place of a watch that ended, else a new place. There always is one: informers_new asserts that all fit. */
 static struct watch *watch_free(struct informers *all)
 {
         for (int i = 0; i < all->watches; i++)
@@ -37,7 +37,7 @@ static struct watch *watch_free(struct informers *all)
         return w;
 }
 
-/* Takes path over. */
+/* Start a watch of the objects at a path. `path` is allocated, and freed here. */
 static struct watch *watch_add(struct informers *all, const struct watch_row *row, const char *what, char *path)
 {
         struct watch *w = watch_free(all);
@@ -99,8 +99,8 @@ static void watch_end(struct informers *all, struct watched_kind *k, const char 
         workload_forget(&all->parts->cache, k);
 }
 
-/* Make a place for the watch of a named kind. Where all are taken, the kind of the highest rank gives its own up: so no
- * namespace keeps another from its first kinds, however many it names. Returns whether there is a place. */
+/* Make a place for the watch of a kind that a profile names. If all places are taken, the watch of the kind with the
+ * highest rank ends, unless `k` ranks no lower. Ranks keep one namespace from taking every place. False: no place. */
 static bool watch_place(struct informers *all, const struct watched_kind *k)
 {
         struct watched_kind *last = NULL;
@@ -121,7 +121,7 @@ static bool watch_place(struct informers *all, const struct watched_kind *k)
         return true;
 }
 
-/* Watch the kind by the version that the server has now, as another version is another path. A kind found unchanged
+/* Watch a kind by the version that the API server has now, as another version has another path. A kind found unchanged
  * keeps its watch: its informer retries, and a later discovery may still report the kind removed. */
 static void watch_found(struct informers *all, struct watched_kind *k, const struct api_resource *r)
 {
@@ -172,7 +172,7 @@ void informers_kinds(struct informers *all)
 
 /* --- kinds of other projects, which come and go with their CRDs --- */
 
-/* Takes path over. */
+/* Watch another project's kind at a path, instead of any earlier path. `path` is allocated, and freed here. */
 static void foreign_watch(struct foreign_kind *g, char *path)
 {
         struct informers *all = g->all;
@@ -208,7 +208,7 @@ static void foreign_discovered(struct kind_lookup *l, enum kind_lookup_state bef
         if (!g->watch || strcmp(path, informer_path(g->watch->health.informer)) != 0)
                 foreign_watch(g, path);
         else
-                mem_free(path); /* found unchanged: the watch retries */
+                mem_free(path); /* the path is unchanged: the watch goes on, and retries by itself */
 }
 
 /* --- halflife's own kinds --- */
@@ -230,8 +230,8 @@ static void own_discovered(void *arg, const struct api_resource *r, const struct
         }
 }
 
-/* Are the CRDs those of this version? The watches do not depend on it, because all others serve OWN_VERSION as well.
- * But what the API server dropped has to be written once the CRDs have it. */
+/* Ask the API server whether the CRDs are those of this version. Older CRDs serve OWN_VERSION too, so the watches work,
+ * but they drop newer fields, which have to be written again once the CRDs are updated. */
 static void own_ask(struct informers *all)
 {
         static const char *const versions[] = {OWN_PRESENT_VERSION, NULL};
@@ -270,15 +270,16 @@ void informers_free(struct informers *all)
 
 /* --- state --- */
 
-/* A watch that is denied, missing or fails again and again does not keep halflife from being ready. The other watches
- * work, and the log and conditions report the failure. */
+/* Is this a watch that is denied, missing or fails again and again, so that the start does not wait for its list? The
+ * other watches work, and the log and conditions report the failure. */
 static bool given_up(const struct watch *w)
 {
         bool lasting = w->health.trouble.code != ERR_RETRY || informer_stats(w->health.informer)->failures >= 2;
         return w->health.trouble.code && lasting && (w->kind || w->row->flags & (WATCH_NEEDED | WATCH_HINT));
 }
 
-/* Whether a hint's list is overdue: a request that is never answered would fail only after minutes. */
+/* Is the list of a WATCH_HINT overdue, so that the start goes on without it? A request that is never answered would
+ * fail only after minutes. */
 static bool is_late(const struct watch *w)
 {
         int64_t waited_ms = (loop_now(w->all->parts->loop).mono.ns - w->begun.ns) / 1000000;
@@ -317,7 +318,8 @@ void informers_tell_late(const struct informers *all)
         }
 }
 
-/* A kind whose CRD was just installed is not blind before its first list: the start waited in informers_synced. */
+/* Does this watch keep changes from being applied, since its objects are not known? A kind whose CRD was installed
+ * later is not blind before its first list. */
 static bool is_blind(const struct watch *w)
 {
         if (!w->row || !(w->row->flags & WATCH_NEEDED) || (w->lookup && w->lookup->state == LOOKUP_REMOVED))

@@ -11,7 +11,7 @@ enum watch_flags {
         WATCH_NEEDED = 1,     /* nothing may be applied while this watch fails */
         WATCH_HINT = 2,       /* only helps to tell causes of kills; the start waits 10 s for its list and no longer */
         WATCH_BY_REPLICA = 4, /* a replica watches it as well */
-        WATCH_DECIDES = 8,    /* a change starts a pass at once instead of waiting for the next cycle */
+        WATCH_DECIDES = 8,    /* a changed object starts a pass at once instead of waiting for the next cycle */
         WATCH_KILLS = 16,     /* may report an OOM kill, which comes only once: count and store it at once */
 };
 
@@ -23,7 +23,7 @@ struct watch_row {
         int (*upsert)(struct watch *w, struct text object, uint32_t epoch, struct err *err);
         void (*remove)(struct watch *w, struct text object);
         void (*swept)(struct watch *w, uint32_t epoch);
-        const char *what, *selector; /* name and field selector of a part of the objects; NULL: all objects */
+        const char *what, *selector; /* for a watch of some objects only: its name and selector; NULL: all objects */
 };
 /* watch_rows.c has the tables. */
 extern const struct watch_row watch_rows[]; /* always watched; started in this order */
@@ -38,12 +38,12 @@ struct watch {
         struct watch_health health;
         struct watched_kind *kind;  /* workload kind; NULL: another kind */
         struct kind_lookup *lookup; /* looks for a kind that may come and go; NULL: every server has the kind */
-        bool anew; /* other project's kind, watched by another version than before: nothing known until listed */
-        struct mono begun;       /* when the current list was first requested */
+        bool anew; /* a kind of another project, now watched by another version: no object is known until the list */
+        struct mono begun;       /* when the watch began, or its objects were last to be listed again */
         uint64_t unread_told;    /* unreadable objects that the log has reported so far */
         struct mono unread_said; /* when the log reported them last */
 };
-/* Drop every object not seen in the list of this epoch; epoch 0: drop all objects. */
+/* Drop from the cache every object of the watch that the list of this epoch did not have; epoch 0: drop them all. */
 void watch_sweep(struct watch *w, uint32_t epoch);
 /* The callbacks for an informer's objects; the caller adds the callback for its errors. */
 struct informer_owner watch_owner(struct watch *w);
@@ -55,11 +55,11 @@ struct foreign_kind {
         struct watch *watch; /* NULL: the CRD was not found so far */
         struct kind_lookup lookup;
         bool known;                 /* discovery answered whether the CRD is installed */
-        char trouble[ERR_TEXT_MAX]; /* why that is not known; "" once it is known */
+        char trouble[ERR_TEXT_MAX]; /* why discovery has not answered; "" once `known`, or before it failed */
 };
 
-/* Watches for kinds that only profiles and Recommendations name. Each other kind has a place of its own among
- * WATCHES_MAX, so no name in a profile keeps it from being watched. */
+/* Most watches of kinds that only profiles and Recommendations name. Each other kind has a place of its own among
+ * WATCHES_MAX, so the kinds that profiles name cannot take it. */
 enum { WATCHES_NAMED = 40 };
 
 struct informers {
@@ -68,12 +68,12 @@ struct informers {
         int watches;
         struct foreign_kind foreign[FOREIGN_KINDS];
         struct {
-                bool present, lacking; /* discovery has OWN_PRESENT_VERSION, or answered that it has not */
+                bool present, lacking; /* discovery answered that OWN_PRESENT_VERSION exists, or that it does not */
                 bool asking;
                 struct mono asked;
         } own;
-        bool named_full;                 /* there was no place for another named kind, and the log has reported it */
-        struct rate_limit missing_lines; /* of the log, about named kinds that the server does not have */
+        bool named_full;                 /* there was no place for another named kind, and the log has reported this */
+        struct rate_limit missing_lines; /* limits log lines about named kinds that the API server does not have */
         uint64_t unread_ended;           /* unreadable objects of watches that have ended */
 };
 

@@ -1,6 +1,6 @@
 /*
- * The metrics that halflife exports, in one table from which docs/metrics.md is generated. No label has an unbounded
- * number of values, except the pods of the two utilization metrics, which end at 5000.
+ * The metrics that halflife exports, in one table from which docs/metrics.md is generated. Every label has a bounded
+ * number of values: namespaces of the ledger end at LEDGER_TOTALS, pods of the two utilization metrics at 5000.
  */
 #ifndef HALFLIFE_CONTROL_METRIC_TABLE_H
 #define HALFLIFE_CONTROL_METRIC_TABLE_H

@@ -1,6 +1,6 @@
 /*
- * The parts of one controller. Each part's module makes and frees it, controller.c connects the parts, and the files
- * here call them.
+ * The parts of one controller. Each part's module makes and frees the part, controller.c connects the parts, and the
+ * files of module control call them.
  */
 #ifndef HALFLIFE_CONTROL_PARTS_H
 #define HALFLIFE_CONTROL_PARTS_H
@@ -36,13 +36,13 @@ struct pass_state {
         uint64_t cycles; /* finished cycles that polled usage; a pass that only decides again does not count */
         struct metric_seconds cycle_seconds;
         double last_cycle_seconds;
-        int64_t by_state[STATES];                              /* how many Recommendations */
-        int64_t by_reason[REASONS];                            /* containers' resources whose change is held */
-        struct condition_count by_condition[CONDITION_COUNTS]; /* up to the first without a type */
-        int64_t hot_nodes;                                     /* as of the last cycle */
+        int64_t by_state[STATES];                              /* number of Recommendations in each state */
+        int64_t by_reason[REASONS];                            /* containers' resources whose change a reason holds */
+        struct condition_count by_condition[CONDITION_COUNTS]; /* the first without a type ends the list */
+        int64_t hot_nodes;                                     /* number of hot nodes, as of the last cycle */
         size_t gone_targets;         /* targets kept without their workload: as of the last cycle */
         int64_t saving[RESOURCES];   /* of all workloads, if every target value applied; millicores, bytes */
-        int64_t in_force[RESOURCES]; /* of all workloads, by the requests that halflife has set; millicores, bytes */
+        int64_t in_force[RESOURCES]; /* what all workloads save now: originals - requests set; millicores, bytes */
 };
 
 struct parts {
@@ -64,10 +64,10 @@ struct parts {
         struct snapshot_writer *snapshots;
         struct telemetry *telemetry;
         struct cycle *cycle;                                 /* NULL in a replica */
-        struct replica *replica;                             /* NULL unless a replica */
+        struct replica *replica;                             /* NULL unless this process is a replica */
         struct server *server;                               /* NULL: no setting says where to listen */
         struct loop_calls *calls;                            /* NULL without the server */
-        struct upstream *upstream;                           /* NULL: no replica, or no upstream was configured */
+        struct upstream *upstream;                           /* NULL: not a replica, or no upstream was configured */
         struct custom_metrics_server *custom_metrics_server; /* NULL: custom metrics are not served */
         struct load_listener *load_listener;                 /* NULL: load-watcher's interface is not served */
         struct certificate_reader *certificate;              /* NULL: the certificate is in files, or there is none */

@@ -17,7 +17,7 @@ struct replica {
         struct parts *parts;
         struct loop_timer cycle_timer, pass_timer;
         int64_t rest_ms;      /* pause before the next pass, so that other work on the loop gets its turn */
-        struct arena scratch; /* Recommendations being read */
+        struct arena scratch; /* memory for the Recommendations that a pass reads */
 };
 
 /* --- rows --- */

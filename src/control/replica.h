@@ -1,6 +1,7 @@
 /*
- * The replica (halflife serve) watches Recommendations, profiles, namespaces, LimitRanges and HPAs. It serves a change
- * of them within half a second. A replica learns nothing, decides nothing and writes nothing.
+ * The replica (halflife serve) watches Recommendations, profiles, namespaces, LimitRanges and HPAs. When one of these
+ * objects changes, the replica serves the new state within half a second. A replica learns nothing, decides nothing and
+ * writes nothing.
  */
 #ifndef HALFLIFE_CONTROL_REPLICA_H
 #define HALFLIFE_CONTROL_REPLICA_H
@@ -11,6 +12,6 @@ struct replica *replica_new(struct parts *parts);
 void replica_free(struct replica *r); /* NULL: does nothing */
 void replica_start(struct replica *r);
 void replica_stop(struct replica *r);
-void replica_changed(struct replica *r); /* show the Recommendations as they are now, within 250 ms */
+void replica_changed(struct replica *r); /* serve the watched objects as they are now, within 250 ms */
 
 #endif

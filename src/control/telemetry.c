@@ -151,7 +151,7 @@ static double histories_of(const struct parts *p)
         return count;
 }
 
-/* Answers of a listener, by the first digit of the status. */
+/* Write how many HTTP requests a listener answered, by the first digit of the HTTP status. */
 static void telemetry_answers(struct buf *out, enum metric_id m, const uint64_t answers[static 6])
 {
         metric_family(out, &metrics[m]);
@@ -221,7 +221,7 @@ static void telemetry_ledger(struct buf *out, const struct parts *p)
         }
 }
 
-/* The metrics that a replica does not have. */
+/* Write the metrics that a replica does not have. */
 static void write_learner(struct buf *out, const struct parts *p)
 {
         const struct checkpointer_state stored = checkpointer_state(p->checkpointer);

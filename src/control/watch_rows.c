@@ -63,7 +63,8 @@ static int workload_in(struct watch *w, struct text object, uint32_t epoch, stru
         return workload_upsert(&w->all->parts->cache, w->kind, object, epoch, err);
 }
 
-/* A removed workload starts a pass at once, because the values of an orphan are taken back. */
+/* Drop a removed workload from the cache, and start a pass at once: it decides anew about workloads and pods that the
+ * removed one owned. */
 static void workload_out(struct watch *w, struct text object)
 {
         workload_remove(&w->all->parts->cache, w->kind, object);
@@ -106,8 +107,8 @@ const struct watch_row watch_row_workloads = {KNOWN_RESOURCES, 0, INTO(workload)
 
 /* --- taking in --- */
 
-/* Clear cache.changed, so that the object's own upsert sets it only if the change matters. An HPA's status and a
- * profile's status do not matter. Returns the former value. */
+/* Clear cache.changed, so that the upsert of this object sets it only if the object's change matters, as a change of
+ * an HPA's or a profile's status does not. Returns the former value of cache.changed. */
 static bool watch_take_begin(struct watch *w)
 {
         return cache_take_changed(&w->all->parts->cache);

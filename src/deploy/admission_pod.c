@@ -10,8 +10,8 @@ static bool is_alone(const struct admission_work *w)
         return w->request->owner.kind.len == 0;
 }
 
-/* The highest owner that holds a template; for a pod without owner, the pod itself. False if the owner has no name yet
- * (generateName). */
+/* The highest owner that holds a template; for a pod without owner, the pod itself. False if that has no name yet (a
+ * pod with generateName). */
 static bool admission_pod_find_owner(const struct admission_work *w, struct admission_owner *ret)
 {
         const struct owner_ref *owner = &w->request->owner;

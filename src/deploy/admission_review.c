@@ -185,8 +185,8 @@ struct deploy_container *admission_containers(struct arena *a, const struct cont
         return deploy_recall(to, (size_t)count, notes, a, NULL) == 0 ? to : NULL;
 }
 
-/* The request to write. A pod never loses a request, even if the owner's template has none: the API server would put
- * the limit in its place, which may be the namespace's default. */
+/* The CPU or memory request to write. A pod never loses a request, even if the owner's template has none: the API
+ * server would put the limit in its place, which may be the namespace's default. */
 static struct amount admission_wanted(const struct deploy_answer *d, size_t i, enum resource r, bool pod,
                                       struct amount from)
 {
@@ -237,7 +237,7 @@ static int add_base64(struct buf *out, const char *p, size_t len)
         return rc;
 }
 
-/* Append a text as a JSON string. It is used for the uid, which the API server expects back unchanged. */
+/* Append a text as a JSON string: the uid of the review, which the API server expects back unchanged. */
 static void admission_add_string(struct buf *out, struct text t)
 {
         json_t *s = json_stringn(t.p, t.len);
@@ -305,7 +305,7 @@ static bool is_own(const struct admission *r, const char *own_user)
                (as_we_write && account > 0 && r->user.len > account && memcmp(r->user.p, own_user, account) == 0);
 }
 
-/* A pod that is never stored, and asks whether admission is called. It is answered whatever halflife knows by then. */
+/* Is the object a pod that is never stored, and only asks whether admission is called? The answer needs no snapshot. */
 static bool is_probe(const struct admission *r)
 {
         return r->probe && r->dry_run && is_pod(r) && text_is(r->operation, "CREATE");

@@ -1,6 +1,6 @@
 /*
- * Admission of workloads that their owners write. A template that differs from the previous one only in halflife's
- * values is not a deploy, so the previous values stay. Any other template gets the current answer.
+ * Admission of workloads that their owners write. A template that differs from the previous template only in halflife's
+ * values is not a deploy, so the previous values stay. Any other template gets the requests decided now.
  */
 #include <string.h>
 
@@ -138,7 +138,7 @@ static bool sets_templates(const struct deploy_answer *d)
         return apply->mode == APPLY_ROLLOUT || (apply->mode == APPLY_ON_DEPLOY && apply->at == AT_WORKLOAD);
 }
 
-/* Make the previous version's requests and originals the answer. */
+/* Replace the answer for the new version by the requests and originals of the previous version. */
 static void keep_before(const struct side *before, struct side *now)
 {
         for (size_t i = 0; i < now->subject.containers; i++)
@@ -180,8 +180,8 @@ static void admission_workload_judge(struct admission_work *w, struct side *now,
 {
         struct side before = {0};
         bool update = text_is(w->request->operation, "UPDATE");
-        bool has_template = now->subject.containers > 0; /* a Rollout with a workloadRef has none */
-        bool sticks = now->view->in_place_only;          /* its strategy could not undo a change either */
+        bool has_template = now->subject.containers > 0; /* a Rollout with a workloadRef has no template */
+        bool sticks = now->view->in_place_only;          /* the in-place-only strategy could not undo a change either */
         if (!has_template || !now->answer.profile || !sets_templates(&now->answer) || sticks) {
                 w->result = has_template && now->answer.profile ? ADMISSION_OTHER_MODE : ADMISSION_NO_TARGET;
                 return;
@@ -200,7 +200,7 @@ void admission_workload(struct admission_work *w, const char *template_path)
         struct side now = {0};
         w->result = ADMISSION_NO_TARGET;
         if (w->request->owner.kind.len > 0)
-                return; /* another controller writes its template */
+                return; /* another controller writes the workload's template */
         if (read_side(w, w->request->object, template_path, &now))
                 admission_workload_judge(w, &now, template_path);
         else

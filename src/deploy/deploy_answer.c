@@ -12,7 +12,8 @@ static const struct status_container *known_container(const struct snapshot_targ
         return NULL;
 }
 
-/* Fill in what the snapshot has on a container. Only a target value that came from usage is a last good value. */
+/* Fill in what the snapshot's Recommendation has on a container. Only a target value learned from usage becomes the
+ * last good value. */
 static void deploy_remembered(const struct status_container *known, const struct snapshot_profile *profile,
                               struct decide_container *c)
 {
@@ -35,8 +36,8 @@ static void deploy_remembered(const struct status_container *known, const struct
 
 /* --- the owner's originals --- */
 
-/* A request in force below the original counts as halflife's too. Admission may have changed what halflife sent, and
- * the annotations only have what was sent. */
+/* Read the originals of a container. A request equal to the one that the status has as in force counts as halflife's
+ * too: another webhook may have changed what halflife sent, and the annotations only have what was sent. */
 static void read_original_request(const struct deploy_container *from, const struct status_container *known,
                                   const struct snapshot_ns *ns, struct deploy_row *row, struct decide_container *c)
 {
@@ -65,7 +66,7 @@ static void read_original_request(const struct deploy_container *from, const str
 
 /* --- gathering --- */
 
-/* Does another autoscaler set the request? If the snapshot lacks the workload, one may still exist for it already. */
+/* Does another autoscaler set this request? If the snapshot lacks the workload, its list of other autoscalers tells. */
 static bool is_left_to_other(const struct snapshot *v, const struct snapshot_target *t, const struct deploy_subject *s,
                              struct text container, enum resource of)
 {
@@ -82,13 +83,15 @@ static bool is_left_to_other(const struct snapshot *v, const struct snapshot_tar
         return false;
 }
 
-/* Does an autoscaler of another workload count its pods? If the snapshot has the workload, the controller knows. */
+/* Does an autoscaler of another workload count the subject's pods? If the snapshot has the workload, its decision
+ * tells. */
 static bool hpa_counts(const struct snapshot_target *t, const struct deploy_subject *s, enum resource r)
 {
         return s->hpa_of_other[r] || (t ? t->decision.hpa_shared[r] : s->hpa_of_cluster[r]);
 }
 
-/* Does another autoscaler set a request of the resource? A utilization target that counts it cannot follow. */
+/* Does another autoscaler set a request of the resource in some container? An HPA's utilization target cannot follow
+ * that. */
 static bool deploy_is_sized(const struct snapshot *v, const struct snapshot_target *t, const struct deploy_subject *s,
                             enum resource r)
 {
@@ -127,8 +130,8 @@ static bool is_chosen(const struct snapshot_profile *p, struct text ns, struct t
         return canary_chosen(canary_rank_of(ns, kind, name), p->spec->apply.canary.percent);
 }
 
-/* Whether the canaries of a namespace have passed, so that its other workloads may change. A workload that is no canary
- * and does not wait proves it. A namespace's only workload proves nothing: it is always a canary. */
+/* Have the canaries of a namespace passed, so that its other workloads may change? A workload that is no canary and
+ * does not wait proves it. A namespace's only workload proves nothing: it is always a canary. */
 static bool canary_rest_follows(const struct snapshot *v, const struct snapshot_profile *p, struct text ns)
 {
         size_t workloads = 0;
@@ -145,7 +148,7 @@ static bool canary_rest_follows(const struct snapshot *v, const struct snapshot_
         return follows && workloads > 1;
 }
 
-/* Does the workload wait for a canary? The snapshot says so for a known workload; for a new one it is computed here. */
+/* Does the workload wait for a canary? For a known workload the snapshot tells; for a new one it is computed here. */
 static bool deploy_waits(const struct snapshot *v, const struct deploy_answer *d, const struct deploy_subject *s)
 {
         if (d->target)
@@ -154,7 +157,8 @@ static bool deploy_waits(const struct snapshot *v, const struct deploy_answer *d
                !canary_rest_follows(v, d->profile, s->ns);
 }
 
-/* Is the profile's fuse blown for the workload? The snapshot says so for a known workload. */
+/* Is the profile's fuse blown for the workload? For a known workload the snapshot tells; for a new one its namespace
+ * is looked up. */
 static bool deploy_fused(const struct deploy_answer *d, const struct deploy_subject *s)
 {
         bool fused = d->target && d->target->decision.profile_fused;
@@ -197,7 +201,7 @@ static void workload_facts(const struct snapshot *v, const struct deploy_subject
         }
 }
 
-/* Without a profile, the owner's originals stay. */
+/* The answer without a profile: every container keeps the owner's originals. */
 static void deploy_leave(const struct deploy_subject *s, struct deploy_answer *ret)
 {
         for (size_t i = 0; i < s->containers; i++)
@@ -253,7 +257,7 @@ void deploy_answer(const struct snapshot *v, const struct deploy_subject *s, str
         ret->any = decide_deploy(&facts, c, s->containers, ret->advice);
 }
 
-/* May a resize later set the request of the advice? */
+/* Can a resize set a container's request of the advice later, once the pod runs? True also if halflife sets none. */
 static bool deploy_is_resized_later(const struct deploy_answer *d, const struct deploy_container *c,
                                     const struct deploy_advice *advice, enum resource r)
 {

@@ -97,7 +97,7 @@ static void leave_refused(struct work *w, const char *detail)
 
 /* --- which objects are judged --- */
 
-/* Whether a Profile of the namespace names the kind; with ns {NULL, 0}, a ClusterProfile. */
+/* Does a Profile of namespace `ns` name the kind in its targets? With `ns` {NULL, 0}: does a ClusterProfile? */
 static bool render_is_named(const struct snapshot *v, struct text ns, struct text group, struct text kind)
 {
         size_t first, count = snapshot_profiles_of(v, ns, &first);
@@ -181,7 +181,7 @@ static int read_records(const struct work *w, struct deploy_container *c, struct
         return deploy_recall(c, (size_t)w->template->containers, &ours, &w->r->scratch, err);
 }
 
-/* Read the annotation halflife.dev/apply. If it is ambiguous, nothing may be written, so the error is returned. */
+/* Read the annotation halflife.dev/apply. If it is ambiguous, nothing may be written, so an error is returned. */
 static int read_opt_out(struct work *w, uint32_t metadata, struct err *err)
 {
         uint32_t notes = DOC_NONE, apply = DOC_NONE;
@@ -192,7 +192,7 @@ static int read_opt_out(struct work *w, uint32_t metadata, struct err *err)
         return rc;
 }
 
-/* Is this OpenKruise's in-place-only strategy, in the spelling of either API version? */
+/* Has the workload OpenKruise's in-place-only update strategy, in the spelling of either API version? */
 static bool is_in_place_only(const struct work *w)
 {
         uint32_t strategy = render_at(w->d, render_at(w->d, w->o->root, "spec"), "updateStrategy");
@@ -201,9 +201,8 @@ static bool is_in_place_only(const struct work *w)
                text_is(render_text(w->d, rolling, "podUpdatePolicy"), "InPlaceOnly");
 }
 
-/* Whether autoscalers of other workloads will count its pods. A Job is over soon, and 0 replicas have
- * none.
- */
+/* Mark the resources for which autoscalers of other workloads will count the object's pods. A Job ends soon, and 0
+ * replicas have no pods, so both are left out. */
 static void render_mark_counted(struct work *w)
 {
         struct doc_member *member = arena_new(&w->r->scratch, VIEW_LABELS_MAX * sizeof *member);
@@ -276,7 +275,7 @@ static enum reason main_reason(const struct work *w)
         return off;
 }
 
-/* Names what reads the first request that is held for that. */
+/* Name the variable or file that reads the first request that is held because a container reads it. */
 static const char *render_reader(struct work *w)
 {
         char reader[REQUEST_READING_TEXT_MAX], text[2 * REQUEST_READING_TEXT_MAX];
@@ -308,7 +307,7 @@ static void leave_by_rule(struct work *w)
 
 /* --- what changes --- */
 
-/* List the requests that change, in the row and as template changes. Returns the number of containers that change. */
+/* List the requests that change, in w->row and as template changes. Returns the number of containers that change. */
 static size_t render_find_changes(struct work *w, struct template_change *ret)
 {
         size_t count = 0, most = w->subject.containers * RESOURCES;
@@ -363,8 +362,8 @@ static void render_change_object(struct work *w)
         }
 }
 
-/* An object of a kind without a known template is reported where it has requests. No profile was asked, so the row is
- * no namespace's. */
+/* Report an object of a kind without a known template, if it has requests. No profile was asked, so its row has no
+ * namespace. */
 static void leave_unknown(struct work *w)
 {
         uint32_t template = render_at(w->d, render_at(w->d, w->o->root, "spec"), "template");

@@ -1,6 +1,6 @@
 /*
- * Autoscalers in the rendered texts, which will be deployed together with the workloads that they scale; and those of
- * the cluster, for the pods that they will count.
+ * Autoscalers in the rendered texts, which will be deployed together with the workloads that they scale; and the
+ * cluster's autoscalers, since they will count pods of rendered workloads.
  */
 #include "core/kind.h"
 #include "render_private.h"
@@ -49,7 +49,7 @@ static bool render_autoscaler_knows(struct text type)
         return false;
 }
 
-/* A metric in the form of autoscaling/v2, or of v2beta1. One of a type that is not known may go by any resource. */
+/* Read a metric of autoscaling/v2 or v2beta1. A metric of an unknown type may scale by any resource, so both count. */
 static void render_autoscaler_read_metric(const struct doc *d, uint32_t metric, bool ret[static RESOURCES])
 {
         static const char *const sources[] = {"resource", "containerResource"};
@@ -63,8 +63,8 @@ static void render_autoscaler_read_metric(const struct doc *d, uint32_t metric, 
         }
 }
 
-/* Without metrics the API server assumes one for cpu. An annotation of v1 may hold other metrics; it is not parsed, so
- * both resources count. */
+/* Read an HPA's metrics. Without metrics the API server assumes one for cpu. In v1 an annotation may hold further
+ * metrics; it is not parsed, so both resources count. */
 static void read_hpa(const struct doc *d, uint32_t root, uint32_t spec, bool ret[static RESOURCES])
 {
         uint32_t metric[METRICS_MAX];
@@ -111,19 +111,19 @@ static void vpa_add_policy(const struct doc *d, uint32_t policy, struct vpa_poli
         vpa_policy_add(to, render_text(d, policy, "containerName"), sets);
 }
 
-/* As decode_vpa reads it: what the VPA sets. */
+/* Read which requests a VPA sets, by the same rules as decode_vpa. */
 static void read_vpa_policies(struct scalers *s, const struct doc *d, uint32_t spec, struct scaler *ret)
 {
         uint32_t policy[VPA_POLICY_ROWS],
                 list = render_at(d, render_at(d, spec, "resourcePolicy"), "containerPolicies");
         struct vpa_policy *left = arena_new(&s->arena, sizeof *left + VPA_POLICY_ROWS * sizeof left->row[0]);
-        int n = doc_items(d, list, VPA_POLICY_ROWS, policy, NULL); /* below 0 of more: it may set any request */
+        int n = doc_items(d, list, VPA_POLICY_ROWS, policy, NULL); /* < 0, too many: the VPA may set any request */
         vpa_policy_begin(left);
         for (int i = 0; i < n; i++)
                 vpa_add_policy(d, policy[i], left);
         bool off = text_is(render_text(d, render_at(d, spec, "updatePolicy"), "updateMode"), "Off");
         ret->sets_requests = vpa_policy_settle(left) && !off;
-        if (ret->sets_requests && !vpa_policy_sets_all(left)) /* its names lie in the document */
+        if (ret->sets_requests && !vpa_policy_sets_all(left)) /* the copy does not point into the document */
                 ret->left = vpa_policy_copy(left, arena_new(&s->arena, vpa_policy_size(left)));
 }
 

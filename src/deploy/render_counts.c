@@ -1,6 +1,7 @@
 /*
- * Which other workloads' pods the autoscalers in the rendered texts, and those of the cluster, will count. Like the HPA
- * controller, an autoscaler counts all pods of its namespace that match the selector of the workload it scales.
+ * Find which autoscalers, in the rendered texts and in the cluster, will count pods of workloads that they do not
+ * scale. As in the HPA controller, an autoscaler counts all pods of its namespace that match the selector of the
+ * workload that it scales.
  */
 #include "core/label_selector.h"
 #include "render_private.h"
@@ -15,13 +16,13 @@ struct counting_place {
 
 /* An autoscaler by utilization, with the selector of the workload that it scales. */
 struct counting {
-        struct counting *next; /* of the same namespace */
-        struct text key;       /* of that workload */
+        struct counting *next; /* the next autoscaler of the same namespace */
+        struct text key;       /* key of the workload that this autoscaler scales */
         const bool *utilization;
-        struct selector asks; /* count 0: none is known */
-        bool sought;          /* asks is read, where the texts have it */
-        bool unread;          /* it is longer than is read */
-        bool of_cluster;      /* asks is the cluster's, as no text has that workload */
+        struct selector asks; /* that workload's selector; count 0: not known */
+        bool sought;          /* the texts were searched for the selector */
+        bool unread;          /* the selector is too long to be read: any pod may count */
+        bool of_cluster;      /* the autoscaler is the cluster's, and no text has the workload's selector */
 };
 
 void counting_add(struct scalers *s, struct text ns, struct text key, const bool *utilization,

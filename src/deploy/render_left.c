@@ -1,9 +1,9 @@
-/* Why a request stays as it is though the rules judged its workload. */
+/* Tell why a request stays as it is although the rules judged its workload. */
 #include <stdio.h>
 
 #include "render_private.h"
 
-/* Where the static factor made the target, but not below the original: what keeps it there. */
+/* What keeps a target value, which the static factor made, from being below the original request. */
 static const char *left_static(const struct correction *of)
 {
         static const char *const by[RULES] = {
@@ -36,7 +36,7 @@ static void left_judge(const struct deploy_subject *s, const struct deploy_answe
                                                          : reason_meaning(why);
 }
 
-/* Requests of the pod as a whole are read, and never written. */
+/* List the requests of the pod as a whole (spec.resources), which halflife reads and never writes. */
 static void left_add_whole(const struct amount *asks, struct render_row *row, struct render_left *to)
 {
         for (enum resource r = CPU; r < RESOURCES; r++)

@@ -1,4 +1,4 @@
-/* The report of a rendering as JSON. */
+/* The report on a rendered text as JSON. */
 #include "base/utf8.h"
 #include "deploy/render.h"
 #include "objects/json_writer.h"

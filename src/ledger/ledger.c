@@ -8,7 +8,7 @@
 #include "base/mem.h"
 
 enum {
-        OPEN_MOST = 4, /* periods of one axis and span; beyond, the one that was booked in last is used */
+        OPEN_MOST = 4, /* open periods of one axis and span; a booking for a fifth goes to the one booked in last */
 };
 
 struct account {
@@ -19,23 +19,23 @@ struct account {
 
 struct sheet { /* the accounts of one axis and period */
         int64_t start_ms, first_number;
-        bool booked;  /* since the last ledger_write */
-        uint8_t idle; /* how often ledger_write found it not booked in */
+        bool booked;  /* something was booked since the last ledger_write */
+        uint8_t idle; /* unused */
         struct map by_name;
         struct account **account; /* in the order of their pages */
-        bool *dirty;              /* by page */
+        bool *dirty;              /* for each page: an account on it changed since the page was written */
         size_t accounts, cap;
 };
 
 struct ledger {
-        struct sheet *open[LEDGER_AXES][LEDGER_SPANS][OPEN_MOST]; /* the one booked in last first, then NULL */
+        struct sheet *open[LEDGER_AXES][LEDGER_SPANS][OPEN_MOST]; /* the sheet booked in last comes first; then NULL */
         int64_t newest_ms[LEDGER_AXES][LEDGER_SPANS];             /* start of the newest period; -1: none */
         uint32_t stamp, late;
         struct sheet *totals;
-        struct place { /* where the last booking went: most go where the one before did */
+        struct place { /* where the last booking went, since most bookings go to the same accounts as the one before */
                 int64_t hour_ms;
                 struct sheet *sheet[LEDGER_AXES][LEDGER_SPANS];
-                struct account *account[LEDGER_AXES][LEDGER_SPANS], *total; /* total NULL: of no namespace */
+                struct account *account[LEDGER_AXES][LEDGER_SPANS], *total; /* total NULL: no namespace */
         } last;
 };
 
@@ -89,7 +89,7 @@ static void sheet_free(struct sheet *s)
         mem_free(s);
 }
 
-/* Make room for an account more, and for the mark of its page. */
+/* Make room in a sheet for one more account, and for the dirty mark of that account's page. */
 static void sheet_grow(struct sheet *s)
 {
         if (s->accounts < s->cap)
@@ -137,7 +137,8 @@ static struct sheet *ledger_open(struct ledger *l, enum ledger_axis a, enum ledg
         return sheet_new(start_ms, first);
 }
 
-/* The sheet of a period, moved to the front. */
+/* The open sheet of a period, moved to the front of its list; a new sheet if the period was not open. If OPEN_MOST
+ * others are open, the sheet booked in last. */
 static struct sheet *ledger_sheet(struct ledger *l, enum ledger_axis a, enum ledger_span s, int64_t start_ms)
 {
         struct sheet **open = l->open[a][s], *found = NULL;
@@ -248,7 +249,7 @@ static void ledger_write_sheet(const struct page_writer *w, struct sheet *s, str
                 }
 }
 
-/* Free the sheets that are done with, and close the gaps that they leave. */
+/* Free the sheets of past periods in which nothing was booked since the last ledger_write, and close the gaps. */
 static void ledger_close_idle(struct sheet **open, int64_t now_start_ms)
 {
         size_t kept = 0;
@@ -269,7 +270,7 @@ void ledger_write(struct ledger *l, int64_t now_ms,
                   void (*each)(void *arg, const struct ledger_page_key *key, struct text packed), void *arg)
 {
         struct page_writer w = {each, arg, mem_new(LEDGER_PAGE_BYTES)};
-        l->last.hour_ms = -1; /* it may point to what is freed */
+        l->last.hour_ms = -1; /* l->last may point to sheets that are freed below */
         for (enum ledger_axis a = 0; a < LEDGER_AXES; a++)
                 for (enum ledger_span s = 0; s < LEDGER_SPANS; s++) {
                         struct sheet **open = l->open[a][s];
@@ -290,7 +291,8 @@ void ledger_write_again(struct ledger *l)
                         }
 }
 
-/* Returns false if the page is damaged; what was read of it was added. */
+/* Add the accounts of a stored page to a sheet. Returns false if the page is damaged; accounts before the damage were
+ * added. */
 static bool ledger_read_page(struct sheet *s, struct text packed)
 {
         struct ledger_page page;
@@ -310,7 +312,7 @@ int ledger_restore(struct ledger *l, const struct ledger_page_key *key, struct t
                 open[0] = ledger_open(l, key->axis, key->span, key->start_ms);
         }
         if (key->number < 0 || key->number >= LEDGER_NUMBERS)
-                return 0; /* of a period that was opened late: it stays as it is */
+                return 0; /* a page of a period that was opened late: the page stays as it is in the database */
         struct sheet *s = open[0];
         if (s && s->start_ms == key->start_ms && s->accounts == (size_t)key->number * LEDGER_PAGE_ACCOUNTS &&
             ledger_read_page(s, packed))

@@ -8,7 +8,7 @@ static void money_add(struct ledger_money *to, const struct price *p, const stru
                 to->of[f] += price_cost(p, sum, f);
 }
 
-/* The pools that had no account of their own may have had any price. */
+/* The price of an account; NULL: not known. The pools booked together as LEDGER_OTHERS may have any price. */
 static const struct price *money_price(const struct prices *p, enum ledger_axis axis, const char *name)
 {
         const struct price *only = prices_only(p);

@@ -52,7 +52,7 @@ bool ledger_page_open(struct ledger_page *p, const void *packed, size_t len)
         return len > 0 && *p->at++ == PAGE_VERSION;
 }
 
-/* False: the page ends within the number, or it is larger than most bits. */
+/* Read a number. Returns false if the page ends within it, or if it has more than `bits` bits. */
 static bool ledger_page_get(struct ledger_page *p, int bits, unsigned __int128 *ret)
 {
         unsigned __int128 n = 0;

@@ -56,7 +56,8 @@ static struct ledger_report_row *report_row(struct ledger_report *r, struct text
         return row ? row : report_row_new(r, TEXT(LEDGER_OTHERS));
 }
 
-/* NULL: there are too many, as only a clock that was set far back can make. */
+/* The report's sum for a period, added if it is new. NULL: there are LEDGER_REPORT_PERIODS already, which happens only
+ * after the clock was set far back. */
 static struct ledger_report_period *report_period(struct ledger_report *r, int64_t start_ms)
 {
         size_t at = r->periods;
@@ -72,7 +73,8 @@ static struct ledger_report_period *report_period(struct ledger_report *r, int64
         return &r->period[at];
 }
 
-/* The name of an account's row. */
+/* The name of the report's row for an account: of an account "key=value", only the value if ask->label is the key, else
+ * "". */
 static struct text report_name(const struct ledger_ask *ask, struct text name)
 {
         size_t key = strlen(ask->label);
@@ -91,7 +93,7 @@ void ledger_report_add(struct ledger_report *r, int64_t start_ms, struct text na
             (r->ask.workload[0] && !text_is(name, r->ask.workload)) || !(period = report_period(r, start_ms)))
                 return;
         if (r->ask.ns[0] && !text_is(name, r->ask.ns)) {
-                ledger_sum_add(&period->sum, &unbooked); /* which is nobody's, and booked in the account without name */
+                ledger_sum_add(&period->sum, &unbooked); /* unbooked time is nobody's: it counts in every report */
                 return;
         }
         ledger_sum_add(&period->sum, sum);
@@ -111,7 +113,7 @@ struct ledger_sum ledger_report_total(const struct ledger_report *r)
         return total;
 }
 
-/* --- where they come from --- */
+/* --- reading open periods and stored pages --- */
 
 static bool report_has(const struct ledger_report *r, const struct ledger_page_key *key)
 {

@@ -19,7 +19,7 @@ static struct text prices_trim(struct text t)
         return t;
 }
 
-/* The part up to the next comma; *rest is what follows it. */
+/* The part up to the next comma, without blanks around it; *rest then points behind the comma. */
 static struct text prices_part(const char **rest)
 {
         size_t len = strcspn(*rest, ",");
@@ -34,7 +34,7 @@ static bool price_is_digit(char c)
         return c >= '0' && c <= '9';
 }
 
-/* "0.034" into billionths. */
+/* Parse a decimal number such as "0.034" into billionths. */
 static bool price_read(struct text t, int64_t *ret)
 {
         int64_t n = 0;
@@ -198,7 +198,7 @@ static unsigned __int128 price_sum(unsigned __int128 a, unsigned __int128 b)
         return a + b < a ? ~(unsigned __int128)0 : a + b;
 }
 
-/* Whole units first: the product of a large sum and a price would not fit. */
+/* amount * price / unit, in which whole units are priced first: amount * price might not fit in 128 bits. */
 static unsigned __int128 price_share(unsigned __int128 amount, uint64_t price, uint64_t unit)
 {
         unsigned __int128 most = ~(unsigned __int128)0, whole = amount / unit, rest = amount % unit;

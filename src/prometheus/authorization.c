@@ -11,16 +11,16 @@
 enum {
         ANSWER_BYTES_MOST = 64 << 10,
         ASK_MS = 10 * SECOND_MS,
-        RENEW_MS = 2 * MINUTE_MS,  /* renewed so long before they expire, or at half their life */
-        LAST_MS = 10 * SECOND_MS,  /* too short for a query to reach the usage source */
-        AGAIN_MS = 30 * SECOND_MS, /* after a failed renewal, while the present credentials hold */
+        RENEW_MS = 2 * MINUTE_MS,  /* credentials are renewed this long before they expire, or at half their life */
+        LAST_MS = 10 * SECOND_MS,  /* credentials that expire sooner are not used: a query might arrive too late */
+        AGAIN_MS = 30 * SECOND_MS, /* from a failed renewal to the next, while the present credentials hold */
 };
 
 LIST_HEAD(waits, authorization_wait);
 
 struct authorization {
         struct loop *loop;
-        struct http *http[2]; /* [1]: through no proxy */
+        struct http *http[2]; /* [0]: with the proxies of the process; [1]: without, for an ask that is `direct` */
         const struct authorization_kind *kind;
         struct authorization_facts facts;
         struct grant grant;
@@ -31,10 +31,10 @@ struct authorization {
         char *origin; /* the peer's URL */
         struct http_call *call;
         struct buf answer;
-        struct loop_timer at_once; /* where nothing has to be asked, or nothing can be */
+        struct loop_timer at_once; /* ends the waits if no request to the platform is needed, or none is possible */
         struct err failed;
         struct waits waits;
-        unsigned round; /* of the waits that the present request ends */
+        unsigned round; /* number of the round of waits that the request under way ends */
 };
 
 void grant_release(struct grant *g)
@@ -101,7 +101,7 @@ void authorization_free(struct authorization *a)
         mem_free(a);
 }
 
-/* --- what is granted --- */
+/* --- credentials that were granted --- */
 
 static bool authorization_lasts(const struct authorization *a)
 {
@@ -133,7 +133,7 @@ static struct authorization_wait *authorization_next_wait(const struct authoriza
         return w;
 }
 
-/* Let the fetches that wait go on; err->code 0: with credentials. What waits anew meanwhile is of the next round. */
+/* End this round's waits; err->code 0: there are credentials. A wait that begins meanwhile is of the next round. */
 static void authorization_settle(struct authorization *a, const struct err *err)
 {
         struct authorization_wait *w;
@@ -154,7 +154,7 @@ static void authorization_take(struct authorization *a, struct grant *fresh)
         authorization_settle(a, &(struct err){0});
 }
 
-/* Credentials that still hold are used on, and renewed a little later. */
+/* A renewal failed. Credentials that still hold stay in use and are renewed later; without them, the waits fail. */
 static void authorization_fail(struct authorization *a, const struct err *err)
 {
         struct err why = *err;
@@ -167,7 +167,7 @@ static void authorization_fail(struct authorization *a, const struct err *err)
         authorization_settle(a, &why);
 }
 
-/* --- asking for it --- */
+/* --- asking for credentials --- */
 
 /* The endpoint's own word for its refusal, such as AccessDenied: never a whole answer, which might hold a secret. */
 static void authorization_word(struct text body, char ret[static 64])
@@ -229,7 +229,7 @@ static void authorization_on_done(void *arg, const struct http_reply *reply)
         authorization_judge(a, reply);
 }
 
-/* Nothing had to be asked, or nothing can be. */
+/* End the waits without a request: the environment had the credentials, or no request could be prepared. */
 static void authorization_on_at_once(void *arg)
 {
         struct authorization *a = arg;
@@ -272,7 +272,7 @@ static void authorization_begin(struct authorization *a)
                 authorization_send(a);
                 return;
         }
-        if (rc == 0) { /* from the environment: they do not expire */
+        if (rc == 0) { /* credentials from the environment do not expire */
                 grant_release(&a->grant);
                 a->grant = fresh;
                 a->granted = true;

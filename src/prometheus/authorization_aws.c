@@ -30,13 +30,13 @@ static const char *aws_region(const struct authorization_facts *f)
         return region ? region : aws_variable(f, "AWS_DEFAULT_REGION");
 }
 
-/* A region is part of host names and of what is signed. */
+/* Only lowercase letters, digits and '-' may be in a region, since it becomes part of host names and signatures. */
 static bool aws_is_region(const char *region)
 {
         return *region && strspn(region, "abcdefghijklmnopqrstuvwxyz0123456789-") == strlen(region);
 }
 
-/* Keys and tokens go into headers: visible ASCII alone. */
+/* Allow only visible ASCII in keys and tokens, since they become part of HTTP headers. */
 static int aws_check_secret(const char *what, const char *s, struct err *err)
 {
         size_t len = s ? strlen(s) : 0;
@@ -74,7 +74,7 @@ static int aws_grant(const struct authorization_facts *f, const char *key, const
 
 /* --- the pod's web identity --- */
 
-/* The text of an element without elements of its own: keys and times hold nothing that XML escapes. NULL: none. */
+/* The text of an XML element as it stands: keys and times hold nothing that XML escapes. NULL: no such element. */
 static char *aws_element(struct text body, const char *name)
 {
         AUTO(mem_free) char *open = mem_printf("<%s>", name), *close = mem_printf("</%s>", name);
@@ -101,7 +101,7 @@ static int aws_read_sts(const struct authorization_facts *f, struct text body, s
         return rc < 0 ? rc : aws_grant(f, key, secret, session ? session : "", expires, ret, err);
 }
 
-/* NULL: it is too long */
+/* The form that asks STS for keys; NULL: it would be longer than FORM_MOST bytes. */
 static char *aws_form(const char *name, const char *role, const char *token)
 {
         struct buf form;
@@ -184,7 +184,7 @@ static int aws_ask_container(const struct authorization_facts *f, struct authori
         return 0;
 }
 
-/* --- all of them --- */
+/* --- the choice among the three --- */
 
 static int aws_prepare(const struct authorization_facts *f, struct grant *ret, struct authorization_ask *ret_ask,
                        struct err *err)

@@ -33,7 +33,7 @@ static bool token_is_usable(const char *s)
         return true;
 }
 
-/* Seconds, as a number or, from Azure's metadata, as text. */
+/* A token's life in seconds: a number in JSON, or a text from Azure's metadata. 0: it cannot be read. */
 static int64_t token_life_s(const json_t *value)
 {
         if (json_is_string(value)) {
@@ -44,7 +44,7 @@ static int64_t token_life_s(const json_t *value)
         return (int64_t)json_integer_value(value);
 }
 
-/* {"access_token": …, "expires_in": …} */
+/* Read a token from the answer {"access_token": …, "expires_in": seconds}. */
 static int token_read(const struct authorization_facts *f, struct text body, struct grant *ret, struct err *err)
 {
         AUTO(json_decref) json_t *o = json_loadb(body.p, body.len, 0, NULL);
@@ -78,7 +78,7 @@ const struct authorization_kind authorization_google = {PROMETHEUS_AUTH_GOOGLE, 
 
 /* --- Azure --- */
 
-/* By the instance metadata of the node; AZURE_CLIENT_ID chooses among its identities. */
+/* Ask the node's instance metadata for a token; AZURE_CLIENT_ID chooses among the node's identities. */
 static int azure_ask_node(const struct authorization_facts *f, struct authorization_ask *ret, struct err *err)
 {
         const char *client = token_variable(f, "AZURE_CLIENT_ID", NULL);
@@ -98,7 +98,7 @@ static int azure_ask_node(const struct authorization_facts *f, struct authorizat
         return 0;
 }
 
-/* By the pod's federated token, as workload identity mounts it. */
+/* Ask Microsoft Entra for a token by the pod's federated token, a file that workload identity mounts. */
 static int azure_ask_entra(const struct authorization_facts *f, const char *file, struct authorization_ask *ret,
                            struct err *err)
 {

@@ -1,4 +1,4 @@
-/* Where credentials may go. */
+/* Check that credentials may be sent to a URL that an environment variable gives. */
 #include <arpa/inet.h>
 #include <string.h>
 

@@ -26,7 +26,7 @@ static struct text cgroup_pod(struct text id)
         return (struct text){"", 0};
 }
 
-/* Systemd's names of slices have '_' where a UID has '-'. */
+/* Compare two UIDs; '_' equals '-', since systemd's names of slices have '_' where a UID has '-'. */
 static bool cgroup_same_uid(struct text a, struct text b)
 {
         bool same = a.len == b.len;
@@ -53,7 +53,7 @@ static bool cgroup_within(struct text inner, struct text outer)
                memcmp(inner.p, outer.p, outer.len) == 0;
 }
 
-/* How many of the others are directly within c[outer]. */
+/* How many of the cgroups in `c` are directly within c[outer]. */
 static size_t cgroup_children(const struct cgroup_value *c, size_t count, size_t outer)
 {
         size_t children = 0;

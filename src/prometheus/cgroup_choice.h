@@ -1,5 +1,5 @@
 /*
- * One container's usage at one time, told by several cgroups: which value is the container's.
+ * Choose a container's usage at one time where the series of several cgroups give different values for it.
  */
 #ifndef HALFLIFE_SRC_PROMETHEUS_CGROUP_CHOICE_H
 #define HALFLIFE_SRC_PROMETHEUS_CGROUP_CHOICE_H
@@ -14,14 +14,14 @@ struct cgroup_value {
         double value;
 };
 
-/* Of more cgroups than that, the choice is the largest value, in doubt. */
+/* With more cgroups than CGROUPS_MOST, cgroup_choose takes the largest value and sets *ret_doubt. */
 enum { CGROUPS_MOST = 32 };
 
 /*
- * Choose among count >= 1 values with different ids. Of nested cgroups the innermost counts, but one with several of
- * the others directly within it stands for all of these. Of those that are left, such as the processes before and after
- * a restart, the largest counts. *ret_doubt: the ids name different pods, so that some are not the container's; the
- * choice is then the largest of all.
+ * Choose among count >= 1 values with different ids. A cgroup with exactly one other directly within it is left out:
+ * the inner one counts. A cgroup with several others directly within it counts for all of them. Of the cgroups that are
+ * left, such as those before and after a restart, the largest value is chosen. *ret_doubt: the ids name different pods,
+ * so some cgroups are not the container's; the choice is then the largest value of all.
  */
 double cgroup_choose(const struct cgroup_value *c, size_t count, bool *ret_doubt);
 

@@ -73,13 +73,14 @@ static struct text series_node(const struct series_labels *l)
                            : l->instance;
 }
 
-/* Names are joined by '/' into keys, and no name in Kubernetes has one. */
+/* Refuse an empty name and one with '/' or NUL: names are joined by '/' into keys, and none in Kubernetes has one. */
 static bool series_is_name(struct text t)
 {
         return t.len > 0 && !memchr(t.p, '/', t.len) && !memchr(t.p, '\0', t.len);
 }
 
-/* Whose series it is, as its reader wants it. Returns whether it has all labels for that. */
+/* Tell by its labels which container or node a series is about, and its cgroup (of a node: the label instance). False:
+ * a label is missing, or is no name. */
 static bool series_name(const struct series_labels *l, bool nodes, struct prometheus_series *ret,
                         struct text *ret_cgroup)
 {

@@ -8,12 +8,12 @@
 
 enum { WORDS_SIZE = 201 };
 
-/* The words of the first part that an answer names, and how many others there are. */
+/* What an answer says of parts that are missing: its first remark, and how many more there are. */
 struct part {
         char words[WORDS_SIZE];
         int others;
         bool found;
-        char type[WORDS_SIZE]; /* of its data; "": not told */
+        char type[WORDS_SIZE]; /* the answer's resultType; "": not told */
 };
 
 static void part_add(struct part *p, struct text words)
@@ -74,7 +74,7 @@ static void part_read_flag(struct json *j, struct part *p)
                 part_add(p, text_of(said));
 }
 
-/* Read an object of the answer. It may be marked as partial beside its data or within them. */
+/* Read the answer's outer object, or (`outside` false) its data: a store may mark the answer as partial in either. */
 static void part_read(struct json *j, struct arena *a, struct part *p, bool outside)
 {
         struct text key, status = {"", 0}, error = {"", 0}, type = {"", 0};

@@ -1,6 +1,6 @@
 /*
- * A fetch of usage runs both queries at once, one of throttling runs one. It collects their series by name; when both
- * answers are complete, it joins them.
+ * A fetch runs two queries at once, for CPU and memory; a fetch of throttling runs one. It collects the series by name,
+ * and joins those of both resources when all answers are complete.
  */
 #include "prometheus/prometheus.h"
 
@@ -18,8 +18,13 @@
 #include "query.h"
 #include "series_rows.h"
 
-enum { MATCHERS_MOST = 4 << 10, QUERY_MOST = 16 << 10, SERIES_MOST = 4 << 20 /* per series */, ERROR_BODY = 4 << 10 };
-/* The query of throttling has the matchers twice. What is beyond the bound would be left out of the query. */
+enum {
+        MATCHERS_MOST = 4 << 10,
+        QUERY_MOST = 16 << 10,
+        SERIES_MOST = 4 << 20 /* bytes of one series */,
+        ERROR_BODY = 4 << 10
+};
+/* The query of throttling has the matchers twice. Text beyond QUERY_MOST bytes would be missing. */
 _Static_assert(2 * MATCHERS_MOST + 1024 <= QUERY_MOST, "a query holds the longest matchers");
 #define ANSWER_MOST (INT64_C(1) << 30)
 #define QUERY_PATH  "/api/v1/query_range"
@@ -29,7 +34,7 @@ struct prometheus {
         struct prometheus_options options;
         struct http *http;
         struct credentials credentials;
-        struct authorization *authorization; /* NULL: the credentials of files are all there are */
+        struct authorization *authorization; /* NULL: only the credentials in files are used */
         int fetches;                         /* number of fetches in progress */
 };
 
@@ -44,7 +49,7 @@ struct prometheus_fetch {
                 struct buf refusal;               /* the body of an error response */
                 struct prometheus_series reading; /* the series that is being read, and its cgroup */
                 struct text cgroup;
-                int64_t number; /* of that series; -1: it has no point yet */
+                int64_t number; /* the series' number in `rows`; -1: no point of the series was read yet */
         } query[RESOURCES];
         struct loop_timer failed; /* reports from the loop that no query could be sent */
         struct authorization_wait authorized;
@@ -96,7 +101,7 @@ int prometheus_new(struct loop *l, const struct prometheus_options *o, struct pr
 {
         struct authorization *authorization = NULL;
         int rc = prometheus_check(o, err);
-        if (rc == 0 && !o->via) /* that server's token authorises */
+        if (rc == 0 && !o->via) /* behind another server, that server's token authorises */
                 rc = authorization_new(l, o, &authorization, err);
         if (rc < 0)
                 return rc;
@@ -132,13 +137,13 @@ static bool on_series(void *arg, const struct prometheus_series *s, struct text 
         return true;
 }
 
-/* Whether a point is not later than the slice, of which some stores round the end to a whole step. */
+/* Is a point within the slice? One step after its end is allowed, since some stores round the end to a whole step. */
 static bool slice_reaches(const struct prometheus_slice *s, struct wall at)
 {
         return at.ms <= s->to.ms + s->step_ms;
 }
 
-/* Only a series with a point is kept: the bound on points then bounds series as well. */
+/* Keep a series only once it has a point, so that the bound on points bounds the series as well. */
 static int on_point(void *arg, struct wall at, double value)
 {
         struct query *q = arg;
@@ -176,7 +181,7 @@ static int prometheus_on_data(void *arg, const struct http_reply *head, const ch
         if (head->status != 200) {
                 size_t room = ERROR_BODY - q->refusal.len;
                 (void)buf_add(&q->refusal, p, len < room ? len : room);
-                return len < room ? 0 : ERR_TOOBIG; /* its status says enough */
+                return len < room ? 0 : ERR_TOOBIG; /* the HTTP status says enough */
         }
         int rc = stream_feed(&q->stream, p, len, &err);
         if (rc < 0 && q->fetch->answer.err.code == 0)
@@ -370,7 +375,7 @@ struct prometheus_fetch *prometheus_fetch(struct prometheus *p, const struct pro
                 stream_init(&f->query[r].stream, STREAM_QUERY, SERIES_MOST, ANSWER_MOST, on_item, &f->query[r]);
                 buf_init(&f->query[r].refusal, ERROR_BODY);
         }
-        bool unread = !p->credentials.peer.base_url; /* a fetch still in progress failed to read the files */
+        bool unread = !p->credentials.peer.base_url; /* a fetch in progress failed to read the files */
         if ((p->fetches++ == 0 || unread) && credentials_read(&p->credentials, &p->options, &f->answer.err) < 0) {
                 loop_timer_set(p->loop, &f->failed, 0, on_failed, f);
                 return f;

@@ -7,18 +7,18 @@
 #include "base/buf.h"
 #include "prometheus/prometheus.h"
 
-/* ERR_INVALID if matchers hold brackets, '#', an unclosed string or a comma too many. They would end the selector, or
- * change its meaning. */
+/* Returns ERR_INVALID if matchers hold brackets, '#', an unclosed string or a comma too many, which would end the
+ * selector or change its meaning; else 0. */
 int query_check_matchers(const char *matchers, struct err *err);
-/* Append the PromQL for one resource. */
+/* Append the PromQL for the containers' usage of one resource. */
 void query_promql(struct buf *out, const struct prometheus_options *o, enum resource r,
                   const struct prometheus_slice *s);
-/* Append the PromQL for one resource of nodes. */
+/* Append the PromQL for the nodes' usage of one resource. */
 void query_promql_nodes(struct buf *out, const struct prometheus_options *o, enum resource r,
                         const struct prometheus_slice *s);
 /* Append the PromQL for the price of a core-hour or of a GiB-hour. */
 void query_promql_prices(struct buf *out, const struct prometheus_options *o, enum resource r);
-/* Append the PromQL for the share of throttled periods. */
+/* Append the PromQL for the containers' share of throttled CPU periods. */
 void query_promql_throttling(struct buf *out, const struct prometheus_options *o, const struct prometheus_slice *s);
 /* Append the form for /api/v1/query_range, percent-encoded. */
 void query_form(struct buf *out, const char *promql, const struct prometheus_slice *s);

@@ -38,7 +38,7 @@ static bool is_authorization(struct text name)
         return name.len == authorization.len && strncasecmp(name.p, authorization.p, name.len) == 0;
 }
 
-/* A token as RFC 9110 has it. */
+/* Is a text a header's name, that is a token of RFC 9110? */
 static bool is_header_name(struct text t)
 {
         static const char allowed[] = "!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
@@ -70,7 +70,7 @@ static struct text header_trim(struct text t)
         return t;
 }
 
-/* What is wrong with a line, or NULL. */
+/* Parse a line. Returns what is wrong with the line, to follow its number in an error; NULL: nothing. */
 static const char *header_line_read(struct text line, bool authorized, struct header_line *ret)
 {
         const char *colon = memchr(line.p, ':', line.len);
@@ -91,7 +91,7 @@ static const char *header_line_read(struct text line, bool authorized, struct he
         return NULL;
 }
 
-/* Whether a header of that name is among the lines. */
+/* Is a header with the name `name` among the lines read so far? */
 static bool header_is_among(const struct buf *lines, struct text name)
 {
         const char *end;
@@ -133,7 +133,7 @@ int request_headers_read(const char *path, bool authorized, char **ret, struct e
         if (!text)
                 return err->code;
         struct buf lines;
-        buf_init(&lines, HEADERS_BYTES_MOST + HEADERS_MOST + 1); /* a blank after each colon, and the last line's end */
+        buf_init(&lines, HEADERS_BYTES_MOST + HEADERS_MOST + 1); /* + blanks after colons, a last line end */
         int rc = headers_parse(path, (struct text){text, len}, authorized, &lines, err);
         mem_wipe_n(text, len);
         if (rc == 0)

@@ -12,8 +12,8 @@
 enum { HEADERS_BYTES_MOST = 8 << 10, HEADERS_MOST = 32 };
 
 /*
- * Read the file into lines for http_request.headers, which the caller wipes and frees. authorized: the request already
- * has an Authorization header, so that the file may not name one.
+ * Read the file into lines for http_request.headers, which the caller wipes and frees. `authorized`: the request
+ * already has an Authorization header, so that the file may not name one.
  * On failure *ret stays untouched: ERR_NOTFOUND, ERR_DENIED, ERR_IO, ERR_TOOBIG (more than HEADERS_BYTES_MOST bytes),
  * or ERR_INVALID with the number of the line. err never shows a value, because values are secrets.
  */

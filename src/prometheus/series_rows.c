@@ -8,12 +8,12 @@
 
 struct raw_point {
         int64_t at_ms;
-        uint32_t series, entry; /* while bytes arrive: entry is an order of arrival; later indices */
+        uint32_t series, entry; /* entry: series_entry.number; put_in_order then makes both indices of sorted lists */
         enum resource resource;
         double value;
 };
 
-/* One cgroup of a container. */
+/* The series of one cgroup of a container, or of a node. */
 struct series_entry {
         struct prometheus_series s; /* points into key */
         struct text cgroup;         /* points into key */
@@ -108,7 +108,7 @@ static void put_in_order(struct series_rows *rows, struct prometheus_series **re
         *ret_count = count;
 }
 
-/* The number of points, from this one on, with the same time, series and resource. Each comes from another cgroup. */
+/* The number of points from index `from` on with the same time, series and resource. Each is from another cgroup. */
 static size_t series_rows_run(const struct series_rows *rows, size_t from)
 {
         const struct raw_point *raw = &rows->raw[from];

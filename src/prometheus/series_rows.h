@@ -18,10 +18,10 @@ struct series_rows {
         struct prometheus_point *point;
 };
 
-/* The number of a series, from 0 by its first arrival. */
+/* The number of a series, which is added if it is new: from 0, in the order in which the series arrive. */
 uint32_t series_rows_number(struct series_rows *rows, const struct prometheus_series *s, struct text cgroup);
 void series_rows_add(struct series_rows *rows, struct wall at, uint32_t number, enum resource r, double value);
-/* Fills the series and points of an answer, once; they stay the rows'. */
+/* Fill the series and points of an answer; call it once. They belong to `rows`, and live until series_rows_release. */
 void series_rows_join(struct series_rows *rows, struct prometheus_answer *ret);
 void series_rows_release(struct series_rows *rows);
 

@@ -12,7 +12,7 @@ struct node_table *node_table_new(size_t most)
         return t;
 }
 
-/* A silent node comes last, behind one whose pressure is 0. */
+/* The order of nodes: by pressure, the greatest first. A node without samples comes last, after one of pressure 0. */
 static int node_table_compare(const void *a, const void *b)
 {
         const struct node_row *x = a, *y = b;

@@ -51,7 +51,7 @@ void snapshot_keep(struct snapshot *v, void *p, void (*drop)(void *p))
 
 /* --- filling --- */
 
-/* The list with room for a further element. Its capacity doubles at each power of two. */
+/* Make room for one more element in a list of `count`, and return the list. Its capacity doubles when it is full. */
 static void *snapshot_grown(void *list, size_t count, size_t size)
 {
         enum { LEAST = 16 };
@@ -171,7 +171,7 @@ static struct profile_rank snapshot_rank_of(const struct snapshot_profile *p)
         return (struct profile_rank){!p->ns, p->spec->priority, p->created_ms, p->name};
 }
 
-/* By namespace, the ClusterProfiles last. */
+/* Compare profiles by their namespaces; NULL, that of ClusterProfiles, comes last. */
 static int compare_profile_ns(const char *a, const char *b)
 {
         return !a || !b ? !a - !b : strcmp(a, b);
@@ -250,7 +250,7 @@ const struct snapshot_ns *snapshot_find_ns(const struct snapshot *v, struct text
         return NULL;
 }
 
-/* How many profiles are before the namespace's first. */
+/* How many profiles stand before the first of namespace `ns` in v->profile; {NULL, 0}: before ClusterProfiles. */
 static size_t profiles_before(const struct snapshot *v, struct text ns)
 {
         size_t low = 0, high = v->profiles;
@@ -274,8 +274,8 @@ size_t snapshot_profiles_of(const struct snapshot *v, struct text ns, size_t *re
         return end - first;
 }
 
-/* The first profile that selects the subject, or the first that is left out: after that one, no profile selects
- * anything. */
+/* The first profile of namespace `ns` that selects the subject, or the first that is left out, since no profile after
+ * that one selects anything. */
 static const struct snapshot_profile *choose_among(const struct snapshot *v, struct text ns,
                                                    const struct profile_subject *s)
 {

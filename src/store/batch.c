@@ -185,7 +185,7 @@ size_t row_pack(struct row *r, uint8_t out[static USAGE_PACK_MAX])
         struct usage *u = (struct usage *)(void *)r->at;
         u->of[CPU].w = (double *)(void *)(u + 1);
         u->of[MEMORY].w = u->of[CPU].w + u->of[CPU].count;
-        u->starts = NULL; /* the target's record has them, so that older programs can read this row */
+        u->starts = NULL; /* starts are kept in the target's record: older versions cannot read a row with them */
         return usage_pack(u, out);
 }
 
@@ -277,7 +277,7 @@ void batch_add_recall(struct store_batch *b, const struct store_key *key, const 
 /* --- joining --- */
 
 /*
- * Does a later row supersede this one? later holds the identities of the rows after it. ROW_USAGE supersedes both kinds
+ * Does a row after `r` supersede it? `later` has the identities of the rows after `r`. ROW_USAGE supersedes both kinds
  * of usage; ROW_USAGE_KEEP only its own kind, since the watermarks of an earlier ROW_USAGE still count.
  */
 static bool is_void(struct map *later, const struct row *r)

@@ -19,29 +19,29 @@ enum row_kind {
         ROW_NOTE,       /* key.ns: the note's name; data: its value */
         ROW_FORGET,     /* delete the target */
         ROW_FORGET_KILLS,
-        ROW_LEDGER, /* body: struct ledger_page_key; key.ns: the same as text; data: the page */
+        ROW_LEDGER, /* body: struct ledger_page_key; key.ns: that key as text; data: the page */
         ROW_FORGET_LEDGER,
-        ROW_CHANGE, /* body: int64_t, the id; key.ns: the same as text; data: the record; ms: when it was made */
-        ROW_FORGET_CHANGES, /* body: int64_t, the greatest id to delete; ms: delete older ones */
+        ROW_CHANGE, /* body: int64_t, the id; key.ns: the id as text; data: the record; ms: when the change was made */
+        ROW_FORGET_CHANGES, /* body: int64_t, the greatest id to delete; ms: delete changes made earlier too */
 };
 
 struct row {
         uint32_t bytes;                /* length of the whole row, a multiple of 8 */
         uint32_t body, identity, data; /* lengths of the parts, in bytes */
         uint32_t watermarks;           /* number of watermarks at the end of the body */
-        int64_t ms; /* ROW_TARGET: gone since; ROW_FORGET_KILLS: delete older kills; ROW_FORGET_LEDGER: now */
+        int64_t ms; /* a time: see enum row_kind; ROW_TARGET: when it vanished; ROW_FORGET_…: delete older ones */
         uint8_t at[];
 };
 
 struct store_batch {
-        struct mailbox_item item; /* with the store's thread */
+        struct mailbox_item item; /* the batch's link in the mailbox of the store's thread */
         struct chunk *chunk, *last;
         size_t rows;
         size_t distinct; /* rows left by the last batch_compact */
         uint64_t number;
-        bool recall; /* nothing is written: the key of the only row is looked up */
+        bool recall; /* the batch writes nothing: its only row's key names the history to read (store_recall) */
         const void *tag;
-        struct ledger_report *report; /* nothing is written: pages are added to it; NULL: none */
+        struct ledger_report *report; /* the batch writes nothing: the ledger's pages go into this; NULL: no report */
         void *report_tag;
 };
 
@@ -63,8 +63,8 @@ int64_t row_change_id(const struct row *r);
 size_t row_pack(struct row *r, uint8_t out[static USAGE_PACK_MAX]);
 const struct store_watermark *row_watermarks(const struct row *r);
 
-/* Append src's rows to dst, which takes src's number; src is freed. Superseded rows are removed now and then, so a
- * batch holds at most 1024 rows, or twice the number of distinct ones, however often it is joined. */
+/* Append the rows of `src` to `dst`, which takes the number of `src`; `src` is freed. Superseded rows are removed
+ * now and then, so a batch holds at most 1024 rows, or twice the number of distinct rows, after any number of joins. */
 void batch_join(struct store_batch *dst, struct store_batch *src);
 
 void batch_add_recall(struct store_batch *b, const struct store_key *key, const void *tag);

@@ -6,7 +6,7 @@
 #include "change_rows.h"
 #include "row.h"
 
-/* A history to be written. They are written in the order of their ids, so that each database page is written once. */
+/* A history to be written. A batch's histories go in the order of their ids, so each database page is written once. */
 struct due {
         int64_t id;
         size_t turn; /* order in the batch */
@@ -32,7 +32,7 @@ void checkpoint_release(struct checkpoint *c)
 
 /* --- ids --- */
 
-/* Step a statement that returns one id. */
+/* Run a bound statement that gives one row, and read the id in it. */
 static int step_id(struct writing *w, sqlite3_stmt *s, int64_t *ret_id)
 {
         int rc = 0;
@@ -61,8 +61,8 @@ static int target_id(struct writing *w, const struct store_key *key, int64_t *re
         return rc;
 }
 
-/* Step to the newest generation with a right CRC. *ret is the statement at that row, which the caller resets; NULL if
- * there is none. */
+/* Step to a history's newest generation with a right CRC. *ret is the statement at that row, which the caller resets;
+ * NULL if no generation has one. */
 static int newest_whole(struct writing *w, int64_t id, sqlite3_stmt **ret)
 {
         sqlite3_stmt *s = db_statement(&w->c->db, SQL_USAGE_GET, w->err);
@@ -83,8 +83,8 @@ static int newest_whole(struct writing *w, int64_t id, sqlite3_stmt **ret)
         return rc;
 }
 
-/* The number of the newest generation with a right CRC; 0: none. A damaged number could be so great that the next one
- * would not exceed it. */
+/* The number of a history's newest generation with a right CRC; 0: none. Damaged rows do not count: no next number
+ * might exceed theirs. */
 static int newest_generation(struct writing *w, int64_t id, int64_t *ret)
 {
         sqlite3_stmt *s;
@@ -224,7 +224,7 @@ static void bind_kill(sqlite3_stmt *s, int64_t target, struct text container, co
         sqlite3_bind_int64(s, 4, k->restarts);
 }
 
-/* Is a row of this kill stored, with a right CRC? */
+/* *ret: does the database have a row of this kill with a right CRC? */
 static int kill_stored(struct writing *w, int64_t target, struct text container, const struct store_kill *k, bool *ret)
 {
         sqlite3_stmt *s = db_statement(&w->c->db, SQL_KILL_GET, w->err);
@@ -430,7 +430,7 @@ static int checkpoint_end(struct writing *w, int rc)
                 return 0;
         if (!sqlite3_get_autocommit(c->db.sql))
                 db_run(&c->db, SQL_ROLLBACK, &(struct err){0});
-        index_reset(&c->index); /* it may hold rows that were rolled back */
+        index_reset(&c->index); /* the index may hold ids of rows that were rolled back */
         return rc;
 }
 

@@ -35,7 +35,7 @@ int change_rows_load(struct db *d, void (*each)(void *arg, int64_t id, struct wa
                 return 0;
         scan_start(&s, d, TABLE_CHANGE, false);
         for (; scan_next(&s); last = s.id) {
-                *ret_refused += last > 0 && s.id != last + 1; /* no other table reveals a missing row, but ids do */
+                *ret_refused += last > 0 && s.id != last + 1; /* a gap: rows are missing, as no other table reveals */
                 struct wall at = {sqlite3_column_int64(s.row, 1)};
                 struct text record = column_text(s.row, 2);
                 if (crc_of_change(s.id, at.ms, record) == sqlite3_column_int64(s.row, 3))

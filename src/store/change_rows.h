@@ -1,4 +1,4 @@
-/* The rows of the table of changes. */
+/* The rows of the table `change`, one for each change that halflife made: write, delete and load them. */
 #ifndef HALFLIFE_STORE_CHANGE_ROWS_H
 #define HALFLIFE_STORE_CHANGE_ROWS_H
 
@@ -7,9 +7,9 @@
 #include "db.h"
 
 int change_rows_put(struct db *d, int64_t id, struct wall at, struct text record, struct err *err);
-/* Delete those up to an id, and those made before a time. */
+/* Delete the changes whose id is at most `id`, and those made before the time `before`. */
 int change_rows_forget(struct db *d, int64_t id, struct wall before, struct err *err);
-/* Pass each row, checked, in the order of their ids. *ret_refused: how many are damaged, and left out. */
+/* Give `each` every row whose CRC is right, in the order of ids. *ret_refused: damaged rows, and gaps in the ids. */
 int change_rows_load(struct db *d, void (*each)(void *arg, int64_t id, struct wall at, struct text record), void *arg,
                      int *ret_refused, struct err *err);
 

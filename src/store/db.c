@@ -43,7 +43,8 @@ static const char *const migration[DB_SCHEMA] = {
         "INSERT INTO mark VALUES (1, 1);",
 };
 
-/* Not schemas of their own: the version before goes on with a file that has these tables, and leaves them alone. */
+/* These tables do not raise the schema's number, so older versions of halflife still open the file, and leave them
+ * alone. */
 static const struct {
         const char *sql, *exists;
 } later[LATER_TABLES] = {
@@ -257,7 +258,8 @@ int db_judge(const char *path, enum db_file *ret, struct err *err)
 
 /* --- connect, close, make --- */
 
-/* Some distributions switch on secure_delete, which overwrites every freed page, and similar defaults. */
+/* All are set here, since distributions change SQLite's defaults: some switch on secure_delete, which overwrites every
+ * freed page. */
 static const char settings[] = "PRAGMA synchronous = FULL; PRAGMA secure_delete = OFF; PRAGMA temp_store = MEMORY;"
                                "PRAGMA cache_size = -16384; PRAGMA journal_size_limit = 67108864;"
                                "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON;";
@@ -346,8 +348,8 @@ static int own_schema(struct db *ret, const bool has_later[static LATER_TABLES],
         return rc == 0 ? db_make_later(ret, has_later, err) : rc;
 }
 
-/* Run sql on d once for each row that the query each gives on own, with the row's columns bound. must: if sql gives no
- * row, d is damaged. */
+/* The query `each` runs on `own`. For each of its rows, run `sql` on d with the row's columns bound. `must`: d is
+ * damaged if `sql` gives no row. */
 static int each_own(struct db *d, struct db *own, const char *each, const char *sql, bool must, struct err *err)
 {
         sqlite3_stmt *of = NULL, *s = NULL;
@@ -465,7 +467,7 @@ int db_open_damaged(struct db *d, const char *path, struct err *err)
         if (rc < 0)
                 db_close(d);
         else if (schema_check(d, &(struct err){0}) < 0)
-                (void)schema_restore(d, &(struct err){0}); /* if that fails, its own schema has to do */
+                (void)schema_restore(d, &(struct err){0}); /* if that fails, the file's own schema has to do */
         return rc;
 }
 

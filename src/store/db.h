@@ -27,7 +27,7 @@ enum db_table {
         TABLE_CHANGE,
         TABLES
 };
-/* Tables that came after schema 1 and are no schema of their own: versions before leave them alone. */
+/* Tables that came after schema 1 but did not raise its number: older versions of halflife leave them alone. */
 enum { LATER_LEDGER, LATER_CHANGE, LATER_TABLES };
 struct db_columns {
         const char *name, *columns; /* columns: the names of all columns, id first */
@@ -70,16 +70,16 @@ enum statement {
         STATEMENTS
 };
 
-extern const char *const db_statements[STATEMENTS]; /* their SQL (db_statements.c) */
+extern const char *const db_statements[STATEMENTS]; /* the SQL of each statement (db_statements.c) */
 
 struct db {
         sqlite3 *sql; /* NULL: closed */
         char *path;
         sqlite3_stmt *statement[STATEMENTS];
-        bool later[LATER_TABLES]; /* it has these, which a file of a version before may not have */
+        bool later[LATER_TABLES]; /* the file has this table, which older versions of halflife did not make */
         bool writing;             /* the file is marked as not closed cleanly */
         bool checked;             /* SQLite's check passed since the file was opened, or this process made the file */
-        bool replaced; /* the file replaces a damaged one since it was opened, with the readable rows of that one */
+        bool replaced; /* opening found a damaged file, and put this one with its readable rows in its place */
 };
 
 /* What a file's header says, read before SQLite touches the file. */
@@ -89,13 +89,13 @@ int db_judge(const char *path, enum db_file *ret, struct err *err);
 
 /* Create an empty database, which the caller then renames into place. */
 int db_create(const char *path, struct err *err);
-/* Open an existing file; writable brings its schema up to date. *ret_clean: the file was closed cleanly. ERR_DAMAGED
- * also if the schema differs from halflife's. */
+/* Open an existing file; `writable` also brings its schema up to date. *ret_clean: the file was closed cleanly. Returns
+ * ERR_DAMAGED also if the file's schema differs from halflife's. */
 int db_open(struct db *d, const char *path, bool writable, bool *ret_clean, struct err *err);
-/* Open a file that db_open calls damaged, only to read what is left of it row by row. Until db_let_go its tables are
- * read by halflife's own schema. */
+/* Open a file that db_open calls damaged, only to read its remaining rows one by one. If the file's schema is damaged,
+ * halflife's own takes its place until db_let_go. */
 int db_open_damaged(struct db *d, const char *path, struct err *err);
-/* Let SQLite check the structure (quick_check); thorough also compares each index with its table (integrity_check).
+/* Let SQLite check the structure (quick_check); `thorough` also compares each index with its table (integrity_check).
  * Returns 0, ERR_DAMAGED, or the error that prevented the check. */
 int db_check(struct db *d, bool thorough, struct err *err);
 /* Close the file and release d; {0} is fine. */
@@ -104,7 +104,7 @@ void db_close(struct db *d);
 /* Set err from SQLite's last error: a code that says what the caller can do, and the text. Returns the code. */
 int db_error(struct db *d, struct err *err, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
-/* A prepared statement, ready to be bound; NULL on an error. */
+/* The prepared statement `which`, whose parameters the caller then binds; NULL on an error. */
 sqlite3_stmt *db_statement(struct db *d, enum statement which, struct err *err);
 /* Run a bound statement, ignore any rows, and reset it. */
 int db_run(struct db *d, enum statement which, struct err *err);

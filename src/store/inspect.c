@@ -83,15 +83,16 @@ static int inspect_read_all(struct db *d, struct store_facts *ret, struct err *e
 
 /* --- how large it becomes --- */
 
-/* Bytes of a page of the ledger in the file: behind a long one its leaf stays partly empty. */
+/* An SQL estimate of a ledger page's bytes in the file; a long one leaves its page of the database partly empty. */
 #define PAGE_BYTES "length(packed) + CASE WHEN length(packed) < 512 THEN 100 ELSE 1024 END"
 
 static int64_t inspect_periods(enum ledger_axis a, enum ledger_span s)
 {
-        return ledger_kept_ms(a, s) / ledger_span_ms(s) + 1; /* and the one that still runs */
+        return ledger_kept_ms(a, s) / ledger_span_ms(s) + 1; /* + 1: the period that still runs */
 }
 
-/* Of each axis and span what all periods take, and what they will if each takes as much as the largest has so far. */
+/* Add to bytes_later what the ledger will grow by, if each period becomes as large as the largest one of its axis and
+ * span so far. */
 static int inspect_ledger(struct db *d, struct store_facts *ret, struct err *err)
 {
         static const char by_period[] = "SELECT span, axis, sum(bytes), max(bytes), count(*) FROM"
@@ -115,7 +116,7 @@ static int inspect_ledger(struct db *d, struct store_facts *ret, struct err *err
         return step == SQLITE_DONE ? 0 : db_error(d, err, "read the ledger of");
 }
 
-/* A history that was written once has its second generation yet to come. */
+/* Bytes to come for second generations: histories that were written once have only a first one. */
 static int64_t inspect_second_generations(struct db *d)
 {
         static const char first[] = "SELECT total(length(packed) + length(doors)) FROM usage0",

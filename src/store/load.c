@@ -97,7 +97,7 @@ static int load_by_id(const void *key, const void *element)
         return (id > t->id) - (id < t->id);
 }
 
-/* The reader's handle for a container's target; NULL if the target is unknown or the container's name too long. */
+/* The handle that the reader gave for the target with an id; NULL: unknown id, or a container's name too long. */
 static void *load_target_of(struct loading *l, int64_t target, struct text container)
 {
         const struct loaded *t =
@@ -123,7 +123,7 @@ static bool catch_up(struct loading *l, struct scan *s, int64_t id)
         return s->row && s->id == id;
 }
 
-/* columns: id, generation, crc, packed, watermarks */
+/* Check and unpack the generation in the current row, with the columns id, generation, crc, packed, watermarks. */
 static int generation_read(struct generation *g)
 {
         sqlite3_stmt *row = g->from->row;
@@ -147,7 +147,8 @@ static void load_tell(struct loading *l, void *target, struct text container, co
         l->r->usage(l->r->arg, target, container, &g->usage, l->watermark, watermarks);
 }
 
-/* Report the newest of two generations, or the one before it if the newest is bad. Returns its number; 0: none. */
+/* Pass a history's newest good generation to the reader, and report bad ones. Returns that generation's number; 0: none
+ * is good. */
 static int64_t load_newest(struct loading *l, void *target, struct text container, struct generation *g, int count)
 {
         if (count == 2 && g[0].from->row && sqlite3_column_int64(g[1].from->row, 1) > g[0].number) {
@@ -279,7 +280,8 @@ int load_all(struct db *d, struct index *x, const struct store_reader *r, bool *
 
 /* --- tables that a start does not read, or not wholly --- */
 
-/* Pages are read by their key alone, so each must be found by it, and no other. */
+/* The ledger's pages are read by their keys alone. So the index must lead from each page's key to this page, and to no
+ * other. */
 static bool load_pages_found(struct db *d)
 {
         static const char found[] =
@@ -291,7 +293,7 @@ static bool load_pages_found(struct db *d)
         return db_number(d, found) == 1;
 }
 
-/* A change has no key but its id, so only the structure tells that the newest are missing. */
+/* No gap in the ids tells that the newest changes are missing, and no other key does: only SQLite's check may. */
 static bool load_changes_whole(struct db *d)
 {
         return db_number(d, "SELECT integrity_check = 'ok' FROM pragma_integrity_check('change')") == 1;
@@ -352,12 +354,13 @@ static int load_stretch(struct load_pages *l, const struct ledger_report *of)
         return load_run_pages(l, s, &key);
 }
 
-/* One account in one day after the other: pods are booked in one order, so its page is near that of the day before. */
+/* The search for one account's page in each period. Pods are booked in the same order in all of them, so the page's
+ * number is near that in the period read before. */
 struct load_account {
         struct load_pages pages;
         struct ledger_page_key key;
         struct text name;
-        int64_t near; /* the number of the page that had it last */
+        int64_t near; /* the number of the page that had the account last */
         bool found;
 };
 
@@ -383,7 +386,7 @@ static int load_account_pages(struct load_account *l, int64_t from, int64_t to)
         return rc;
 }
 
-/* The number of the last page of a period that was not opened late; -1: it has none. */
+/* *ret: the greatest number of a period's pages, late ones (from LEDGER_NUMBERS on) left out; -1: no such page. */
 static int load_last_page(struct load_account *l, int64_t *ret)
 {
         struct load_pages *p = &l->pages;

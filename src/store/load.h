@@ -6,10 +6,12 @@
 #include "index.h"
 #include "store/store.h"
 
-/* Pass every row to r's callbacks and fill the index. *ret_suspect: some row was unreadable, missing or bad. */
+/* Pass every row but those of the ledger and of changes to the callbacks of `r`, and fill the index. *ret_suspect: some
+ * row was unreadable, missing or bad. */
 int load_all(struct db *d, struct index *x, const struct store_reader *r, bool *ret_suspect, struct err *err);
-/* Whether each page of the ledger is found by its key, and the rows of changes are in good order: neither table is read
- * wholly at a start, and no other reveals a missing row. False also where that cannot be told. */
+/* Are the tables of the ledger and of changes whole? Each page of the ledger must be found by its key, and the table of
+ * changes must pass SQLite's check. A start does not read these tables wholly, and no other table reveals a missing
+ * row. Returns false also if a check cannot run. */
 bool load_later_whole(struct db *d);
 /* Give `each` the pages of the newest period of each axis and span, checked, in the order of their numbers. */
 int load_ledger(struct db *d, void (*each)(void *arg, const struct ledger_page_key *key, struct text packed), void *arg,

@@ -123,8 +123,8 @@ static char *name_aside(const char *path, struct wall now)
         return name;
 }
 
-/* Set the logs aside before the file. A damaged file loses little without its log, but a log left beside a new file
- * would damage that. */
+/* Set the logs aside before the file. A damaged file loses little without its log, but a log left beside the new file
+ * would damage the new file. */
 static int repair_set_aside(const char *path, const char *aside, struct err *err)
 {
         for (int i = 0; i < COMPANIONS - 1; i++) {
@@ -161,7 +161,7 @@ static int repair_make(const char *path, struct err *err)
         return rc;
 }
 
-/* Replace a damaged file. from is the file if it could be opened, else NULL; it is closed here. */
+/* Replace a damaged file. `from` is the file if it could be opened, and is closed here; NULL if it could not. */
 static int repair_file(struct db *from, const char *path, const char *why, struct wall now, char note[static MEND_NOTE],
                        struct err *err)
 {

@@ -1,5 +1,5 @@
 /*
- * Scan a table's rows in the order of their ids, and skip what is unreadable. If a step fails, the scan tries the next
+ * Scan a table's rows in the order of their ids, and skip unreadable rows. If a step fails, the scan tries the next
  * ids one by one until one can be read, and goes on from there.
  */
 #ifndef HALFLIFE_STORE_SCAN_H

@@ -30,7 +30,7 @@ struct store {
 
         pthread_t thread;
         struct mailbox waiting;          /* batches and recalls, in order */
-        _Atomic size_t batches, recalls; /* of them */
+        _Atomic size_t batches, recalls; /* how many of each are in `waiting` */
         uint64_t number;
 };
 
@@ -85,8 +85,8 @@ static int lock_take(const char *path, int *ret_fd, struct err *err)
 
 /* --- the store's thread --- */
 
-/* Report that a damaged file was replaced, or that another is written since somebody else took the file away. An intact
- * file that was reopened is not reported again: the error that closed it was. */
+/* Report that a damaged file was replaced, or that halflife writes a new one since somebody took the file away. An
+ * intact file that was reopened needs no report: the error that closed it was reported. */
 static void tell_mended(struct store *s, const char note[static MEND_NOTE])
 {
         struct store_result r = {.err = {.code = ERR_DAMAGED}};
@@ -98,8 +98,8 @@ static void tell_mended(struct store *s, const char note[static MEND_NOTE])
         s->moved = false;
 }
 
-/* What is written to a file that its path no longer leads to is gone when the process ends. Its log must not be applied
- * to the file that is there instead. */
+/* Close a file that its path no longer leads to: rows written to it would be gone when the process ends. Remove its
+ * log, which SQLite would apply to the file now at that path. */
 static void leave_moved(struct store *s)
 {
         int moved = 0;
@@ -109,7 +109,7 @@ static void leave_moved(struct store *s)
         s->moved = true;
         db_close(&s->c.db);
         enum db_file file;
-        if (db_judge(s->path, &file, &(struct err){0}) == 0) /* else they may be another program's, which is at work */
+        if (db_judge(s->path, &file, &(struct err){0}) == 0) /* else another program may be using the logs */
                 repair_remove_logs(s->path);
 }
 
@@ -188,7 +188,7 @@ static void write_kept(struct store *s)
         bool told_already = rc < 0 && rc == s->failed.code;
         s->failed = r.err;
         if (rc == 0)
-                r.err = s->failed = (struct err){0}; /* the attempt before the replacement may have set it */
+                r.err = s->failed = (struct err){0}; /* an attempt before the file was replaced may have set err */
         if (rc == 0 || s->unread.code) {
                 store_batch_free(s->kept);
                 s->kept = NULL;
@@ -221,7 +221,7 @@ static void take_page(void *arg, const struct ledger_page_key *key, struct text 
         ledger_report_page(arg, key, packed);
 }
 
-/* Damaged pages of the pools count in the report that they belong to. */
+/* Read a report's pages, then those of its second report by pools (`pools`); *damaged counts the bad pages of both. */
 static int store_read_pages(struct store *s, struct ledger_report *of, int *damaged, struct err *err)
 {
         int refused = 0, rc = load_ledger_stretch(&s->c.db, of, take_page, of, &refused, err);
@@ -253,12 +253,12 @@ static void *store_run(void *arg)
                 else
                         write_batch(s, b);
         }
-        if (s->kept) /* the last chance */
+        if (s->kept) /* the store closes: try the failed batch a last time */
                 write_kept(s);
         return NULL;
 }
 
-/* Signals are the loop's. */
+/* Start the store's thread with all signals blocked, so that the main loop's thread gets them. */
 static int store_start(struct store *s, struct err *err)
 {
         sigset_t all, before;
@@ -274,7 +274,7 @@ static int store_start(struct store *s, struct err *err)
 
 static void store_post(struct store *s, struct store_batch *b)
 {
-        (void)mailbox_post(&s->waiting, &b->item); /* the two counts bound it, and it is closed last of all */
+        (void)mailbox_post(&s->waiting, &b->item); /* never fails: the two counts bound it, and it is closed last */
 }
 
 uint64_t store_submit(struct store *s, struct store_batch *b)
@@ -381,7 +381,7 @@ int store_load(struct store *s, const struct store_reader *r, struct err *err)
                 return rc;
         if (db_check(&s->c.db, true, &(struct err){0}) != ERR_DAMAGED)
                 return 0;
-        /* Rows keep their ids, so everything just loaded and indexed is right for the new file too. */
+        /* Rows keep their ids in the new file, so everything just loaded and indexed is right for that file too. */
         char note[MEND_NOTE] = "";
         db_close(&s->c.db);
         rc = repair_open(&s->c.db, s->path, true, s->o.now, note, err);

@@ -108,7 +108,7 @@ static int transfer_hex_digit(char c)
         return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* Read exactly this many hexadecimal digits. */
+/* Parse a text of exactly `digits` lowercase hexadecimal digits; false if it is anything else. */
 static bool transfer_read_hex(struct text t, size_t digits, uint64_t *ret)
 {
         uint64_t n = 0;
@@ -123,7 +123,7 @@ static bool transfer_read_hex(struct text t, size_t digits, uint64_t *ret)
         return true;
 }
 
-/* Split a line at its tabs. Returns the number of columns, or -1 if there are more than most. */
+/* Split a line at its tabs. Returns the number of columns, or -1 if there are more than `most`. */
 static int transfer_split(struct text line, struct text *column, int most)
 {
         int count = 0;
