@@ -19,8 +19,7 @@ struct account {
 
 struct sheet { /* the accounts of one axis and period */
         int64_t start_ms, first_number;
-        bool booked;  /* something was booked since the last ledger_write */
-        uint8_t idle; /* unused */
+        bool booked; /* something was booked since the last ledger_write */
         struct map by_name;
         struct account **account; /* in the order of their pages */
         bool *dirty;              /* for each page: an account on it changed since the page was written */
