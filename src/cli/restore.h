@@ -19,12 +19,12 @@ enum { RESTORE_WORDS = 32, RESTORE_KINDS = 128, RESTORE_ORDER_MAX = 10000 };
 
 /* The workloads that the options choose. */
 struct restore_scope {
-        struct workload word[RESTORE_WORDS]; /* by name, in ns */
+        struct workload word[RESTORE_WORDS]; /* workloads given by name, in ns */
         int words;
         const char *ns;     /* NULL: all namespaces */
         const char *labels; /* label selector for the workloads; NULL: any */
-        bool everywhere;    /* all namespaces were asked for */
-        bool orphaned;      /* only those that have lost their profile */
+        bool everywhere;    /* the option --all was given */
+        bool orphaned;      /* only workloads that have lost their profile */
 };
 /* The options of restore and resume that choose workloads. */
 /* clang-format off */
@@ -44,7 +44,8 @@ int restore_scope_read(struct restore_scope *s, const struct option_words *words
 /* If no namespace is given, use the context's. */
 void restore_scope_settle(struct restore_scope *s, const struct session *session);
 enum restore_purpose { TO_RESTORE, TO_RESUME };
-/* "nothing to restore: no workload in namespace 'shop' carries values of halflife"; the caller's. After settling. */
+/* "nothing to restore: no workload in namespace 'shop' carries values of halflife"; the caller frees it. Call it after
+ * restore_scope_settle. */
 char *restore_scope_nothing(const struct restore_scope *s, enum restore_purpose purpose);
 
 /* A kind as the server has it. */
@@ -77,11 +78,11 @@ struct restore_target {
         char *ns, *name;
         const struct restore_kind *kind;
         char *recommendation; /* NULL: there is none */
-        json_t *admitted;     /* its status.applied.admitted; NULL: none */
-        char *hold;           /* reason of its hold; NULL: it is not held */
+        json_t *admitted;     /* the Recommendation's status.applied.admitted; NULL: none */
+        char *hold;           /* reason of the target's hold; NULL: it is not held */
         bool missing;         /* the workload does not exist */
-        bool carries;         /* its template has annotations of halflife */
-        bool rolling;         /* it was held at the start, and its last rollout is not complete */
+        bool carries;         /* the pod template has annotations of halflife */
+        bool rolling;         /* the target was held at the start, and its last rollout is not complete */
         struct restore_pod *pod;
         int pods;
         struct restore_scaler {
@@ -94,12 +95,12 @@ struct restore_target {
         enum restore_step step;
         enum restore_result result;
         char *changes, *left; /* changes: "app cpu 454m -> 2"; left: what still has halflife's values; NULL: nothing */
-        char *why;            /* why it failed; NULL: it did not */
+        char *why;            /* why the restore failed; NULL: it did not fail */
         bool restarted;
         struct mono moved;  /* time of the last progress */
         int64_t seen[3];    /* numbers of updated, available and all pods at the last poll */
         int next_pod;       /* next index of pod, in STEP_PODS and STEP_VERDICT */
-        struct err trouble; /* why the last attempt failed; it is retried */
+        struct err trouble; /* why the last attempt of the step failed, which is tried again */
 };
 
 struct restoring {
@@ -115,11 +116,11 @@ struct restoring {
         size_t targets;
         struct map by_key, links; /* links: owners already read, by UID */
         size_t wanted;            /* number of targets that carry values of halflife */
-        size_t bare;              /* those of wanted without a Recommendation to hold */
+        size_t bare;              /* number of these targets without a Recommendation to hold */
         bool no_crds;
         bool interrupted;
-        bool stopped;             /* a target failed: no other is begun */
-        bool discovered, resizes; /* whether the server has pods/resize: once it has told */
+        bool stopped;             /* a target failed, so no other target is begun */
+        bool discovered, resizes; /* discovered: the server was asked; resizes: it has pods/resize */
         void (*ended)(struct restoring *r, const struct restore_target *t);
         void (*looked)(struct restoring *r); /* called after each poll, to show progress */
         void *arg;
@@ -159,7 +160,8 @@ bool restore_wanted(const struct restore_target *t);
 
 /* --- holding --- */
 
-/* Set the hold on all targets not held yet, or lift the hold of t. Returns the number changed, or the error. */
+/* Set the hold on all targets not held yet (restore_hold), or lift the hold of t (restore_resume). Returns the number
+ * of Recommendations changed, or the error. */
 int restore_hold(struct restoring *r, struct err *err);
 int restore_resume(struct restoring *r, const struct restore_target *t, struct err *err);
 
@@ -167,18 +169,18 @@ int restore_resume(struct restoring *r, const struct restore_target *t, struct e
 
 /* The state of a workload's rollout. */
 struct rollout restore_rollout(const struct restore_kind *k, const struct workload_view *v);
-/* Why the pods do not follow the template until somebody acts, a constant text; NULL: they follow. */
+/* Why the workload's pods will not follow its template until somebody acts, a constant text; NULL: they follow. */
 const char *restore_stands_still(const struct rollout *r);
 
 /* Restore all targets, at most budget at the same time. Each gets a result, except those not begun at a stop. */
 void restore_run(struct restoring *r);
-/* The steps that concern pods. Return true after progress. */
+/* Take the steps STEP_PODS and STEP_VERDICT of a target. Return true after progress. */
 bool restore_step_pods(struct restoring *r, struct restore_target *t);
 bool restore_step_verdict(struct restoring *r, struct restore_target *t);
-/* Note that a restart replaces what was left. */
+/* Note that the target is restarted, which gives new pods in place of those with values of halflife. */
 void restore_restarted(struct restore_target *t);
 
-/* Append to changes or left; end a target with its result or failure. */
+/* restore_add appends to t->changes or t->left; the others end a target, with its result or as failed. */
 void restore_add(char **to, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void restore_end(struct restore_target *t, enum restore_result result);
 void restore_fail(struct restore_target *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
