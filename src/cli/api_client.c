@@ -185,7 +185,7 @@ static int api_client_refusal(int status, const json_t *answer, struct err *err)
         return err_set_http(err, code, status, "HTTP %d: %s", status, words);
 }
 
-/* Send one request and wait for its answer, which is in ret; the caller releases it. */
+/* Send one HTTP request and wait for the answer, which goes into *ret; the caller releases ret->body. */
 static void api_client_exchange(struct api_client *r, struct http_request q, const char *path_query, struct waited *ret)
 {
         AUTO(mem_free) char *url = mem_printf("%s%s", r->prefix ? r->prefix : "", path_query);
@@ -204,7 +204,8 @@ static void api_client_exchange(struct api_client *r, struct http_request q, con
                 loop_turn(r->loop, -1);
 }
 
-/* The error of a request without an answer. If the certificate was not trusted, it names the options that give a CA. */
+/* Set the error of an HTTP request without an answer. For a certificate that is not trusted, it names the options that
+ * give a CA. */
 static int api_client_no_answer(const struct api_client *r, const struct err *why, struct err *err)
 {
         bool untrusted = r->own_loop && strstr(why->text, "certificate authority");
@@ -268,7 +269,7 @@ int api_client_post(struct api_client *r, const char *path_query, const char *co
 
 /* --- one question --- */
 
-/* What to do where the API server's proxy, or halflife behind it, refused. */
+/* Add to the error what to do about a refusal by the API server's proxy, or by halflife behind it. */
 static void api_client_advise(const struct api_client_question *q, struct err *err)
 {
         struct err why = *err;

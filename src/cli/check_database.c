@@ -33,7 +33,7 @@ static bool is_writable(const char *file)
         return access(folder, W_OK | X_OK) == 0 && (!exists || access(file, W_OK) == 0);
 }
 
-/* For a damaged file, the store's message says what is wrong; docs/operations.md says what happens to it. */
+/* Print why the store refuses the database. docs/operations.md says what happens to a damaged file. */
 static void check_tell_refused(struct checking *c, const struct err *err)
 {
         char line[ERR_TEXT_MAX + 64];

@@ -1,6 +1,7 @@
 /*
  * halflife import: add older histories to those of a cluster. They come from the checkpoints of a Vertical Pod
- * Autoscaler or from a file of halflife export. Only the controller writes histories, so the command asks it.
+ * Autoscaler or from a file of halflife export. Only the controller writes histories, so the command asks the
+ * controller to add them (import.h).
  */
 #include <errno.h>
 #include <stdio.h>
@@ -21,10 +22,10 @@ struct import_command {
         const char *file; /* NULL: import from VPAs */
         struct mapping {
                 struct text from, to;
-                bool used;  /* the file has a history of this namespace */
+                bool used;  /* the file has a history of namespace `from` */
         } map[OPTION_MANY]; /* pairs of namespaces, old and new; no pair: all namespaces keep their names */
         int maps;
-        bool check; /* the first reading, which only checks that the file is whole */
+        bool check; /* the file is read only to check that it is whole */
         struct import_vpa_scope vpa;
 };
 
@@ -73,7 +74,7 @@ static int read_vpa(struct import_command *c, const struct option_words *words, 
         for (int i = 0; i < s->words && rc == 0; i++)
                 rc = workload_parse(words->word[i + 1], &s->word[i], err);
         if (!c->all && !s->ns)
-                s->ns = ""; /* replaced by the context's namespace */
+                s->ns = ""; /* stands for the context's namespace */
         return rc;
 }
 

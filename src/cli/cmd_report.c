@@ -66,7 +66,7 @@ static char *reporting_share(double part, double whole)
         return whole > 0 ? mem_printf("%.0f%%", part / whole * 100) : mem_string("-");
 }
 
-/* A pod's mean request, in cores or GiB. */
+/* The mean request of a pod, in cores or GiB; "-" without pods. */
 static char *reporting_mean(const json_t *of, enum resource r, const char *flow)
 {
         double seconds = reporting_number(of, "podSeconds");
@@ -218,7 +218,7 @@ static void reporting_print_cost(const json_t *total, const char *from, const ch
         printf(". A bill falls where nodes go, not where requests do.\n");
 }
 
-/* What is in the money, and what is not. */
+/* Print what the money in the report covers, and which requests have no price. */
 static void reporting_print_money(const struct reporting *n, const json_t *total)
 {
         const json_t *prices = json_object_get(n->answer, "prices"), *unpriced = json_object_get(prices, "unpriced");

@@ -15,7 +15,7 @@ struct resuming {
         struct restoring work;
         struct session_options where;
         bool fuse;              /* reset the fuse */
-        const char *ns, *lease; /* of the fuse */
+        const char *ns, *lease; /* the Lease that has the fuse, and its namespace */
 };
 
 static int resume_lift(struct restoring *r, struct err *err)

@@ -13,9 +13,8 @@
 #include "target_arg.h"
 
 enum {
-        IMPORT_AT_ONCE = 64, /* most Recommendations that wait for an answer */
-        IMPORT_BYTES =
-                160 << 10, /* most bytes in one annotation; all annotations of an object together may have 256 KiB */
+        IMPORT_AT_ONCE = 64,      /* most Recommendations that wait for an answer */
+        IMPORT_BYTES = 160 << 10, /* most bytes of one annotation; an object may have 256 KiB of them */
         IMPORT_WORDS = 32
 };
 

@@ -116,11 +116,11 @@ struct restoring {
         size_t targets;
         struct map by_key, links; /* links: owners already read, by UID */
         size_t wanted;            /* number of targets that carry values of halflife */
-        size_t bare;              /* number of these targets without a Recommendation to hold */
+        size_t bare;              /* number of the wanted targets without a Recommendation to hold */
         bool no_crds;
         bool interrupted;
         bool stopped;             /* a target failed, so no other target is begun */
-        bool discovered, resizes; /* discovered: the server was asked; resizes: it has pods/resize */
+        bool discovered, resizes; /* resizes: the server may have pods/resize; discovered: it has said so */
         void (*ended)(struct restoring *r, const struct restore_target *t);
         void (*looked)(struct restoring *r); /* called after each poll, to show progress */
         void *arg;

@@ -1,7 +1,7 @@
 /*
- * Restores the targets, a bounded number at a time. Each target is a small state machine that looks again once a
- * second. A step that may still succeed is tried until the workload has made no progress for the timeout. After the
- * first failure no other target begins.
+ * Restores the targets, a bounded number at a time. Each target is a small state machine, which polls the API server
+ * once a second. A step that may still succeed is tried again until the workload has made no progress for the timeout.
+ * After the first failure no other target begins.
  */
 #include "restore.h"
 
@@ -257,7 +257,7 @@ static bool step_rollout(struct restoring *r, struct restore_target *t)
         return further;
 }
 
-/* A custom kind may have no pod template. */
+/* Whether the workload has a pod template. One of a custom kind may have none. */
 static bool has_template(const char *text)
 {
         AUTO(json_decref) json_t *object = json_loads(text, 0, NULL);
