@@ -22,7 +22,7 @@ enum option_shape { OPTION_TEXT, OPTION_NAMESPACE, OPTION_LABELS };
 enum option_member {
         OPTION_IN_NONE,
         OPTION_IN_TEXT,   /* const char *: the value; the member is untouched if the option is absent */
-        OPTION_IN_SWITCH, /* bool: a switch, or true for the second of two choices */
+        OPTION_IN_SWITCH, /* bool: the value of a switch; of two choices, true is the second */
         OPTION_IN_CHOICE, /* an enum: the index of the choice */
         OPTION_IN_MANY,   /* const struct option_given *: all values */
 };
@@ -70,10 +70,10 @@ int options_parse(const struct option_spec *spec, int specs, int argc, char **ar
 bool option_is_namespace(const char *name, size_t len);
 /* The last value given for an option; NULL: the option was not given. */
 const char *option_value(const struct option_given *g);
-/* The index of value in choices ("text|json"); -1: it is none of them. */
+/* The index of `value` in `choices` ("text|json"), from 0; -1: it is none of them. */
 int option_choice(const char *choices, const char *value);
-/* Store the given values in the members of state. ERR_INVALID: a switch is neither true nor false, or a value is not
- * among the choices. */
+/* Store the given values in those members of `state` that the specs name. ERR_INVALID: a switch is neither true nor
+ * false, or a value is not among the choices. */
 int options_store(const struct option_spec *spec, int specs, const struct option_given *given, void *state,
                   struct err *err);
 

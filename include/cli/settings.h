@@ -18,12 +18,12 @@ enum { SETTINGS_MOST = 64 };
 /* The values of the settings. An unset text is NULL; texts live as long as the struct. */
 struct settings {
         const char *config, *kubeconfig, *context;
-        const char *upstream_ca; /* path of a PEM file */
+        const char *upstream_ca; /* path of a PEM file: the CA that verifies the upstream's certificate */
         enum { LEADER_ELECT_AUTO, LEADER_ELECT_TRUE, LEADER_ELECT_FALSE } leader_elect;
         enum log_level log_level;
         bool log_json;
         const char *certificate_services, *webhook_configuration; /* only for halflife rotate */
-        struct controller_options controller;                     /* only the members that are settings */
+        struct controller_options controller;                     /* filled only in the members that are settings */
         char *text[SETTINGS_MOST];    /* the values as given, in the order of the table; NULL: unset */
         bool formerly[SETTINGS_MOST]; /* whether a source gave the setting by its former name */
 };
@@ -39,7 +39,7 @@ struct setting {
         size_t at, size;          /* offset and size, in bytes, of the setting's member in struct settings */
         const char *value;        /* how help names the value, "FILE" */
         const char *standard;     /* the default; "": the setting is unset */
-        const char *least, *most; /* bounds of durations and counts */
+        const char *least, *most; /* bounds of a duration or count; NULL: another kind */
         const char *choices;      /* "text|json": the first choice is stored as 0 or false */
         bool live;                /* a changed value takes effect without a restart */
         enum setting_user only;   /* the command that the setting affects; the other commands accept and ignore it, so
@@ -56,7 +56,7 @@ extern const int settings_count;
  * ERR_INVALID with the setting and its source. A source that gives a setting by both its former and its new name is
  * also ERR_INVALID. */
 int settings_read(const struct option_given *given, struct settings *ret, struct err *err);
-/* Move the live settings from fresh to s. Afterwards, fresh may only be released. */
+/* Move the live settings from fresh to s. Afterwards, *fresh may only be released. */
 void settings_take_live(struct settings *s, struct settings *fresh);
 void settings_release(struct settings *s);
 

@@ -19,7 +19,7 @@
 enum { NODE_DRAWS_MAX = 100 };
 
 struct node_size {
-        double of[RESOURCES]; /* cores, bytes; above 0 */
+        double of[RESOURCES]; /* what a node has: cores, bytes; above 0 */
 };
 
 /* Where a pod's CPU and memory requests come from. */
@@ -38,7 +38,7 @@ struct node_question {
 };
 
 struct node_score {
-        int64_t days, nodes; /* days on which pods ran; nodes, summed over the days */
+        int64_t days, nodes; /* days: those on which pods ran; nodes: used on a day, summed over the days */
         int64_t slots;       /* slots, summed over the nodes, in which a pod of the node ran */
         int64_t contended;   /* slots in which pods used more CPU than the node has */
         int64_t exhaustions; /* times at which the memory in use went above what the node has */

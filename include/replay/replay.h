@@ -49,7 +49,7 @@ struct replay_policy {
         char *name;
         bool is_vpa; /* the policy is VPA; of the fields below only apply.mode counts */
         struct resource_policy of[RESOURCES];
-        struct apply_policy apply; /* the mode is OnDeploy, InPlace or Rollout */
+        struct apply_policy apply; /* apply.mode is OnDeploy, InPlace or Rollout, never Recommend */
         bool memory_only;          /* the policy differs from the first one in memory only */
         struct replay_scores scores;
 };
@@ -69,22 +69,22 @@ struct replay_requests {
 
 /* The requests that an entity's owner sets. */
 struct replay_owner {
-        double of[RESOURCES]; /* cores, bytes */
+        double of[RESOURCES]; /* the owner's requests: cores, bytes */
         char name[];          /* the entity's name, without NUL */
 };
 
-/* One policy's view of one entity. */
+/* What one policy has learned of one entity, and its requests for the entity. */
 struct replay_track {
         struct usage usage;
         struct sample_watermark watermark;
         struct vpa vpa;
         struct replay_requests requests;
-        int64_t changed_ms[REPLAY_WAYS]; /* when a cycle last changed a request; 0: never */
+        int64_t changed_ms[REPLAY_WAYS]; /* time at which a cycle last changed a request; 0: never */
 };
 
 struct replay_entity {
         char *name;
-        int64_t rows, first_ms, last_ms, deploy_ms; /* deploy_ms: time of the next deploy */
+        int64_t rows, first_ms, last_ms, deploy_ms; /* deploy_ms: time of the entity's next deploy */
         int64_t samples[RESOURCES];
         double highest[RESOURCES];
         bool scored[RESOURCES]; /* each policy has a request, so that rows are scored */
@@ -103,9 +103,9 @@ struct replay {
         int64_t rows, refused;
         bool keeps_loads;         /* keep loads for replay/node_pack; set this before the first row */
         size_t slots, days;       /* numbers in the loads that are kept, over all entities */
-        const struct map *owners; /* name of an entity to struct replay_owner, the caller's; NULL: nothing is known */
+        const struct map *owners; /* struct replay_owner by name of the entity; the caller's; NULL: none is known */
         struct map by_name;
-        struct replay_entity **entity; /* in the order of their first rows */
+        struct replay_entity **entity; /* all entities, in the order of their first rows */
         size_t entities, entities_cap;
         struct replay_entity *last; /* entity of the previous row, which saves look-ups for consecutive rows */
         struct slab *slab;          /* owns the histograms' memory */

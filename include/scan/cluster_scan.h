@@ -36,7 +36,7 @@ struct cluster_scan_options { /* everything belongs to the caller and must stay 
 };
 
 struct cluster_scan;
-/* ERR_INVALID: a profile, the selector, or Prometheus' settings are wrong. */
+/* Make a scan; nothing is read yet. ERR_INVALID: a profile, the selector, or Prometheus' settings are wrong. */
 int cluster_scan_new(const struct cluster_scan_options *o, struct cluster_scan **ret, struct err *err);
 void cluster_scan_free(struct cluster_scan *s); /* then free the client before the loop turns; NULL is fine */
 
@@ -49,6 +49,6 @@ int cluster_scan_measure(struct cluster_scan *s, struct err *err);
 /* Decide about each workload, pod or namespace that a profile selects. A plan lives until `each` returns. A profile of
  * mode Recommend is judged as one of mode OnDeploy, because the gate of mode Recommend would hide all other gates. */
 void cluster_scan_decide(struct cluster_scan *s, void (*each)(void *arg, const struct plan *p), void *arg);
-bool cluster_scan_unselected(const struct cluster_scan *s); /* no workload is selected */
+bool cluster_scan_unselected(const struct cluster_scan *s); /* whether no profile selects a workload */
 
 #endif

@@ -12,7 +12,7 @@ struct prometheus_service {
         char *ns, *name;
         char *prefix; /* prefix of Prometheus' paths at the API server: "/api/v1/namespaces/…/services/…/proxy" */
         char *url;    /* `prefix` behind the API server's address, for messages */
-        const char *product; /* "Prometheus operator", "Thanos query", … */
+        const char *product; /* what the name belongs to: "Prometheus operator", "Thanos query", … */
         size_t others;       /* number of other services with a well-known name */
         struct prometheus_via via;
 };

@@ -19,7 +19,7 @@ enum {
         TOKEN_MAX = 64 << 10
 };
 
-/* --- where --- */
+/* --- the server's address --- */
 
 static bool is_loopback(const char *host)
 {
@@ -32,7 +32,7 @@ static bool is_loopback(const char *host)
         return false;
 }
 
-/* The address may have a scheme, a host and a port; a path, a query or a user name in it is a mistake. */
+/* Check a server's address. It may have a scheme, a host and a port; a path, a query or a user name is a mistake. */
 int api_client_check(const char *url, struct err *err)
 {
         bool tls = strncmp(url, "https://", 8) == 0, plain = strncmp(url, "http://", 7) == 0;
@@ -138,7 +138,7 @@ int api_client_token(const char *file, char **ret, struct err *err)
         return 0;
 }
 
-/* --- asking --- */
+/* --- HTTP requests --- */
 
 void api_client_add_parameter(struct buf *path, const char *name, const char *value)
 {
@@ -267,7 +267,7 @@ int api_client_post(struct api_client *r, const char *path_query, const char *co
         return rc;
 }
 
-/* --- one question --- */
+/* --- one GET of a command --- */
 
 /* Add to the error what to do about a refusal by the API server's proxy, or by halflife behind it. */
 static void api_client_advise(const struct api_client_question *q, struct err *err)

@@ -10,7 +10,7 @@
 #include "base/noun.h"
 #include "store/store.h"
 
-/* --- its file --- */
+/* --- the database's file --- */
 
 static char *folder_of(const char *file)
 {
@@ -50,7 +50,7 @@ static void check_tell_refused(struct checking *c, const struct err *err)
                                    : "until this is corrected, halflife run keeps histories in memory only");
 }
 
-/* --- how large it becomes --- */
+/* --- how large the database becomes --- */
 
 static double in_mebibytes(int64_t bytes)
 {

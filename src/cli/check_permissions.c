@@ -115,7 +115,7 @@ bool check_use(struct checking *c, enum permission_use use, const char *way_out)
         return true;
 }
 
-/* --- the policy --- */
+/* --- the admission policy --- */
 
 /* Whether the credentials in use are a service account's. The admission policy judges halflife's own accounts and no
  * person. */
@@ -145,7 +145,7 @@ void check_policy(struct checking *c)
                            "in manifests/base/policy.yaml");
         else if (rc == ERR_DENIED && patch_refused_by_policy(&err))
                 check_tell(c, GOOD, "a policy of the API server bounds what halflife writes", NULL);
-        else if (rc != ERR_DENIED) /* without the permission to patch, there is nothing to bound */
+        else if (rc != ERR_DENIED) /* without permission to patch, halflife writes nothing to bound */
                 check_tell(c, DOUBTFUL,
                            "cannot tell whether a policy bounds what halflife writes: its Deployment "
                            "'halflife' cannot be patched",

@@ -8,7 +8,7 @@
 #include "checking.h"
 #include "kube/permission.h"
 
-/* A permission to ask the API server about. Without a name: all objects of the kind, in all namespaces. */
+/* A permission to ask the API server about. ns NULL: in all namespaces; name NULL: for all objects of the kind. */
 struct access {
         const char *verb, *group, *resource, *subresource, *ns, *name;
         const char *user; /* whose permission; NULL: of the credentials in use */

@@ -12,7 +12,7 @@ struct checking {
         struct session session;
         struct settings settings;
         const char *ns;
-        const char *try_admission; /* the namespace to try admission in; NULL: it is not tried */
+        const char *try_admission; /* the namespace to try admission in; NULL: admission is not tried */
         bool colour;
         int failed, warned;
 };

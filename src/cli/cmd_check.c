@@ -36,7 +36,7 @@ static void check_former_names(struct checking *c)
         }
 }
 
-/* --- reach --- */
+/* --- the API server --- */
 
 static bool check_reach(struct checking *c)
 {

@@ -1,6 +1,7 @@
 /*
- * halflife export: write the histories to a file that halflife import reads. They come from a running halflife (by its
- * address or through the API server) or from a database, one workload at a time: memory does not limit their number.
+ * halflife export: write the histories to a file that halflife import reads. The histories come from a running halflife
+ * (by its address or through the API server) or from a database, one workload at a time, so that memory does not limit
+ * their number.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -26,7 +27,7 @@ struct exporting {
         struct api_client_options from;
         bool all;
         const char *ns, *labels; /* ns NULL: all namespaces */
-        const char *file;        /* NULL: stdout */
+        const char *file;        /* path of the output; NULL: stdout */
         FILE *to;
         bool begun; /* the file's first line is written */
         struct transfer_writer writer;
@@ -55,7 +56,7 @@ static int export_check(void *state, const struct command_line *line, struct err
         return x->from.server ? api_client_check(x->from.server, err) : 0;
 }
 
-/* --- what is written --- */
+/* --- writing histories --- */
 
 /* Write the first line only when the first history has come, so that a command that fails before writes nothing. */
 static int export_begin(struct exporting *x, struct err *err)

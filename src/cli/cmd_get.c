@@ -189,7 +189,7 @@ static int get_row(void *arg, json_t *item, struct err *err)
         return 0;
 }
 
-/* --- asking --- */
+/* --- reading Recommendations --- */
 
 static int get_one(struct getting *g, struct err *err)
 {

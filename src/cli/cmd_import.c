@@ -1,5 +1,5 @@
 /*
- * halflife import: add older histories to those of a cluster. They come from the checkpoints of a Vertical Pod
+ * halflife import: add older histories to those of a cluster. These come from the checkpoints of a Vertical Pod
  * Autoscaler or from a file of halflife export. Only the controller writes histories, so the command asks the
  * controller to add them (import.h).
  */
@@ -19,7 +19,7 @@ struct import_command {
         const struct option_given *ns;
         const char *timeout, *half_life[RESOURCES];
         bool all;
-        const char *file; /* NULL: import from VPAs */
+        const char *file; /* path of the file; NULL: import from VPAs */
         struct mapping {
                 struct text from, to;
                 bool used;  /* the file has a history of namespace `from` */
@@ -114,7 +114,7 @@ static int import_command_check(void *state, const struct command_line *line, st
         return strcmp(words->word[0], "vpa") == 0 ? read_vpa(c, words, err) : import_read_file(c, words, err);
 }
 
-/* --- doing --- */
+/* --- importing --- */
 
 static int import_take_row(void *arg, const struct transfer_row *row, struct err *err)
 {

@@ -166,8 +166,8 @@ static int render_ask(struct api_client *api_client, const char *ns, bool dry_ru
                                err);
 }
 
-/* Add the rows of this namespace to the report, and rows without a namespace only once. Returns whether a row has a
- * change. */
+/* Add the server's rows about a namespace to an input's report, and rows without a namespace only once. Returns whether
+ * a row has a change. */
 static bool take_rows(json_t *report, const json_t *rows, const char *ns)
 {
         bool first = json_array_size(report) == 0, changed = false;
@@ -265,7 +265,7 @@ static int render_there(struct rendering *r, struct err *err)
         return ask_all(r, token ? token : a ? access_bearer(a) : NULL, err);
 }
 
-/* --- telling --- */
+/* --- printing --- */
 
 /* Print "line 3, column 7: why" of a file as "FILE:3:7: why", as compilers do. */
 static void say_place(const char *path, unsigned line, const char *text, const char *note)

@@ -71,7 +71,8 @@ static int replay_check(void *state, const struct command_line *line, struct err
 
 /* --- the trace --- */
 
-/* gzread also reads a file that is not compressed. It reports a truncated file only at the end. */
+/* The trace_source of a file. gzread also reads a file that is not compressed. It reports a truncated file only at the
+ * end. */
 static ssize_t replay_read_file(void *arg, void *buf, size_t size)
 {
         gzFile gz = arg;
@@ -91,7 +92,7 @@ enum { WHOLE, PARTS_WITH_HALVES = 3 };
 struct file {
         const char *path;
         struct trace trace;
-        int part;       /* WHOLE, or which half: 1, 2 */
+        int part;       /* what is replayed: WHOLE, or the half 1 or 2 */
         bool has_other; /* some row belongs to the other half of the entities */
 };
 

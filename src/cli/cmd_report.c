@@ -21,7 +21,7 @@ struct reporting {
         json_t *answer;
 };
 
-/* --- asking --- */
+/* --- asking halflife --- */
 
 static int reporting_ask(struct reporting *n, struct err *err)
 {
@@ -129,7 +129,8 @@ static void reporting_fill_row(const struct reporting *n, struct table *t, const
                 table_add(t, reporting_money_saved(of));
 }
 
-/* BEFORE and AFTER: a pod's mean request, in cores and GiB. SAVED: core-hours and GiB-hours; last, in money. */
+/* Columns BEFORE and AFTER have a pod's mean request, in cores and GiB; SAVED has core-hours and GiB-hours; the last
+ * has money. */
 static void reporting_fill_rows(struct table *t, const struct reporting *n)
 {
         static const char *const titles[REPORT_COLUMNS] = {

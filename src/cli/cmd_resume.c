@@ -64,7 +64,8 @@ static int fuse_check(struct resuming *f, const struct option_words *words, stru
         return 0;
 }
 
-/* The reset stays in the Lease's annotation, so that the next leader learns of it even with an older database. */
+/* Reset the fuse by an annotation of the Lease. It stays, so that the next leader learns of the reset even with an
+ * older database. */
 static int fuse_reset(struct resuming *f, struct err *err)
 {
         struct restoring *r = &f->work;

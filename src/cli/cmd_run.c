@@ -20,7 +20,7 @@ enum { FILES_LOOK_MS = 5 * SECOND_MS };
 
 struct running {
         const struct command_line *line;
-        bool replica; /* halflife serve */
+        bool replica; /* true: halflife serve; false: halflife run */
         char *upstream_url, *upstream_ca;
         struct loop *loop;
         struct controller *controller;

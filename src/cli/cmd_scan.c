@@ -1,6 +1,6 @@
 /*
- * halflife scan: what the workloads of a cluster ask for, what they use, and what halflife would have them ask for. It
- * needs nothing of halflife in the cluster, and writes nothing.
+ * halflife scan: what the workloads of a cluster ask for, what they use, and what halflife would have them ask for.
+ * The command needs nothing of halflife in the cluster, and writes nothing.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -135,7 +135,7 @@ static int scan_check(void *state, const struct command_line *line, struct err *
         return rc;
 }
 
-/* --- talk --- */
+/* --- messages on stderr --- */
 
 static void scan_end_progress(struct scanning *s)
 {

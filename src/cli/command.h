@@ -16,7 +16,7 @@ struct command;
 /* The parsed command line; valid until the command has ended. */
 struct command_line {
         const struct command *command;
-        const struct option_given *given; /* in the order of command_options */
+        const struct option_given *given; /* what was given for each option, in the order of command_options */
         struct option_words words;
 };
 
@@ -35,11 +35,11 @@ struct command {
         int (*check)(void *state, const struct command_line *line, struct err *err);
         /* Run the command. Returns the exit code, or an error that the driver prints. */
         int (*run)(void *state, struct err *err);
-        void (*release)(void *state); /* called on success and failure; NULL: the state owns nothing */
+        void (*release)(void *state); /* frees what the state owns, after success and failure; NULL: it owns nothing */
 };
 #define COMMAND_OPTIONS(table) .option = (table), .options = sizeof(table) / sizeof *(table)
 
-/* All options except --help; valid until the next call. */
+/* All options of a command except --help; valid until the next call. */
 const struct option_spec *command_options(const struct command *c, int *ret_count);
 /* Parse argv and run the command; argv[0] is the command's name. Returns the exit code. */
 int command_call(const struct command *c, int argc, char **argv);

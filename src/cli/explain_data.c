@@ -17,7 +17,7 @@ void explain_data_release(struct explain_data *e)
         *e = (struct explain_data){0};
 }
 
-/* --- which endpoints --- */
+/* --- the REST endpoints --- */
 
 static void begin_url(struct buf *b, const struct explain_arguments *q, const char *what)
 {

@@ -19,7 +19,7 @@ struct explain_arguments {
 struct explain_data {
         json_t *explain;        /* the answer of GET …/explain; NULL: none */
         json_t *histograms;     /* the answers of GET …/histogram, by "container/resource"; NULL: none */
-        json_t *recommendation; /* the object; NULL: not read */
+        json_t *recommendation; /* the Recommendation object; NULL: it was not read */
         char *note;             /* one sentence: what is missing, and why; NULL: nothing is */
         bool database_source;   /* the data is of a database, which has no profiles and workloads, so no rules and gates
                                  */

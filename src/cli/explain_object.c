@@ -55,7 +55,8 @@ static void print_conditions(const struct page *p, const json_t *status)
         const json_t *conditions = json_object_get(status, "conditions");
         const char *label = "conditions";
         size_t count = json_array_size(conditions);
-        for (size_t i = 0; i < 2 * count; i++) { /* two passes: Applied, then the others */
+        for (size_t i = 0; i < 2 * count;
+             i++) { /* the first pass is for Applied, the second for the other conditions */
                 const json_t *c = json_array_get(conditions, i % count);
                 AUTO(mem_free) char *type = page_text(c, "type"), *is = page_text(c, "status");
                 AUTO(mem_free) char *reason = page_text(c, "reason"), *message = page_text(c, "message");

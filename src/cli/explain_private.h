@@ -12,7 +12,7 @@ struct page {
         const struct terminal *t;
 };
 
-/* The text of a member, made harmless for a terminal; "" if there is none. Free it with mem_free. */
+/* The text of a JSON object's member, made harmless for a terminal; "" if there is none. Free it with mem_free. */
 char *page_text(const json_t *object, const char *key);
 /* A quantity for people ("763.5Mi"), which the caller frees; NULL: the member is not there. */
 char *page_quantity(const json_t *object, const char *key, enum resource r);

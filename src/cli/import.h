@@ -20,7 +20,7 @@ enum {
 
 /* The import request to the controller that is written on one Recommendation. */
 struct import_ask {
-        char *ns, *workload; /* "Deployment/web" */
+        char *ns, *workload; /* workload: "Deployment/web" */
         char *group, *kind, *name;
         char recommendation[KIND_NAME_MAX], request[20];
         struct buf lines, containers; /* containers: names, one per line */
@@ -32,15 +32,15 @@ struct importing {
         struct session session;
         int64_t timeout_ms; /* longest wait for an answer */
         bool dry_run;
-        struct import_ask *open,
-                *asked[IMPORT_AT_ONCE]; /* open: not sent yet; the next row may belong to the same workload */
+        struct import_ask *open, *asked[IMPORT_AT_ONCE]; /* open: the request not sent yet; the next row may belong to
+                                                            the same workload */
         int asks;
         size_t joined, known, refused, left; /* numbers of histories; left: no Recommendation can take them */
 };
 
-/* Import a history into the workload of its key, in namespace ns. Successive rows of one workload share a request. The
- * call may print the results of earlier requests. Returns 0, or the error that ends the import; the controller may
- * still carry out requests already sent. */
+/* Import a history into the workload of its key, in namespace ns. Successive rows of one workload share an import
+ * request to the controller. The call may print the results of earlier import requests. Returns 0, or the error that
+ * ends the import; the controller may still carry out requests already sent. */
 int import_put(struct importing *im, const struct transfer_row *row, const char *ns, struct err *err);
 /* Send the last import request and wait for the answers to all. */
 int import_finish(struct importing *im, struct err *err);

@@ -84,7 +84,7 @@ static void import_ask_leave(struct importing *im, const struct import_ask *a, c
         im->left += (size_t)a->count;
 }
 
-/* --- asking --- */
+/* --- asking the controller --- */
 
 static const char *import_ask_note(const json_t *object, const char *key)
 {

@@ -29,7 +29,7 @@ static int import_vpa_read_time(const json_t *of, const char *key, struct wall *
 {
         const char *text = json_string_value(json_object_get(of, key));
         ret->ms = 0;
-        if (!text || strncmp(text, "0001-01-01", 10) == 0) /* Go's zero time */
+        if (!text || strncmp(text, "0001-01-01", 10) == 0) /* Go's zero time means that no time is known */
                 return 0;
         if (wall_parse(text, strlen(text), ret) < 0 || ret->ms < 0)
                 return err_set(err, ERR_INVALID, "%s '%.40s' is not a time since 1970", key, text);
@@ -102,14 +102,14 @@ struct vpa_target {
  * samples. */
 struct rec {
         json_t *cores; /* cores of each container that has a CPU request */
-        char key[];    /* "ns/name" */
+        char key[];    /* namespace and name of the Recommendation: "ns/name" */
 };
 
 struct reading {
         struct importing *im;
         const struct import_vpa_scope *scope;
-        struct map vpas; /* key -> struct vpa_target */
-        struct map recs; /* key -> struct rec, only those with the wanted labels */
+        struct map vpas; /* struct vpa_target by key */
+        struct map recs; /* struct rec by key, only of Recommendations with the wanted labels */
         size_t met;      /* number of checkpoints within the scope */
 };
 

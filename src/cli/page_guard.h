@@ -23,7 +23,7 @@ void page_guard_init(struct page_guard *g, const char *port, const unsigned char
 struct page_question {
         struct text method, path;         /* path without the query, still percent-encoded */
         const char *host;                 /* the only Host; NULL where there is none, or several */
-        const char *origin, *site, *mode; /* Origin, Sec-Fetch-Site, Sec-Fetch-Mode */
+        const char *origin, *site, *mode; /* values of the headers Origin, Sec-Fetch-Site, Sec-Fetch-Mode */
 };
 /* Returns 0 if the request may be answered; then *ret is its path behind the prefix, such as /ui. Else returns the HTTP
  * status of the refusal, 403, 404 or 405, with a sentence in *ret_why. */

@@ -15,7 +15,7 @@ struct page_objects {
         struct session *session;
         struct page_objects_entry {
                 char ns[64];           /* "": all namespaces */
-                struct snapshot *view; /* NULL: why has the API server's error */
+                struct snapshot *view; /* the objects; NULL: `why` has the API server's error */
                 struct err why;
                 struct mono read; /* time of the reading; ns 0: nothing was read yet */
         } entry[PAGE_NAMESPACES];

@@ -9,7 +9,7 @@
 
 /* --- the workload --- */
 
-/* What discovery tells of a kind. */
+/* What the API server's discovery tells of a kind. */
 struct found_kind {
         char *kind, *plural, *version;
 };

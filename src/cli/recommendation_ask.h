@@ -11,9 +11,9 @@
 struct recommendation_ask {
         const char *ns, *group, *kind, *name; /* the workload; kind: its case does not matter */
         const char *recommendation;           /* name of the workload's Recommendation */
-        const char *manager;                  /* field manager of what is written */
-        const char *asks, *value;             /* the annotation that asks */
-        const char *answers;                  /* the annotation of an earlier answer, which is removed */
+        const char *manager;                  /* field manager of the command's writes */
+        const char *asks, *value;             /* the annotation that asks the controller, and its value */
+        const char *answers; /* the annotation with the controller's earlier answer, which is removed */
 };
 
 /* Set the annotation `asks` on the Recommendation, which is made if there is none. Returns 0; ERR_NOTFOUND: there is

@@ -114,7 +114,7 @@ int replay_nodes_read_owners(struct replay_nodes *n, const struct option_given *
         return 0;
 }
 
-/* --- asking --- */
+/* --- packing --- */
 
 /* The mean and the extremes of one figure over all draws. */
 struct range {
@@ -122,7 +122,7 @@ struct range {
 };
 struct node_ranges {
         struct range nodes, contended, exhaustions;
-        bool packed; /* some day had pods */
+        bool packed; /* pods ran on some day */
 };
 
 static void range_add(struct range *range, double value, int nth)

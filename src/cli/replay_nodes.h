@@ -12,7 +12,7 @@
 struct replay_nodes {
         struct node_size size;
         int draws;
-        struct map owners;  /* name of an entity to struct replay_owner */
+        struct map owners;  /* struct replay_owner by name of the entity */
         struct table table; /* {0}: no trace was added yet */
 };
 void replay_nodes_release(struct replay_nodes *n);

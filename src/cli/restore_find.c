@@ -357,8 +357,8 @@ struct link {
         char *uid, *ns, *name;
         const struct restore_kind *kind;
         struct link *owner;
-        bool sets_no_basis; /* the template was read, and it sets no utilization-basis */
-        bool sets_nothing;  /* the template was read, and it records no request of halflife */
+        bool sets_no_basis; /* the owner's template was read, and sets no utilization-basis */
+        bool sets_nothing;  /* the owner's template was read, and records no request of halflife */
 };
 
 static struct link *link_get(struct restoring *r, const char *ns, const json_t *meta, int depth)
@@ -611,7 +611,7 @@ int restore_find_again(struct restoring *r, struct err *err)
         return rc < 0 ? rc : again;
 }
 
-/* --- life and death --- */
+/* --- freeing --- */
 
 static void target_free(struct restore_target *t)
 {

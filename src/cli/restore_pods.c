@@ -244,7 +244,7 @@ static void add_values(struct buf *out, const json_t *values)
                 buf_printf(out, "%s%s", i ? "," : "", json_string_value(v) ? json_string_value(v) : "");
 }
 
-/* The object's spec.selector as a label selector for a query. */
+/* The object's spec.selector as a label selector for a query; NULL: the object has none. */
 static char *selector_of(const json_t *object)
 {
         enum { SELECTOR_MAX = 16 << 10 };

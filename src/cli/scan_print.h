@@ -15,9 +15,9 @@ enum scan_format { SCAN_TABLE, SCAN_WIDE, SCAN_CSV, SCAN_MD, SCAN_JSON };
 struct scan_heading {
         const char *source; /* where usage was read: "metrics API", or the Prometheus */
         const char *worth;  /* one sentence: what the numbers are worth */
-        const char *next;   /* the command that comes next */
+        const char *next;   /* the command to run next, as advice */
         bool namespaces;    /* the rows may be of more than one namespace */
-        json_t *notes;      /* what was said on standard error: an array of strings; borrowed */
+        json_t *notes;      /* the messages printed on standard error: an array of strings; borrowed */
 };
 
 void scan_print(FILE *to, const struct scan_report *r, enum scan_format f, const struct scan_heading *h,

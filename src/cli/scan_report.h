@@ -26,7 +26,7 @@ struct scan_row {
 struct scan_total {
         const char *ns; /* NULL: all namespaces */
         int64_t workloads;
-        int64_t now[RESOURCES], saving[RESOURCES], held[RESOURCES]; /* saving: without the held part */
+        int64_t now[RESOURCES], saving[RESOURCES], held[RESOURCES]; /* saving: without the part in `held` */
 };
 
 struct scan_report {
@@ -38,7 +38,7 @@ struct scan_report {
         struct scan_total all;
 };
 
-/* Add the rows of a plan. arg: struct scan_report. For cluster_scan_decide. */
+/* The callback for cluster_scan_decide: add the rows of a plan. arg: the struct scan_report. */
 void scan_report_add(void *arg, const struct plan *p);
 /* Sort the rows by saving, the largest first, then by the held part, and sum them up. Call once, after the last plan.
  */

@@ -11,7 +11,7 @@
 #include "cache/namespace.h"
 #include "ledger/ledger_report.h"
 
-/* --- texts --- */
+/* --- checks of texts --- */
 
 static int settings_check_prices(const char *text, struct err *err)
 {

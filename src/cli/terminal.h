@@ -11,7 +11,7 @@ enum { TERMINAL_COLUMNS = 80, TERMINAL_COLUMNS_LEAST = 40, TERMINAL_COLUMNS_MOST
 struct terminal {
         int columns;
         bool utf8;   /* whether the locale (LC_ALL, LC_CTYPE, LANG) uses UTF-8 */
-        bool moves;  /* a line can be erased: a terminal, with TERM set and not "dumb" */
+        bool moves;  /* a line can be erased: the stream is a terminal, with TERM set and not "dumb" */
         bool colour; /* moves is true and NO_COLOR is not set */
 };
 /* Read the properties of the stream `to`. COLUMNS overrides the terminal's own width. A file or pipe has

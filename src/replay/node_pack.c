@@ -23,7 +23,7 @@ double node_score_exhaustions(const struct node_score *s)
         return weeks > 0 ? (double)s->exhaustions / weeks : 0;
 }
 
-/* --- which entities --- */
+/* --- the entities of a draw --- */
 
 static bool fits_node(const struct replay_entity *e, const struct node_size *size)
 {
@@ -180,7 +180,7 @@ static size_t pack_pods(struct node_pod *pod, size_t pods, const struct node_siz
         return nodes;
 }
 
-/* --- using --- */
+/* --- usage of nodes --- */
 
 struct node_use {
         double of[RESOURCES];

@@ -129,7 +129,7 @@ static int trace_split(struct text line, struct text field[static FIELDS])
         }
 }
 
-/* Is the text UTF-8 without control characters, so that it may be printed on a terminal? */
+/* Whether the text is UTF-8 without control characters, so that it may be printed on a terminal. */
 static bool is_printable(struct text t)
 {
         for (size_t at = 0, n; at < t.len; at += n) {

@@ -123,7 +123,7 @@ static int scan_list_read(struct scan_list *l, struct err *err)
         return rc;
 }
 
-/* Read a list that only improves the answer. If it is denied, report that and go on. */
+/* Read a list that only improves the answer. If the list is denied, report that and go on. */
 static int scan_list_take(struct scan_list *l, struct err *err)
 {
         int rc = scan_list_read(l, err);
@@ -215,7 +215,7 @@ static int scan_namespaces_read(struct cache *w, const struct cluster_scan_optio
 
 /* --- pods --- */
 
-/* Drop the namespaces whose pods may not be read from the scope. */
+/* Drop from the scope the namespaces whose pods may not be listed. */
 static void scan_scope_drop(struct scan_scope *scope, const struct scan_list *pods)
 {
         size_t left = 0, denied = 0;
@@ -250,7 +250,7 @@ static int scan_pods_read(struct cache *w, const struct cluster_scan_options *o,
         return rc;
 }
 
-/* --- what decides about requests --- */
+/* --- the objects that decide about requests --- */
 
 #define SCAN_KILLS "why a container was killed for memory is judged without them"
 
