@@ -44,7 +44,7 @@ struct setting {
         bool live;                /* a changed value takes effect without a restart */
         enum setting_user only;   /* the command that the setting affects; the other commands accept and ignore it, so
                                      that all may share a file */
-        bool rotates;             /* the setting affects halflife rotate too, which has few settings */
+        bool rotates;             /* the setting affects halflife rotate too, which heeds few settings */
         const char *help;
         int (*check)(const char *text, struct err *err); /* checks a text that is set; NULL: any text is right */
         const char *former; /* the name in the previous version, still read; NULL: the same name */

@@ -24,7 +24,7 @@ struct node_slot {
 struct node_day {
         uint32_t day;  /* number of the day: time / DAY_MS */
         size_t first;  /* index of the day's first slot; its other slots follow */
-        bool is_asked; /* every resource that the entity uses has a request; false: it is not packed that day */
+        bool is_asked; /* every resource that the entity uses has a request; false: the entity is not packed that day */
 };
 
 /* The load of one entity; {0}: an entity without rows. */

@@ -24,9 +24,9 @@ struct node_size {
 
 /* Where a pod's CPU and memory requests come from. */
 enum node_asker {
-        NODE_BY_POLICY,   /* from a policy of the replay, or peak (the index after the last policy) */
-        NODE_BY_OWNER,    /* from the owner (replay.owners); a resource without a figure requests 0 */
-        NODE_CLAIRVOYANT, /* from the future: each pod's highest usage of the day to come */
+        NODE_BY_POLICY,   /* requests of a policy of the replay, or of peak (the index after the last policy) */
+        NODE_BY_OWNER,    /* requests of the owner (replay.owners); a resource without a figure requests 0 */
+        NODE_CLAIRVOYANT, /* requests equal to each pod's highest usage of the day to come */
 };
 
 struct node_question {

@@ -101,9 +101,10 @@ struct replay {
         int64_t deploy_every_ms;
         struct raise_policy raise; /* if not enabled, REPLAY_RAISED is not scored */
         int64_t rows, refused;
-        bool keeps_loads;         /* keep loads for replay/node_pack; set this before the first row */
-        size_t slots, days;       /* numbers in the loads that are kept, over all entities */
-        const struct map *owners; /* struct replay_owner by name of the entity; the caller's; NULL: none is known */
+        bool keeps_loads;   /* keep loads for replay/node_pack; set this before the first row */
+        size_t slots, days; /* numbers of slots and days in the kept loads, over all entities */
+        const struct map
+                *owners; /* the caller's map from an entity's name to struct replay_owner; NULL: no owner is known */
         struct map by_name;
         struct replay_entity **entity; /* all entities, in the order of their first rows */
         size_t entities, entities_cap;

@@ -32,7 +32,7 @@ struct api_client_options {
 /* clang-format on */
 
 struct api_client {
-        struct loop *loop; /* owned if own_loop, else the session's */
+        struct loop *loop; /* freed with the client if own_loop, else the session's loop */
         struct http *http;
         struct http_peer peer;
         char *base, *ca, *prefix;
@@ -67,7 +67,8 @@ int api_client_connect(struct api_client *r, struct session *s, const struct ses
                        const struct api_client_options *from, const char *token, struct err *err);
 void api_client_release(struct api_client *r);
 
-/* Add "?name=value", or "&name=value" behind another, to a path; value is escaped. NULL adds nothing. */
+/* Add "?name=value" to a path, or "&name=value" if the path has a parameter already; `value` is escaped here. A NULL
+ * value adds nothing. */
 void api_client_add_parameter(struct buf *path, const char *name, const char *value);
 /* GET a path of halflife as JSON. Returns the caller's reference, or NULL with an error whose text ends with the
  * server's message: ERR_NOTFOUND, ERR_DENIED (401 or 403), ERR_INVALID (other 4xx), else ERR_RETRY. */

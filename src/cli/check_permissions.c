@@ -25,7 +25,7 @@ int check_may(struct checking *c, const struct access *a, struct err *err)
         return json_is_true(json_object_get(json_object_get(answer, "status"), "allowed"));
 }
 
-/* The name of the Secret or Lease, which is a setting. */
+/* The name of halflife's certificate Secret or of its Lease, as the settings give it. */
 static const char *check_set_name(const struct checking *c, enum known_resource_id of)
 {
         return of == KNOWN_SECRETS ? c->settings.controller.certificate_secret : c->settings.controller.lease_name;

@@ -20,7 +20,7 @@ struct node_listing {
         struct session_options where;
         struct api_client_options from;
         enum { NODES_TABLE, NODES_WIDE, NODES_JSON } output;
-        const char *labels, *ns, *limit; /* NULL: not given */
+        const char *labels, *ns, *limit; /* the options' values; NULL: not given */
         json_t *answer;
 };
 

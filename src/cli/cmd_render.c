@@ -167,7 +167,7 @@ static int render_ask(struct api_client *api_client, const char *ns, bool dry_ru
 }
 
 /* Add the server's rows about a namespace to an input's report, and rows without a namespace only once. Returns whether
- * a row has a change. */
+ * an added row has a change. */
 static bool take_rows(json_t *report, const json_t *rows, const char *ns)
 {
         bool first = json_array_size(report) == 0, changed = false;

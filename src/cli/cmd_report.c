@@ -17,7 +17,7 @@ struct reporting {
         struct session_options where;
         struct api_client_options from;
         enum { REPORT_TABLE, REPORT_CSV, REPORT_MD, REPORT_JSON } output;
-        const char *since, *by, *ns; /* NULL: not given */
+        const char *since, *by, *ns; /* the options' values; NULL: not given */
         json_t *answer;
 };
 

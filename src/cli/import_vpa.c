@@ -108,8 +108,8 @@ struct rec {
 struct reading {
         struct importing *im;
         const struct import_vpa_scope *scope;
-        struct map vpas; /* struct vpa_target by key */
-        struct map recs; /* struct rec by key, only of Recommendations with the wanted labels */
+        struct map vpas; /* struct vpa_target of each VPA, by its key */
+        struct map recs; /* struct rec of each Recommendation with the wanted labels, by its key */
         size_t met;      /* number of checkpoints within the scope */
 };
 

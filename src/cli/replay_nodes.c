@@ -122,7 +122,7 @@ struct range {
 };
 struct node_ranges {
         struct range nodes, contended, exhaustions;
-        bool packed; /* pods ran on some day */
+        bool packed; /* whether pods ran on any day */
 };
 
 static void range_add(struct range *range, double value, int nth)

@@ -53,7 +53,7 @@ struct restore_kind {
         struct api_resource is;
         const struct kind *row; /* the kind's row in the table of kinds; NULL: not in the table */
         const char *template_path;
-        bool absent; /* the server does not serve this kind */
+        bool absent; /* the API server does not serve this kind */
 };
 
 struct restore_pod {
@@ -74,7 +74,7 @@ enum restore_step {
 enum restore_result { RESULT_NONE, RESULT_UNCHANGED, RESULT_RESTORED, RESULT_LEFT, RESULT_FAILED };
 
 struct restore_target {
-        char *key; /* "web/apps/Deployment/shop" */
+        char *key; /* namespace, group, kind, name: "web/apps/Deployment/shop" */
         char *ns, *name;
         const struct restore_kind *kind;
         char *recommendation; /* name of the target's Recommendation; NULL: there is none */
@@ -91,7 +91,7 @@ struct restore_target {
                 char *name, *path;
         } * scaler;
         int scalers;
-        /* progress and result */
+        /* the progress and the result of the restore */
         enum restore_step step;
         enum restore_result result;
         char *changes, *left; /* changes: "app cpu 454m -> 2"; left: what still has halflife's values; NULL: nothing */
@@ -167,7 +167,7 @@ int restore_resume(struct restoring *r, const struct restore_target *t, struct e
 
 /* --- putting back --- */
 
-/* The state of a workload's rollout. */
+/* The state of the rollout of a workload of kind k, from its decoded object v. */
 struct rollout restore_rollout(const struct restore_kind *k, const struct workload_view *v);
 /* Why the workload's pods will not follow its template until somebody acts, a constant text; NULL: they follow. */
 const char *restore_stands_still(const struct rollout *r);

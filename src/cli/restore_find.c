@@ -273,7 +273,7 @@ static int restore_find_take_workload(void *arg, json_t *item, struct err *err)
         struct restore_target *t = restore_target_get(r, ns, k, name);
         t->carries = carries;
         t->rolling =
-                t->hold && is_rolling(item, k); /* the hold was set by an earlier run, whose rollout has not finished */
+                t->hold && is_rolling(item, k); /* an earlier restore set the hold, and its rollout has not finished */
         return 0;
 }
 

@@ -1,5 +1,6 @@
 /*
- * Which workloads a command line means, and the errors for those that do not exist or carry nothing of halflife.
+ * Reads which workloads a command line means, and sets the errors for those that do not exist or carry nothing of
+ * halflife.
  */
 #include <string.h>
 

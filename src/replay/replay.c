@@ -365,7 +365,7 @@ static void score_resource(struct replay *r, struct replay_entity *e, enum resou
 
 /* --- loads --- */
 
-/* Index into a day's requests: one row for each policy and way, then for `peak` and each way. */
+/* Index into a day's requests: one row for each policy and replay_way, then for `peak` and each replay_way. */
 static size_t ask_index(int policy, enum replay_way way)
 {
         return (size_t)policy * REPLAY_WAYS + way;
