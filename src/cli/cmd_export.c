@@ -316,7 +316,7 @@ static void take_record(void *arg, void *target, struct text record, struct wall
         struct loaded *t = target;
         AUTO(json_decref) json_t *o = t != &l->other ? json_loadb(record.p, record.len, 0, NULL) : NULL;
         (void)gone;
-        t->imported = json_incref(json_object_get(o, "imported")); /* NULL if the record has none */
+        t->imported = json_incref(json_object_get(o, "imported")); /* NULL if the record has no such member */
         t->starts = json_incref(json_object_get(o, "starts"));
 }
 

@@ -22,7 +22,7 @@ struct command_line {
 
 struct command {
         const char *name;
-        const char *help; /* one line in the list of commands */
+        const char *help; /* the command's line in the list of commands */
         enum command_words words;
         const char *usage[2];      /* what follows the command's name: "[option]... KIND/NAME"; [1] may be NULL */
         const char *intro, *outro; /* whole lines before and after the options in --help; outro may be NULL */

@@ -30,7 +30,7 @@ struct import_ask {
 
 struct importing {
         struct session session;
-        int64_t timeout_ms; /* longest wait for an answer */
+        int64_t timeout_ms; /* longest wait for an answer of the controller */
         bool dry_run;
         struct import_ask *open, *asked[IMPORT_AT_ONCE]; /* open: the request not sent yet; the next row may belong to
                                                             the same workload */

@@ -12,8 +12,8 @@
 #include "base/text.h"
 
 struct page_guard {
-        char host[2][32]; /* "127.0.0.1:41234", "localhost:41234" */
-        char prefix[40];  /* "/" and 128 random bits in hexadecimal */
+        char host[2][32]; /* accepted values of Host: "127.0.0.1:41234", "localhost:41234" */
+        char prefix[40];  /* secret begin of each path: "/" and 128 random bits in hexadecimal */
 };
 /* port: the port that the server is bound to; random: 16 random bytes for the secret path. */
 void page_guard_init(struct page_guard *g, const char *port, const unsigned char random[static 16]);

@@ -14,7 +14,7 @@ enum { PAGE_NAMESPACES = 8 };
 struct page_objects {
         struct session *session;
         struct page_objects_entry {
-                char ns[64];           /* "": all namespaces */
+                char ns[64];           /* the namespace; "": all namespaces */
                 struct snapshot *view; /* the objects; NULL: `why` has the API server's error */
                 struct err why;
                 struct mono read; /* time of the reading; ns 0: nothing was read yet */

@@ -17,7 +17,7 @@ struct page_server_options {
 struct page_server;
 /* Listen on 127.0.0.1. Returns 0, or an error and no server. */
 int page_server_open(const struct page_server_options *o, struct page_server **ret, struct err *err);
-const char *page_server_url(const struct page_server *s); /* "http://127.0.0.1:41234/…/ui" */
+const char *page_server_url(const struct page_server *s); /* address of the page: "http://127.0.0.1:41234/…/ui" */
 /* Read the objects that requests wait for, which no callback of the loop may do: call it after each turn of the loop.
  */
 void page_server_work(struct page_server *s);

@@ -13,7 +13,7 @@ struct replay_nodes {
         struct node_size size;
         int draws;
         struct map owners;  /* struct replay_owner by name of the entity */
-        struct table table; /* {0}: no trace was added yet */
+        struct table table; /* the results; {0}: no trace was added yet */
 };
 void replay_nodes_release(struct replay_nodes *n);
 

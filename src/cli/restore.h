@@ -86,7 +86,7 @@ struct restore_target {
         struct restore_pod *pod;
         int pods;
         struct restore_scaler {
-                const char *word; /* "HPA" or "ScaledObject" */
+                const char *word; /* the kind of autoscaler: "HPA" or "ScaledObject" */
                 bool triggers;
                 char *name, *path;
         } * scaler;
@@ -97,7 +97,7 @@ struct restore_target {
         char *changes, *left; /* changes: "app cpu 454m -> 2"; left: what still has halflife's values; NULL: nothing */
         char *why;            /* why the restore failed; NULL: it did not fail */
         bool restarted;
-        struct mono moved;  /* time of the last progress */
+        struct mono moved;  /* time of the target's last progress */
         int64_t seen[3];    /* numbers of updated, available and all pods at the last poll */
         int next_pod;       /* next index of pod, in STEP_PODS and STEP_VERDICT */
         struct err trouble; /* why the last attempt of the step failed, which is tried again */
@@ -112,7 +112,7 @@ struct restoring {
         const char *reason;
         struct restore_kind *kind[RESTORE_KINDS];
         int kinds;
-        struct restore_target **target; /* in the order of their keys */
+        struct restore_target **target; /* all targets, in the order of their keys */
         size_t targets;
         struct map by_key, links; /* links: owners already read, by UID */
         size_t wanted;            /* number of targets that carry values of halflife */

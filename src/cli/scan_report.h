@@ -33,7 +33,7 @@ struct scan_report {
         bool once; /* usage was read once: only CPU is judged */
         struct scan_row *row;
         size_t rows, cap;
-        struct scan_total *total; /* one for each namespace */
+        struct scan_total *total; /* one total for each namespace */
         size_t totals;
         struct scan_total all;
 };
