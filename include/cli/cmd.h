@@ -1,6 +1,7 @@
 /*
- * The program's name and exit codes. 0: success. 1: failure. 2: wrong usage. 3: render --exit-code found a change, or
- * scan --fail-over more to save. A command writes its answer to stdout and everything else to stderr.
+ * The program's name and exit codes. 0: success. 1: failure. 2: wrong usage. 3: `render --exit-code` found a change, or
+ * `scan --fail-over` found more to save than its limit. A command writes its answer to stdout and everything else to
+ * stderr.
  */
 #ifndef HALFLIFE_CLI_CMD_H
 #define HALFLIFE_CLI_CMD_H
@@ -16,7 +17,8 @@ void program_called(const char *argv0);
 /* Whether kubectl called the program to complete a command line (by the name kubectl_complete-halflife). */
 bool program_completes(void);
 
-/* Answer a shell's completion script. argv: the words typed so far, after argv[0]. Returns the exit code. */
+/* Print what may complete the last word; a shell's completion script calls this. argv: argv[0], then the words typed so
+ * far. Returns the exit code. */
 int cmd_complete(int argc, char **argv);
 
 #endif

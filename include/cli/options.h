@@ -21,25 +21,25 @@ enum option_shape { OPTION_TEXT, OPTION_NAMESPACE, OPTION_LABELS };
 /* How a member of a command's state holds an option's value. */
 enum option_member {
         OPTION_IN_NONE,
-        OPTION_IN_TEXT,   /* const char *: the value; untouched if the option is absent */
-        OPTION_IN_SWITCH, /* bool: a switch, or true for the second of two choices */
+        OPTION_IN_TEXT,   /* const char *: the value; the member is untouched if the option is absent */
+        OPTION_IN_SWITCH, /* bool: the value of a switch; of two choices, true is the second */
         OPTION_IN_CHOICE, /* an enum: the index of the choice */
         OPTION_IN_MANY,   /* const struct option_given *: all values */
 };
 
 struct option_spec {
-        const char *name;   /* "kubeconfig" */
-        const char *former; /* name in the previous version, still accepted; NULL: the same */
-        char letter;        /* 'n'; 0: none */
+        const char *name;   /* without dashes: "kubeconfig" */
+        const char *former; /* the name in the previous version, still accepted; NULL: the same name */
+        char letter;        /* 'n' for -n; 0: the option has no letter */
         const char *value;  /* what help calls the value, "FILE"; NULL: a switch */
         const char *help;
-        bool many;     /* may be given more than once */
-        bool unlisted; /* accepted and ignored; not in --help */
+        bool many;     /* the option may be given more than once */
+        bool unlisted; /* the option is accepted and ignored, and --help omits it */
         enum option_shape shape;
         const char *choices;  /* "text|json": the allowed values; NULL: any */
         const char *examples; /* "50|90": values that completion offers, among others that are allowed */
         enum option_member member;
-        size_t at; /* offset of the member, in bytes */
+        size_t at; /* offset in bytes of the member that receives the value */
 };
 /* The member m of the command's state that receives the value. */
 #define OPTION_IN(type, m)                                                                                             \
@@ -52,9 +52,9 @@ enum { OPTION_MANY = 32, OPTION_WORDS = 64 };
 
 /* The values given for one option. The caller has an array of these, one for each spec, in their order. */
 struct option_given {
-        const char *value[OPTION_MANY]; /* point into argv; a switch without '=' gives "true" */
+        const char *value[OPTION_MANY]; /* values in argv; of a switch without '=': "true" */
         int count;
-        bool formerly; /* given by its former name */
+        bool formerly; /* the option was given by its former name */
 };
 
 struct option_words {
@@ -62,22 +62,22 @@ struct option_words {
         int count;
 };
 
-/* Parse argv, without argv[0]. Returns 0, or ERR_INVALID with one line. An option's former and new name exclude each
- * other. */
+/* Parse argv, which is without argv[0]. Returns 0, or ERR_INVALID with one line of text in err. An option's former and
+ * new name exclude each other. */
 int options_parse(const struct option_spec *spec, int specs, int argc, char **argv, struct option_given *given,
                   struct option_words *words, struct err *err);
-/* Whether a namespace can have this name: 1 to 63 characters of a-z, 0-9 and '-'. */
+/* Whether a namespace can have this name of `len` bytes: 1 to 63 characters of a-z, 0-9 and '-'. */
 bool option_is_namespace(const char *name, size_t len);
-/* The last value given, or NULL. */
+/* The last value given for an option; NULL: the option was not given. */
 const char *option_value(const struct option_given *g);
-/* The index of value in choices ("text|json"); -1: it is none of them. */
+/* The index of `value` in `choices` ("text|json"), from 0; -1: it is none of them. */
 int option_choice(const char *choices, const char *value);
-/* Store the given values in the members of state. ERR_INVALID: a switch is neither true nor false, or a value is not
- * among the choices. */
+/* Store the given values in those members of `state` that the specs name. ERR_INVALID: a switch is neither true nor
+ * false, or a value is not among the choices. */
 int options_store(const struct option_spec *spec, int specs, const struct option_given *given, void *state,
                   struct err *err);
 
-/* "  -n, --namespace NAME   help", aligned; help wraps at 100 columns. */
+/* Print a line for each option, aligned, as "  -n, --namespace NAME   help"; the help texts wrap at column 100. */
 void options_print(FILE *to, const struct option_spec *spec, int specs);
 
 #endif

@@ -18,14 +18,14 @@ enum { SETTINGS_MOST = 64 };
 /* The values of the settings. An unset text is NULL; texts live as long as the struct. */
 struct settings {
         const char *config, *kubeconfig, *context;
-        const char *upstream_ca; /* path of a PEM file */
+        const char *upstream_ca; /* path of a PEM file: the CA that verifies the upstream's certificate */
         enum { LEADER_ELECT_AUTO, LEADER_ELECT_TRUE, LEADER_ELECT_FALSE } leader_elect;
         enum log_level log_level;
         bool log_json;
-        const char *certificate_services, *webhook_configuration; /* of halflife rotate */
-        struct controller_options controller;                     /* only the members that are settings */
+        const char *certificate_services, *webhook_configuration; /* only for halflife rotate */
+        struct controller_options controller;                     /* filled only in the members that are settings */
         char *text[SETTINGS_MOST];    /* the values as given, in the order of the table; NULL: unset */
-        bool formerly[SETTINGS_MOST]; /* whether a source gave it by its former name */
+        bool formerly[SETTINGS_MOST]; /* whether a source gave the setting by its former name */
 };
 
 /* The command that a setting is for. */
@@ -36,18 +36,18 @@ struct setting {
         const char *name; /* "checkpoint-interval": --checkpoint-interval, HALFLIFE_CHECKPOINT_INTERVAL,
                              checkpoint-interval: */
         enum setting_kind kind;
-        size_t at, size;          /* offset and size of its member of struct settings, in bytes */
+        size_t at, size;          /* offset and size, in bytes, of the setting's member in struct settings */
         const char *value;        /* how help names the value, "FILE" */
-        const char *standard;     /* the default; "" : unset */
-        const char *least, *most; /* bounds of durations and counts */
-        const char *choices;      /* "text|json": the first is 0, or false */
+        const char *standard;     /* the default; "": the setting is unset */
+        const char *least, *most; /* bounds of a duration or count; NULL: another kind */
+        const char *choices;      /* "text|json": the first choice is stored as 0 or false */
         bool live;                /* a changed value takes effect without a restart */
-        enum setting_user
-                only; /* the command it affects; the others accept and ignore it, so that all may share a file */
-        bool rotates; /* it affects halflife rotate too, which has few of the settings */
+        enum setting_user only;   /* the command that the setting affects; the other commands accept and ignore it, so
+                                     that all may share a file */
+        bool rotates;             /* the setting affects halflife rotate too, which heeds few settings */
         const char *help;
-        int (*check)(const char *text, struct err *err); /* of a text that is set; NULL: any is right */
-        const char *former;                              /* name in the previous version, still read; NULL: the same */
+        int (*check)(const char *text, struct err *err); /* checks a text that is set; NULL: any text is right */
+        const char *former; /* the name in the previous version, still read; NULL: the same name */
 };
 extern const struct setting setting_table[];
 extern const int settings_count;
@@ -56,11 +56,11 @@ extern const int settings_count;
  * ERR_INVALID with the setting and its source. A source that gives a setting by both its former and its new name is
  * also ERR_INVALID. */
 int settings_read(const struct option_given *given, struct settings *ret, struct err *err);
-/* Move the live settings from fresh to s. Afterwards, fresh may only be released. */
+/* Move the live settings from fresh to s. Afterwards, *fresh may only be released. */
 void settings_take_live(struct settings *s, struct settings *fresh);
 void settings_release(struct settings *s);
 
-/* The table as options, for the help of one command or of all. Valid until the next call. */
+/* The table of settings as options, for the help of one command or of all. Valid until the next call. */
 const struct option_spec *settings_options(enum setting_user user, int *ret_count);
 /* Print the table of docs/settings.md, in Markdown. */
 void settings_print_markdown(FILE *to);

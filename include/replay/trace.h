@@ -17,7 +17,7 @@
 enum { TRACE_LINE_MAX = 4096, TRACE_ENTITY_MAX = 512 };
 
 struct trace_row {
-        struct text entity; /* points into the line */
+        struct text entity; /* points into the parsed line */
         int64_t at_s;
         bool has[RESOURCES];
         double value[RESOURCES]; /* cores, bytes; any finite or infinite number, since the core checks values */
@@ -27,10 +27,11 @@ struct trace_row {
  * number"). */
 int trace_parse(struct text line, struct trace_row *ret, const char **ret_why);
 
-/* Parse a whole text as a decimal number, with exactly strtod's result. Hexadecimal, "inf" and "nan" are refused. */
+/* Parse a whole text as a decimal number, with exactly strtod's result. Returns false for any other text, also for
+ * hexadecimal, "inf" and "nan". */
 bool trace_number(struct text t, double *ret);
 
-/* Reads bytes like read(2): returns their number, 0 at the end, -1 with errno. */
+/* A source of bytes, called like read(2): returns the number of bytes, 0 at the end, or -1 with errno. */
 typedef ssize_t trace_source(void *arg, void *buf, size_t size);
 
 struct trace {

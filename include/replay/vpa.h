@@ -12,16 +12,17 @@
 #include "core/histogram.h"
 
 struct vpa {
-        struct histogram of[RESOURCES]; /* memory: of windows that ended */
-        int64_t window_end_ms;          /* end of the open window, not in it; counts where peak is above 0 */
-        double peak;                    /* bytes, of the open window; 0: there was no memory sample */
+        struct histogram of[RESOURCES]; /* memory: the peaks of windows that have ended */
+        int64_t window_end_ms;          /* end of the open window, exclusive; meaningless while peak is 0 */
+        double peak;                    /* bytes: highest sample of the open window; 0: there was no memory sample */
 };
 
 void vpa_init(struct vpa *v);
-/* Take a sample, later than all before it: cores, or bytes above 0. Returns 0, or ERR_NOSPACE with *ret_cap, as
- * histogram_add does. */
+/* Learn a sample, which must be later than all before it. value: cores, or bytes above 0. Returns 0, or ERR_NOSPACE
+ * with *ret_cap, as histogram_add does. */
 int vpa_add(struct vpa *v, enum resource r, double value, struct wall at, int *ret_cap);
-/* The target in millicores or bytes. False: there was no sample of the resource. */
+/* Compute the request that VPA would set, in millicores or bytes. Returns false if there was no sample of the resource.
+ */
 bool vpa_target(const struct vpa *v, enum resource r, int64_t *ret);
 
 #endif

@@ -19,7 +19,7 @@ enum {
         TOKEN_MAX = 64 << 10
 };
 
-/* --- where --- */
+/* --- the server's address --- */
 
 static bool is_loopback(const char *host)
 {
@@ -32,7 +32,7 @@ static bool is_loopback(const char *host)
         return false;
 }
 
-/* The address may have a scheme, a host and a port; a path, a query or a user name in it is a mistake. */
+/* Check a server's address. It may have a scheme, a host and a port; a path, a query or a user name is a mistake. */
 int api_client_check(const char *url, struct err *err)
 {
         bool tls = strncmp(url, "https://", 8) == 0, plain = strncmp(url, "http://", 7) == 0;
@@ -138,7 +138,7 @@ int api_client_token(const char *file, char **ret, struct err *err)
         return 0;
 }
 
-/* --- asking --- */
+/* --- HTTP requests --- */
 
 void api_client_add_parameter(struct buf *path, const char *name, const char *value)
 {
@@ -185,7 +185,7 @@ static int api_client_refusal(int status, const json_t *answer, struct err *err)
         return err_set_http(err, code, status, "HTTP %d: %s", status, words);
 }
 
-/* Send one request and wait for its answer, which is in ret; the caller releases it. */
+/* Send one HTTP request and wait for the answer, which goes into *ret; the caller releases ret->body. */
 static void api_client_exchange(struct api_client *r, struct http_request q, const char *path_query, struct waited *ret)
 {
         AUTO(mem_free) char *url = mem_printf("%s%s", r->prefix ? r->prefix : "", path_query);
@@ -204,7 +204,8 @@ static void api_client_exchange(struct api_client *r, struct http_request q, con
                 loop_turn(r->loop, -1);
 }
 
-/* The error of a request without an answer. If the certificate was not trusted, it names the options that give a CA. */
+/* Set the error of an HTTP request without an answer. For a certificate that is not trusted, it names the options that
+ * give a CA. */
 static int api_client_no_answer(const struct api_client *r, const struct err *why, struct err *err)
 {
         bool untrusted = r->own_loop && strstr(why->text, "certificate authority");
@@ -266,9 +267,9 @@ int api_client_post(struct api_client *r, const char *path_query, const char *co
         return rc;
 }
 
-/* --- one question --- */
+/* --- one GET of a command --- */
 
-/* What to do where the API server's proxy, or halflife behind it, refused. */
+/* Add to the error what to do about a refusal by the API server's proxy, or by halflife behind it. */
 static void api_client_advise(const struct api_client_question *q, struct err *err)
 {
         struct err why = *err;

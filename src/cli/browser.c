@@ -35,7 +35,7 @@ static int browser_write(int fd, const char *url)
                 close(fd);
                 return ERR_IO;
         }
-        /* the address is our own: digits, letters and punctuation that HTML takes as it is */
+        /* url is the page server's own, and has only characters that HTML takes as they are */
         fprintf(to,
                 "<!DOCTYPE html><meta charset=\"utf-8\"><meta name=\"referrer\" content=\"no-referrer\">"
                 "<meta http-equiv=\"refresh\" content=\"0;url=%s\"><title>halflife</title><a "
@@ -44,7 +44,7 @@ static int browser_write(int fd, const char *url)
         return fclose(to) == 0 ? 0 : ERR_IO;
 }
 
-/* A grandchild is nobody's to wait for. */
+/* Start the browser as a grandchild process, so that nobody has to wait for its end. */
 static void browser_start(const char *file)
 {
         pid_t child = fork();
@@ -53,7 +53,7 @@ static void browser_start(const char *file)
                         const char *program = browser_variable("BROWSER");
                         int null = open("/dev/null", O_RDWR);
                         sigset_t none;
-                        sigemptyset(&none); /* the loop's signals are blocked here; a browser has to end by them */
+                        sigemptyset(&none); /* halflife's loop has blocked signals by which a browser must end */
                         sigprocmask(SIG_SETMASK, &none, NULL);
                         signal(SIGPIPE, SIG_DFL);
                         setsid();

@@ -1,6 +1,6 @@
 /*
  * Opens an address in the user's browser. Other users of the machine see the arguments of every program, so the
- * browser is given a file that only its user reads, and the file leads on to the address.
+ * browser's argument is not the address, but a file that only the user can read. The file leads on to the address.
  */
 #ifndef HALFLIFE_CLI_BROWSER_H
 #define HALFLIFE_CLI_BROWSER_H
@@ -11,8 +11,9 @@
 
 /* Whether there is a desktop that a browser could open on. */
 bool browser_is_there(void);
-/* *ret_file is the caller's, to remove at the end (browser_forget). */
+/* Open an address. *ret_file: the path of the file for the browser; the caller gives it to browser_forget at the end.
+ * Returns 0, or ERR_IO. */
 int browser_open(const char *url, char **ret_file, struct err *err);
-void browser_forget(char *file); /* NULL is fine */
+void browser_forget(char *file); /* remove the file and free its path; NULL is fine */
 
 #endif

@@ -24,7 +24,7 @@ static json_t *probe_pod(const char *ns)
                          "name", name, "namespace", ns, "annotations", ANNOTATION_PROBE, PROBE_ASKED, "spec", spec);
 }
 
-/* Create it by a dry run. Returns the pod as it would be stored (json_decref), or NULL with err. */
+/* Create the probe pod by a dry run. Returns the pod as it would be stored (json_decref), or NULL with err. */
 static json_t *probe_create(struct checking *c, const char *ns, struct err *err)
 {
         AUTO(json_decref) json_t *pod = probe_pod(ns);
@@ -42,11 +42,11 @@ static json_t *probe_create(struct checking *c, const char *ns, struct err *err)
                 if (!stored)
                         err_set(err, ERR_RETRY, "'%s' did not answer JSON", path);
         }
-        free(text); /* jansson's */
+        free(text); /* jansson has allocated it */
         return stored;
 }
 
-/* What to do where halflife was not asked. took_ms: how long the API server took to answer. */
+/* What to do if the API server did not ask halflife about the pod. took_ms: how long its answer took. */
 static const char *probe_way_out(int64_t took_ms)
 {
         if (took_ms >= WEBHOOK_TIMEOUT_MS)

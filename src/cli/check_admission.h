@@ -3,8 +3,8 @@
 
 #include "checking.h"
 
-/* Try whether the API server calls admission for pods of a namespace: create one by a dry run, and look for the
- * annotation that halflife answers. Nothing is stored. */
+/* Print whether the API server calls halflife's admission for pods of namespace ns: create a pod by a dry run, and look
+ * for the annotation that halflife sets in it. Nothing is stored. */
 void check_admission(struct checking *c, const char *ns);
 
 #endif

@@ -7,8 +7,8 @@
 #include "kube/pod_metrics.h"
 #include "kube/resource_list.h"
 
-/* Whether the server has the resources of one API group in this version: 0, or why not. wanted ends with
- * KNOWN_RESOURCES. */
+/* Returns 0 if the server has the wanted resources of one API group in this version, else an error. KNOWN_RESOURCES
+ * ends `wanted`. */
 static int check_served(struct checking *c, const enum known_resource_id *wanted, const char *version, struct err *err)
 {
         AUTO(mem_free) char *path = path_of(known_resources[*wanted].group, version, NULL, NULL, NULL, NULL);
@@ -19,7 +19,7 @@ static int check_served(struct checking *c, const enum known_resource_id *wanted
         return err->code;
 }
 
-/* err: what check_served found. */
+/* Print the result of check_served, which is in err. */
 static void check_tell_served(struct checking *c, const char *what, const char *way_out, const struct err *err)
 {
         char line[ERR_TEXT_MAX + 128];
@@ -34,7 +34,8 @@ static void check_tell_served(struct checking *c, const char *what, const char *
                                            : way_out);
 }
 
-/* halflife works with the CRDs of the version before, but they lack fields, and the version that people write. */
+/* Check halflife's CRDs. halflife works with those of the previous halflife, but they lack fields, and the API version
+ * that people write. */
 static void check_crds(struct checking *c)
 {
         static const enum known_resource_id ours[] = {KNOWN_CLUSTERPROFILES, KNOWN_PROFILES, KNOWN_RECOMMENDATIONS,
@@ -50,7 +51,7 @@ static void check_crds(struct checking *c)
                 check_tell_served(c, "halflife's CRDs", "kubectl apply -k manifests, or -f crds", &err);
 }
 
-/* Where usage comes from elsewhere, a cluster without metrics-server lacks nothing. */
+/* Check the metrics API, unless usage comes from Prometheus: then halflife needs no metrics-server. */
 static void check_metrics_api(struct checking *c)
 {
         if (c->settings.controller.usage_from != USAGE_FROM_METRICS_SERVER)

@@ -6,7 +6,8 @@
 
 #include "checking.h"
 
-/* Print a line each: whether the API server has the group's resources, and in which version. */
+/* Print a line for each API group: whether the API server has the group's resources in the version that halflife needs.
+ */
 void check_apis(struct checking *c);
 
 #endif

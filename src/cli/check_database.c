@@ -10,7 +10,7 @@
 #include "base/noun.h"
 #include "store/store.h"
 
-/* --- its file --- */
+/* --- the database's file --- */
 
 static char *folder_of(const char *file)
 {
@@ -33,7 +33,7 @@ static bool is_writable(const char *file)
         return access(folder, W_OK | X_OK) == 0 && (!exists || access(file, W_OK) == 0);
 }
 
-/* For a damaged file, the store's message says what is wrong; docs/operations.md says what happens to it. */
+/* Print why the store refuses the database. docs/operations.md says what happens to a damaged file. */
 static void check_tell_refused(struct checking *c, const struct err *err)
 {
         char line[ERR_TEXT_MAX + 64];
@@ -50,7 +50,7 @@ static void check_tell_refused(struct checking *c, const struct err *err)
                                    : "until this is corrected, halflife run keeps histories in memory only");
 }
 
-/* --- how large it becomes --- */
+/* --- how large the database becomes --- */
 
 static double in_mebibytes(int64_t bytes)
 {

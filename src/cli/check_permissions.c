@@ -25,13 +25,13 @@ int check_may(struct checking *c, const struct access *a, struct err *err)
         return json_is_true(json_object_get(json_object_get(answer, "status"), "allowed"));
 }
 
-/* The name of an object that a setting names. */
+/* The name of halflife's certificate Secret or of its Lease, as the settings give it. */
 static const char *check_set_name(const struct checking *c, enum known_resource_id of)
 {
         return of == KNOWN_SECRETS ? c->settings.controller.certificate_secret : c->settings.controller.lease_name;
 }
 
-/* user NULL: of the credentials in use. */
+/* Ask the API server about one permission of a user (NULL: of the credentials in use). Returns as check_may does. */
 static int check_permission(struct checking *c, const struct permission *p, enum permission_verb verb, const char *user,
                             struct err *err)
 {
@@ -115,16 +115,17 @@ bool check_use(struct checking *c, enum permission_use use, const char *way_out)
         return true;
 }
 
-/* --- the policy --- */
+/* --- the admission policy --- */
 
-/* The policy judges halflife's own accounts and no person. */
+/* Whether the credentials in use are a service account's. The admission policy judges halflife's own accounts and no
+ * person. */
 static bool check_is_service_account(struct checking *c)
 {
         AUTO(mem_free) char *user = check_user(c);
         return user && strncmp(user, "system:serviceaccount:", strlen("system:serviceaccount:")) == 0;
 }
 
-/* In halflife's own namespace the policy refuses even a patch that changes nothing. */
+/* Try a patch without a change, as the admission policy refuses every patch in halflife's own namespace. */
 void check_policy(struct checking *c)
 {
         struct err err = {0};
@@ -144,7 +145,7 @@ void check_policy(struct checking *c)
                            "in manifests/base/policy.yaml");
         else if (rc == ERR_DENIED && patch_refused_by_policy(&err))
                 check_tell(c, GOOD, "a policy of the API server bounds what halflife writes", NULL);
-        else if (rc != ERR_DENIED) /* without the permission to patch, there is nothing to bound */
+        else if (rc != ERR_DENIED) /* without permission to patch, halflife writes nothing to bound */
                 check_tell(c, DOUBTFUL,
                            "cannot tell whether a policy bounds what halflife writes: its Deployment "
                            "'halflife' cannot be patched",
@@ -153,7 +154,7 @@ void check_policy(struct checking *c)
 
 /* --- halflife rotate --- */
 
-/* Print a line for each permission of the account of halflife rotate; missing: the verdict where one is missing. */
+/* Print a line for each permission of the account of halflife rotate; `missing`: the verdict for a missing one. */
 static void check_rotate_use(struct checking *c, enum permission_use use, enum verdict missing, const char *way_out)
 {
         AUTO(mem_free) char *user = mem_printf("system:serviceaccount:%s:halflife-rotate", c->ns);
@@ -221,7 +222,8 @@ static bool any_of(struct checking *c, enum known_resource_id profiles, const ch
         return false;
 }
 
-/* Does any profile have this value in spec.apply, at the member, or at the member's own member inner (NULL: none)? */
+/* Whether any profile has this value in spec.apply, at `member`, or at `inner` within that member (inner NULL: at
+ * `member` itself). */
 static bool any_applies(struct checking *c, const char *member, const char *inner, const char *value)
 {
         return any_of(c, KNOWN_CLUSTERPROFILES, member, inner, value) ||

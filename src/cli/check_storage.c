@@ -15,7 +15,7 @@ static bool is_default_class(const json_t *class)
         return is && strcmp(is, "true") == 0;
 }
 
-/* Has the cluster a default StorageClass? 1, 0, or -1: it cannot be told. */
+/* Whether the cluster has a default StorageClass. Returns 1 or 0, or -1: the classes cannot be listed. */
 static int has_default_class(struct checking *c)
 {
         struct err err = {0};

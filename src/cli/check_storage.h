@@ -3,8 +3,8 @@
 
 #include "checking.h"
 
-/* Does the controller's claim have a volume, or will it get one? Nothing is printed where the credentials may not look,
- * as halflife's own may not, or where there is no such claim and a default StorageClass. */
+/* Print whether the controller's volume claim has a volume, or will get one. Prints nothing if the credentials may not
+ * read claims, as halflife's own may not, or if there is no claim but a default StorageClass. */
 void check_storage(struct checking *c);
 
 #endif

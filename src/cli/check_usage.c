@@ -12,7 +12,7 @@
 struct usage_seen {
         const struct checking *checking;
         int64_t odd_pods, future_pods, ahead_ms;
-        char odd[256], future[256]; /* the first of each */
+        char odd[256], future[256]; /* names of the first odd pod and of the first future pod */
         bool done;
         struct metrics_result result;
 };
@@ -69,7 +69,7 @@ static void check_usage_say(struct checking *c, const struct usage_seen *u)
 struct node_usage_seen {
         const struct checking *checking;
         int64_t nodes, odd_nodes, future_nodes;
-        char odd[256], future[256]; /* the first of each */
+        char odd[256], future[256]; /* names of the first odd node and of the first future node */
         bool done, absent;
         struct err err;
 };
@@ -111,7 +111,7 @@ static void check_node_fetched(void *arg, const struct prometheus_answer *a)
 static void check_node_say(struct checking *c, const struct node_usage_seen *u)
 {
         char line[ERR_TEXT_MAX + 128];
-        if (u->absent) /* the line about the API says so */
+        if (u->absent) /* check_apis has printed that there is no metrics API */
                 return;
         if (u->err.code && u->nodes == 0) {
                 check_tell(c, DOUBTFUL, u->err.text, "without it halflife nodes has no usage; nothing else needs it");
@@ -147,7 +147,7 @@ static void check_node_prometheus(struct checking *c, struct node_usage_seen *u)
                                                .points_most = 16 * PROMETHEUS_INSTANT_POINTS};
         o.user_agent = version_user_agent();
         if (!o.url || prometheus_new(c->session.loop, &o, &p, &u->err) < 0)
-                return; /* the line about Prometheus says so */
+                return; /* check_prometheus prints the error */
         prometheus_fetch(p, &slice, check_node_fetched, u);
         while (!u->done)
                 loop_turn(c->session.loop, -1);
@@ -183,7 +183,7 @@ static void check_metrics_server(struct checking *c)
                 loop_turn(c->session.loop, -1);
         if (u.result.err.code == 0 || u.result.pods > 0)
                 check_usage_say(c, &u);
-        else if (!u.result.absent) /* then the line about the API said so */
+        else if (!u.result.absent) /* else check_apis has printed that there is no metrics API */
                 check_tell(c, DOUBTFUL, u.result.err.text,
                            u.result.err.code == ERR_DENIED ? "these credentials may not list pods of metrics.k8s.io"
                                                            : "is metrics-server ready?");
@@ -195,7 +195,7 @@ void check_usage(struct checking *c)
         case USAGE_FROM_METRICS_SERVER:
                 check_metrics_server(c);
                 return;
-        case USAGE_FROM_PROMETHEUS: /* check_prometheus asks it, also where it only has past usage */
+        case USAGE_FROM_PROMETHEUS: /* check_prometheus checks the usage that Prometheus has */
                 return;
         }
 }

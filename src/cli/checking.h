@@ -12,16 +12,17 @@ struct checking {
         struct session session;
         struct settings settings;
         const char *ns;
-        const char *try_admission; /* the namespace to try admission in; NULL: it is not tried */
+        const char *try_admission; /* the namespace to try admission in; NULL: admission is not tried */
         bool colour;
         int failed, warned;
 };
 
 enum verdict { GOOD, DOUBTFUL, BAD };
 
-/* Print one line, and below it way_out: what to do (NULL: nothing is known), where it is not good. */
+/* Print one line with the verdict, and if that is not GOOD, below it way_out: what to do (NULL: nothing is known). */
 void check_tell(struct checking *c, enum verdict v, const char *what, const char *way_out);
-/* The API server's answer as JSON (json_decref); NULL: err says why there is none. body: stays the caller's. */
+/* Send a request to the API server and wait. Returns the answer as JSON (json_decref); NULL: err says why there is
+ * none. body stays the caller's; NULL: no body. */
 json_t *check_ask(struct checking *c, enum http_method method, const char *path, json_t *body, struct err *err);
 
 #endif

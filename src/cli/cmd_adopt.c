@@ -1,7 +1,7 @@
 /*
  * halflife adopt: a workload with a new name takes over the history of its old name. Only the controller writes
- * histories, so the command asks it by an annotation on the new Recommendation and waits for the answer in another
- * annotation.
+ * histories, so the command asks the controller by an annotation on the new workload's Recommendation, and waits for
+ * the answer in another annotation.
  */
 #include <stdio.h>
 #include <string.h>
@@ -83,7 +83,8 @@ static void wait_a_second(struct adopting *a)
                 loop_turn(a->session.loop, -1);
 }
 
-/* Wait for the controller's answer. A refusal begins with "refused". */
+/* Wait for the controller's answer, which the caller frees. If the controller refuses, the answer begins with
+ * "refused". */
 static int await_answer(struct adopting *a, char **ret_answer, struct err *err)
 {
         AUTO(mem_free) char *path = path_of_new(a);

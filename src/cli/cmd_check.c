@@ -1,6 +1,6 @@
 /*
- * halflife check: can halflife reach what it needs, and may it do what it has to? Each check prints one line, and where
- * it fails, what to do.
+ * halflife check: tells whether halflife can reach what it needs, and has the permissions that it needs. Each check
+ * prints one line, and after a failure what to do.
  */
 #include <stdio.h>
 #include <string.h>
@@ -36,7 +36,7 @@ static void check_former_names(struct checking *c)
         }
 }
 
-/* --- reach --- */
+/* --- the API server --- */
 
 static bool check_reach(struct checking *c)
 {
@@ -94,7 +94,7 @@ struct named_kind {
         bool patched; /* a profile that names the kind has a mode that patches templates */
 };
 
-/* The base ClusterRole grants these groups, and the list of permissions above has covered them. */
+/* Whether the base ClusterRole grants the API group; then check_permissions has checked it already. */
 static bool check_is_built_in(const char *group)
 {
         return strcmp(group, "apps") == 0 || strcmp(group, "batch") == 0;
@@ -125,7 +125,7 @@ static void note_kinds(struct checking *c, enum known_resource_id profiles, stru
         struct err err = {0};
         AUTO(mem_free) char *path = known_resource_path(profiles, NULL, NULL, NULL);
         AUTO(json_decref)
-        json_t *list = check_ask(c, HTTP_GET, path, NULL, &err); /* NULL: the error was printed above */
+        json_t *list = check_ask(c, HTTP_GET, path, NULL, &err); /* NULL: an error, which check_apis has printed */
         size_t i, j;
         json_t *profile, *target;
         json_array_foreach(json_object_get(list, "items"), i, profile)
@@ -204,12 +204,12 @@ static void check_kinds(struct checking *c)
 struct check_count {
         bool done;
         size_t containers;
-        size_t doubtful; /* of these, containers whose usage may be another's */
+        size_t doubtful; /* number of those whose usage may be another container's */
         bool partial;
         struct err err;
 };
 
-/* What to do where the usage source fails so. */
+/* What to do if Prometheus answers with this error, or only in part. */
 static const char *check_prometheus_hint(const struct checking *checking, const struct check_count *c)
 {
         static const char *const by_identity[] = {
@@ -240,7 +240,7 @@ static void check_counted(void *arg, const struct prometheus_answer *a)
         c->err = a->err;
 }
 
-/* Ask the usage source for the present usage and wait. */
+/* Ask Prometheus for the present usage of all containers, and wait. */
 static struct check_count check_count_containers(struct checking *c)
 {
         enum { ASK_MS = 10 * SECOND_MS };

@@ -1,5 +1,6 @@
 /*
- * halflife completion prints the script of a shell. halflife __complete answers that script.
+ * halflife completion prints the completion script of a shell. The script calls halflife __complete, which prints the
+ * candidates.
  */
 #include <signal.h>
 #include <stdio.h>

@@ -25,7 +25,7 @@ struct explaining {
         bool ascii, json;
 };
 
-/* Refuse numbers that a halflife would refuse, also where none will be asked. */
+/* Refuse options that a running halflife would refuse, even if none will be asked. */
 static int check_numbers(const struct explain_arguments *q, struct err *err)
 {
         int number;

@@ -1,6 +1,7 @@
 /*
- * halflife export: write the histories to a file that halflife import reads. They come from a running halflife (by its
- * address or through the API server) or from a database, one workload at a time: memory does not limit their number.
+ * halflife export: write the histories to a file that halflife import reads. The histories come from a running halflife
+ * (by its address or through the API server) or from a database, one workload at a time, so that memory does not limit
+ * their number.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -25,8 +26,8 @@ struct exporting {
         struct session_options where;
         struct api_client_options from;
         bool all;
-        const char *ns, *labels; /* ns NULL: all */
-        const char *file;        /* NULL: stdout */
+        const char *ns, *labels; /* ns NULL: all namespaces */
+        const char *file;        /* path of the output; NULL: stdout */
         FILE *to;
         bool begun; /* the file's first line is written */
         struct transfer_writer writer;
@@ -55,9 +56,9 @@ static int export_check(void *state, const struct command_line *line, struct err
         return x->from.server ? api_client_check(x->from.server, err) : 0;
 }
 
-/* --- what is written --- */
+/* --- writing histories --- */
 
-/* Open the output file only when the first history has come, so that a failing command writes no file. */
+/* Write the first line only when the first history has come, so that a command that fails before writes nothing. */
 static int export_begin(struct exporting *x, struct err *err)
 {
         if (x->begun)
@@ -72,7 +73,7 @@ static int put_row(struct exporting *x, const struct transfer_row *row, struct e
         return rc < 0 ? rc : transfer_put(&x->writer, row, err);
 }
 
-/* --- of a halflife --- */
+/* --- histories of a running halflife --- */
 
 static const char *export_text_at(const json_t *object, const char *key)
 {
@@ -119,7 +120,7 @@ static bool export_names_fit(const struct store_key *k)
                k->kind.len <= NAME_MOST && k->name.len > 0 && k->name.len <= NAME_MOST;
 }
 
-/* A workload that was deleted after the list was read has no histories any more. */
+/* Write a workload's histories. A workload that was deleted since the list was read has none. */
 static int put_workload(struct exporting *x, const json_t *metadata, struct err *err)
 {
         struct transfer_row row = {.key = {text_of(export_text_at(metadata, "namespace")),
@@ -139,7 +140,8 @@ static int put_workload(struct exporting *x, const json_t *metadata, struct err 
         int rc = 0;
         if (!answer)
                 return err->code == ERR_NOTFOUND ? 0 : err->code;
-        row.key.group = text_of(export_text_at(answer, "group")); /* a deleted workload may have no apiVersion */
+        /* the list may lack the apiVersion of a deleted workload, so take the group from the answer */
+        row.key.group = text_of(export_text_at(answer, "group"));
         if (!export_names_fit(&row.key))
                 return err_set(err, ERR_INVALID, "the server is not halflife: its answer names no API group");
         if (!json_is_array(json_object_get(answer, "containers")))
@@ -178,8 +180,8 @@ static int put_page(struct exporting *x, const json_t *page, struct err *err)
         return rc;
 }
 
-/* Read all pages. A page may be empty without being the last. To notice tokens that repeat in a circle, each token is
- * compared with an older one, which is replaced at page 1, 2, 4, 8 …. */
+/* Read all pages. A page may be empty without being the last. To notice continue tokens that repeat in a circle, each
+ * token is compared with an older one, which is replaced at page 1, 2, 4, 8 …. */
 static int put_all(struct exporting *x, struct err *err)
 {
         enum { PAGES_MOST = 1 << 20 };
@@ -224,7 +226,8 @@ static void tell_who(const char *server, const char *ours, struct err *err)
                         ours, why.text);
 }
 
-/* Nothing was found, so the user probably mistyped a name. An error says so now, rather than an empty file later. */
+/* Set the error for an export that found no workload: the user probably mistyped a name, and an empty file would hide
+ * that. */
 static int none_known(const struct exporting *x, struct err *err)
 {
         const char *labels = x->labels, *ns = x->ns;
@@ -250,7 +253,7 @@ static int export_ask(struct exporting *x, struct err *err)
         return rc;
 }
 
-/* --- of a database --- */
+/* --- histories of a database --- */
 
 struct loaded {
         struct loaded *next;
@@ -265,9 +268,9 @@ enum { NAMED_MOST = 8 };
 struct loading {
         struct exporting *x;
         struct loaded *all;
-        char *elsewhere[NAMED_MOST]; /* some namespaces that have the workload but were not asked for */
+        char *elsewhere[NAMED_MOST]; /* some namespaces of the database other than x->ns */
         size_t named;
-        struct loaded other; /* receives the rows of all targets that were not asked for */
+        struct loaded other; /* receives the rows of all targets that are not exported */
 };
 
 static struct text export_copy(char **at, struct text from)
@@ -313,7 +316,7 @@ static void take_record(void *arg, void *target, struct text record, struct wall
         struct loaded *t = target;
         AUTO(json_decref) json_t *o = t != &l->other ? json_loadb(record.p, record.len, 0, NULL) : NULL;
         (void)gone;
-        t->imported = json_incref(json_object_get(o, "imported")); /* of NULL: NULL */
+        t->imported = json_incref(json_object_get(o, "imported")); /* NULL if the record has no such member */
         t->starts = json_incref(json_object_get(o, "starts"));
 }
 
@@ -424,7 +427,7 @@ static int export_write_all(struct exporting *x, FILE *to, struct err *err)
         return rc == 0 ? transfer_end(&x->writer, err) : rc;
 }
 
-/* Write to a temporary file beside the target and rename it, so that nobody finds half a file. */
+/* Write to a temporary file beside the output file, and then rename it, so that nobody finds half a file. */
 static int write_file(struct exporting *x, const char *path, struct err *err)
 {
         AUTO(mem_free) char *half = mem_printf("%s.XXXXXX", path);

@@ -19,8 +19,8 @@ struct getting {
         struct session_options where;
         enum { OUTPUT_TABLE, OUTPUT_WIDE, OUTPUT_JSON, OUTPUT_YAML, OUTPUT_NAME } output;
         bool all;
-        const char *labels;       /* NULL: any */
-        const char *ns;           /* NULL: all */
+        const char *labels;       /* a label selector; NULL: any labels */
+        const char *ns;           /* NULL: all namespaces */
         const char *name;         /* the Recommendation to show; NULL: show the list */
         struct workload workload; /* the workload, if the argument was KIND/NAME */
         struct table table;
@@ -73,7 +73,7 @@ static const json_t *of_type(const json_t *conditions, const char *type)
 
 static const json_t *at_path(const json_t *value, const char *path);
 
-/* The value at a path below the first element that has it. */
+/* The value at a path in the first element of a list that has this path; NULL: no element has it. */
 static const json_t *first_at_path(const json_t *list, const char *path)
 {
         for (size_t i = 0; i < json_array_size(list); i++) {
@@ -161,7 +161,8 @@ static void get_header(struct getting *g)
                         table_add(&g->table, mem_string(columns[i].title));
 }
 
-/* Any program may answer at that address; an item without a name is not a Recommendation. */
+/* Add a Recommendation to the output. Refuse an item without a name, since any program may answer at the server's
+ * address. */
 static int get_row(void *arg, json_t *item, struct err *err)
 {
         struct getting *g = arg;
@@ -188,7 +189,7 @@ static int get_row(void *arg, json_t *item, struct err *err)
         return 0;
 }
 
-/* --- asking --- */
+/* --- reading Recommendations --- */
 
 static int get_one(struct getting *g, struct err *err)
 {

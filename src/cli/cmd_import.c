@@ -1,6 +1,7 @@
 /*
- * halflife import: add older histories to those of a cluster. They come from the checkpoints of a Vertical Pod
- * Autoscaler or from a file of halflife export. Only the controller writes histories, so the command asks it.
+ * halflife import: add older histories to those of a cluster. These come from the checkpoints of a Vertical Pod
+ * Autoscaler or from a file of halflife export. Only the controller writes histories, so the command asks the
+ * controller to add them (import.h).
  */
 #include <errno.h>
 #include <stdio.h>
@@ -18,13 +19,13 @@ struct import_command {
         const struct option_given *ns;
         const char *timeout, *half_life[RESOURCES];
         bool all;
-        const char *file; /* NULL: import from VPAs */
+        const char *file; /* path of the file; NULL: import from VPAs */
         struct mapping {
                 struct text from, to;
-                bool used;  /* the file has a history of this namespace */
+                bool used;  /* the file has a history of namespace `from` */
         } map[OPTION_MANY]; /* pairs of namespaces, old and new; no pair: all namespaces keep their names */
         int maps;
-        bool check; /* the first reading, which only checks that the file is whole */
+        bool check; /* the file is read only to check that it is whole */
         struct import_vpa_scope vpa;
 };
 
@@ -73,7 +74,7 @@ static int read_vpa(struct import_command *c, const struct option_words *words, 
         for (int i = 0; i < s->words && rc == 0; i++)
                 rc = workload_parse(words->word[i + 1], &s->word[i], err);
         if (!c->all && !s->ns)
-                s->ns = ""; /* replaced by the context's namespace */
+                s->ns = ""; /* stands for the context's namespace */
         return rc;
 }
 
@@ -113,7 +114,7 @@ static int import_command_check(void *state, const struct command_line *line, st
         return strcmp(words->word[0], "vpa") == 0 ? read_vpa(c, words, err) : import_read_file(c, words, err);
 }
 
-/* --- doing --- */
+/* --- importing --- */
 
 static int import_take_row(void *arg, const struct transfer_row *row, struct err *err)
 {

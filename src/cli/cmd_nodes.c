@@ -20,11 +20,11 @@ struct node_listing {
         struct session_options where;
         struct api_client_options from;
         enum { NODES_TABLE, NODES_WIDE, NODES_JSON } output;
-        const char *labels, *ns, *limit; /* NULL: not given */
+        const char *labels, *ns, *limit; /* the options' values; NULL: not given */
         json_t *answer;
 };
 
-/* --- asking --- */
+/* --- asking halflife --- */
 
 static int nodes_ask(struct node_listing *n, struct err *err)
 {
@@ -47,7 +47,7 @@ static const json_t *nodes_at(const json_t *item, enum resource r, const char *k
         return json_object_get(json_object_get(item, resource_name(r)), key);
 }
 
-/* An amount of the answer, in millicores or bytes; 0: it is not there. */
+/* An amount in halflife's answer, in millicores or bytes; 0: the answer lacks it. */
 static int64_t nodes_amount(const json_t *value, enum resource r)
 {
         const char *text = json_string_value(value);
@@ -60,7 +60,7 @@ static char *nodes_percent(const json_t *value)
         return json_is_number(value) ? mem_printf("%.0f%%", json_number_value(value)) : mem_string("-");
 }
 
-/* What is requested, as a share of what the node has for pods. */
+/* What pods request of a node, as a share of what the node has for pods. */
 static char *nodes_requested(const json_t *item, enum resource r, const char *key)
 {
         int64_t of = nodes_amount(nodes_at(item, r, "allocatable"), r), asked = nodes_amount(nodes_at(item, r, key), r);

@@ -29,7 +29,7 @@ struct rendering {
         struct session session;
         const char *ns;
         struct inputs in;
-        struct buf *out;    /* one for each input */
+        struct buf *out;    /* the resulting text of each input */
         json_t **report;    /* the report of each manifest, in the form of deploy/render.h */
         const char *failed; /* path of the manifest that the error is about; NULL: the error is about none */
         bool changed;
@@ -76,7 +76,7 @@ static void rendering_release(void *state)
         session_release(&r->session);
 }
 
-/* --- by the cluster --- */
+/* --- rendering with what the cluster has --- */
 
 static int render_look(struct rendering *r, const struct render *all, struct snapshot **ret, struct err *err)
 {
@@ -149,7 +149,7 @@ static int render_here(struct rendering *r, struct err *err)
         return rc;
 }
 
-/* --- by a server --- */
+/* --- rendering by a server --- */
 
 static bool render_ends_in(const char *s, const char *ending)
 {
@@ -166,8 +166,8 @@ static int render_ask(struct api_client *api_client, const char *ns, bool dry_ru
                                err);
 }
 
-/* Add the rows of this namespace to the report, and rows without a namespace only once. Returns whether a row has a
- * change. */
+/* Add the server's rows about a namespace to an input's report, and rows without a namespace only once. Returns whether
+ * an added row has a change. */
 static bool take_rows(json_t *report, const json_t *rows, const char *ns)
 {
         bool first = json_array_size(report) == 0, changed = false;
@@ -184,8 +184,8 @@ static bool take_rows(json_t *report, const json_t *rows, const char *ns)
         return changed;
 }
 
-/* Ask the server about one namespace. The report is asked for first, with the manifest as it was given: without a
- * change in it, the text stays as it is. */
+/* Have the server render an input for one namespace. First request the report on the input as it was given; if the
+ * report has no change, the text stays as it is. */
 static int ask_of(struct rendering *r, struct api_client *api_client, size_t i, const char *ns, struct err *err)
 {
         const struct input *m = &r->in.item[i];
@@ -207,8 +207,8 @@ static int ask_of(struct rendering *r, struct api_client *api_client, size_t i, 
         return rc < 0 ? rc : buf_add(&r->out[i], text, len);
 }
 
-/* Ask the server about each namespace in turn. A document without a namespace would count for each of them, so it is
- * allowed only in a file with one namespace. */
+/* Have the server render an input for each of its namespaces in turn. A document without a namespace would count for
+ * each, so it is allowed only in a file with one namespace. */
 static int ask_one(struct rendering *r, struct api_client *api_client, size_t i, struct err *err)
 {
         const struct input *m = &r->in.item[i];
@@ -265,7 +265,7 @@ static int render_there(struct rendering *r, struct err *err)
         return ask_all(r, token ? token : a ? access_bearer(a) : NULL, err);
 }
 
-/* --- telling --- */
+/* --- printing --- */
 
 /* Print "line 3, column 7: why" of a file as "FILE:3:7: why", as compilers do. */
 static void say_place(const char *path, unsigned line, const char *text, const char *note)
@@ -322,7 +322,7 @@ static const char *render_parting(struct text t)
         return t.len > 0 && *t.p == '%' ? "..." : "---";
 }
 
-/* Print the texts in order, with a separator line between two of them. */
+/* Print the rendered manifests in order, with a separator line between two of them. */
 static void print_manifests(const struct rendering *r)
 {
         static const char bom[] = "\xef\xbb\xbf";
@@ -346,7 +346,7 @@ static void print_diffs(const struct rendering *r)
                 diff_print(stdout, r->in.item[i].path, r->in.item[i].text, buf_text(&r->out[i]), t.colour);
 }
 
-/* The last line: how many workloads are left as they were, or that there is none to change. */
+/* Print the last line: how many workloads are left as they were, or that there is none to change. */
 static void render_say_left(const struct rendering *r)
 {
         size_t rows = 0, left = 0;

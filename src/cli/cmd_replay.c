@@ -19,12 +19,12 @@ enum { TOLD_MOST = 20, PROGRESS_ROWS = 1 << 18, GZIP_BUFFER = 1 << 18 };
 struct arguments {
         const struct option_given *profiles;
         const struct option_given *owners;
-        const char *every, *after, *size, *draws; /* as given */
+        const char *every, *after, *size, *draws; /* the options' values as given; NULL: not given */
         struct option_words files;
         int64_t deploy_every_ms;
         struct raise_policy raise;
         bool weekly_peak, compare, halves, entities, json;
-        struct replay_nodes nodes; /* if size was given */
+        struct replay_nodes nodes; /* read only if `size` is given */
 };
 
 /* --- arguments --- */
@@ -71,7 +71,8 @@ static int replay_check(void *state, const struct command_line *line, struct err
 
 /* --- the trace --- */
 
-/* gzread also reads a file that is not compressed. It reports a truncated file only at the end. */
+/* The trace_source of a file. gzread also reads a file that is not compressed. It reports a truncated file only at the
+ * end. */
 static ssize_t replay_read_file(void *arg, void *buf, size_t size)
 {
         gzFile gz = arg;
@@ -91,8 +92,8 @@ enum { WHOLE, PARTS_WITH_HALVES = 3 };
 struct file {
         const char *path;
         struct trace trace;
-        int part;       /* WHOLE, or which half: 1, 2 */
-        bool has_other; /* a row belongs to the other half */
+        int part;       /* what is replayed: WHOLE, or the half 1 or 2 */
+        bool has_other; /* some row belongs to the other half of the entities */
 };
 
 /* The half that an entity belongs to, 1 or 2: by its name alone, so always the same. */
@@ -101,7 +102,8 @@ static int half_of(struct text entity)
         return 1 + (int)(digest_bytes(0, entity.p, entity.len) >> 32 & 1);
 }
 
-/* Once for each trace, not again for its halves. */
+/* Print why a row was refused, if it is among the first TOLD_MOST. The rows of a half were told with the whole trace.
+ */
 static void replay_tell_refused(const struct file *f, int64_t nth, const char *why)
 {
         if (f->part == WHOLE && nth <= TOLD_MOST)
@@ -113,7 +115,7 @@ static void tell_progress(const struct replay *r, bool last)
         fprintf(stderr, "\r%s, %s%s", NOUN_COUNT(r->rows, "row"), NOUN_COUNT(r->entities, "entity"), last ? "\n" : "");
 }
 
-/* A line that is not a row of a trace counts as refused. */
+/* Read and replay one line. A line that is not a row of a trace counts as refused. */
 static int take_next(struct replay *r, struct file *f, struct err *err)
 {
         struct trace_row row;
@@ -187,9 +189,9 @@ static int read_trace(struct replay *r, const char *path, int part, struct err *
         return rc;
 }
 
-/* --- all of them --- */
+/* --- all traces --- */
 
-/* "web" from "traces/web.csv.gz"; "web/1" for a half of it */
+/* The name of a trace: "web" from "traces/web.csv.gz"; "web/1" for its first half. */
 static char *trace_name(const char *path, int part)
 {
         static const char *const ends[] = {".gz", ".csv"};
@@ -268,7 +270,7 @@ static int replay_run(void *state, struct err *err)
         while (rc == 0 && done < replay_answers(a))
                 if ((rc = run_trace(a, done, &table, err)) == 0)
                         done++;
-        if (a->json && replay_answers(a) > 1 && done > 0) /* also if another trace failed */
+        if (a->json && replay_answers(a) > 1 && done > 0) /* end the JSON even if a later trace failed */
                 puts("]}");
         if (rc == 0 && a->compare && !a->json)
                 replay_compare_print(&table);

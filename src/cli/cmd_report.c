@@ -17,11 +17,11 @@ struct reporting {
         struct session_options where;
         struct api_client_options from;
         enum { REPORT_TABLE, REPORT_CSV, REPORT_MD, REPORT_JSON } output;
-        const char *since, *by, *ns; /* NULL: not given */
+        const char *since, *by, *ns; /* the options' values; NULL: not given */
         json_t *answer;
 };
 
-/* --- asking --- */
+/* --- asking halflife --- */
 
 static int reporting_ask(struct reporting *n, struct err *err)
 {
@@ -66,7 +66,7 @@ static char *reporting_share(double part, double whole)
         return whole > 0 ? mem_printf("%.0f%%", part / whole * 100) : mem_string("-");
 }
 
-/* A pod's mean request, in cores or GiB. */
+/* The mean request of a pod, in cores or GiB; "-" without pods. */
 static char *reporting_mean(const json_t *of, enum resource r, const char *flow)
 {
         double seconds = reporting_number(of, "podSeconds");
@@ -129,7 +129,8 @@ static void reporting_fill_row(const struct reporting *n, struct table *t, const
                 table_add(t, reporting_money_saved(of));
 }
 
-/* BEFORE and AFTER: a pod's mean request, in cores and GiB. SAVED: core-hours and GiB-hours; last, in money. */
+/* Columns BEFORE and AFTER have a pod's mean request, in cores and GiB; SAVED has core-hours and GiB-hours; the last
+ * has money. */
 static void reporting_fill_rows(struct table *t, const struct reporting *n)
 {
         static const char *const titles[REPORT_COLUMNS] = {
@@ -218,7 +219,7 @@ static void reporting_print_cost(const json_t *total, const char *from, const ch
         printf(". A bill falls where nodes go, not where requests do.\n");
 }
 
-/* What is in the money, and what is not. */
+/* Print what the money in the report covers, and which requests have no price. */
 static void reporting_print_money(const struct reporting *n, const json_t *total)
 {
         const json_t *prices = json_object_get(n->answer, "prices"), *unpriced = json_object_get(prices, "unpriced");

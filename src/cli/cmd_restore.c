@@ -1,5 +1,5 @@
 /*
- * halflife restore: put all requests back to what their owners asked for. It needs no controller.
+ * halflife restore: put all requests back to what their owners asked for. The command needs no running controller.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -50,7 +50,7 @@ static int restore_check(void *state, const struct command_line *line, struct er
         return rc < 0 ? rc : read_numbers(c, err);
 }
 
-/* --- telling --- */
+/* --- printing --- */
 
 static void restore_wipe(const struct restore_command *c)
 {
@@ -145,7 +145,7 @@ static void restore_print_json(const struct restoring *r)
         json_decref(all);
 }
 
-/* --- doing --- */
+/* --- restoring --- */
 
 static void restore_on_signal(void *arg, int signo)
 {
@@ -156,7 +156,8 @@ static void restore_on_signal(void *arg, int signo)
         r->interrupted = true;
 }
 
-/* A change that was under way when the hold was set is found by a second look at the end, and put back too. */
+/* Find, hold and restore the targets. A change that was under way when a hold was set is found at the end, and restored
+ * too. */
 static int restore_work(struct restoring *r, struct err *err)
 {
         enum { PASSES = 3 };

@@ -15,7 +15,7 @@ struct resuming {
         struct restoring work;
         struct session_options where;
         bool fuse;              /* reset the fuse */
-        const char *ns, *lease; /* of the fuse */
+        const char *ns, *lease; /* the Lease that has the fuse, and its namespace */
 };
 
 static int resume_lift(struct restoring *r, struct err *err)
@@ -64,7 +64,8 @@ static int fuse_check(struct resuming *f, const struct option_words *words, stru
         return 0;
 }
 
-/* The reset stays in the Lease's annotation, so that the next leader learns of it even with an older database. */
+/* Reset the fuse by an annotation of the Lease. It stays, so that the next leader learns of the reset even with an
+ * older database. */
 static int fuse_reset(struct resuming *f, struct err *err)
 {
         struct restoring *r = &f->work;

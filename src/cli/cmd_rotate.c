@@ -1,7 +1,8 @@
 /*
- * halflife rotate makes and renews the certificate for whatever serves, and keeps the cluster's trust in it, and the
- * path of admission. It is a process of its own so that its rights, to write one Secret and a few objects by name, are
- * not those of a process that tenants' requests reach.
+ * halflife rotate makes and renews the certificate of halflife run and serve. It writes the CA, by which the cluster
+ * trusts the certificate, and the path of admission into the webhook configuration. It is a process of its own so that
+ * its rights, to write one Secret and a few objects by name, are not those of a process that tenants' HTTP requests
+ * reach.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -28,7 +29,7 @@ struct rotating {
         struct rotator *rotator;
         struct server *server; /* NULL: /healthz and /readyz are not served */
         struct loop_timer turn;
-        bool ready; /* a look has left nothing to do; from then on /readyz answers ok */
+        bool ready; /* the rotator had nothing left to do once; since then /readyz answers ok */
 };
 
 static void rotate_turned(void *arg)
@@ -111,7 +112,8 @@ static int rotate_run(void *state, struct err *err)
 {
         struct rotating *r = state;
         log_setup(r->settings.log_level, r->settings.log_json);
-        /* SIGHUP has run and serve read their settings again. One sent to all of halflife must not end rotate. */
+        /* SIGHUP makes run and serve read their settings again. If it is sent to all processes of halflife, it must not
+         * end rotate. */
         signal(SIGHUP, SIG_IGN);
         int rc = rotate_start(r, err);
         if (rc < 0)

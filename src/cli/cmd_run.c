@@ -20,13 +20,13 @@ enum { FILES_LOOK_MS = 5 * SECOND_MS };
 
 struct running {
         const struct command_line *line;
-        bool replica; /* halflife serve */
+        bool replica; /* true: halflife serve; false: halflife run */
         char *upstream_url, *upstream_ca;
         struct loop *loop;
         struct controller *controller;
         struct access *access;
         struct settings settings;
-        struct timespec config_changed, upstream_ca_changed; /* modification times when last read */
+        struct timespec config_changed, upstream_ca_changed; /* modification times of the files when last read */
         struct loop_timer files_timer;
         char identity[128];
 };
@@ -68,7 +68,8 @@ static struct controller_options options_of(const struct running *r, const struc
         return o;
 }
 
-/* A replica uses no Lease and no database. Without the setting, it finds the upstream by the name of its Service. */
+/* A replica uses no Lease and no database. Without the setting upstream-url, it finds the upstream by the name of the
+ * upstream's Service. */
 static void serve_only(struct running *r, const struct access *a, struct controller_options *o)
 {
         if (!o->upstream_url && access_in_cluster(a))
@@ -76,14 +77,14 @@ static void serve_only(struct running *r, const struct access *a, struct control
         o->replica = true;
         o->leader_elect = false;
         o->database = NULL;
-        o->custom_listen = o->watcher_listen = NULL; /* a replica reads no usage, so it has nothing to serve there */
+        o->custom_listen = o->watcher_listen = NULL; /* a replica reads no usage, so it has no metrics to serve */
         o->upstream_ca = r->upstream_ca;
         if (!o->serve_listen)
                 o->serve_listen = ":8443";
 }
 
-/* A mounted ConfigMap or Secret is changed by replacing a symbolic link, so the time of the file behind it is
- * compared. */
+/* Whether a file has changed since *last. A mounted ConfigMap changes by replacing a symbolic link, so the time of the
+ * file behind the link is compared. */
 static bool has_changed(const char *path, struct timespec *last)
 {
         struct stat st;
@@ -93,7 +94,7 @@ static bool has_changed(const char *path, struct timespec *last)
         return true;
 }
 
-/* Read the PEM file of the upstream's CA. NULL: it cannot be used, which is logged. */
+/* Read the PEM file of the upstream's CA. NULL: the file cannot be used, and err says why. */
 static char *read_upstream_ca(const struct running *r, struct err *err)
 {
         enum { CA_MAX = 1 << 20 };
@@ -120,7 +121,8 @@ static int start_upstream_ca(struct running *r, struct err *err)
 
 /* --- settings re-read --- */
 
-/* The controller keeps pointers into these settings, so their values stay; a change takes effect at a restart. */
+/* Warn of changed settings that are not live. The controller keeps pointers into them, so they change only at a
+ * restart. */
 static void keep_fixed(const struct settings *old, struct settings *fresh)
 {
         for (int i = 0; i < settings_count; i++) {

@@ -1,6 +1,6 @@
 /*
- * halflife scan: what the workloads of a cluster ask for, what they use, and what halflife would have them ask for. It
- * needs nothing of halflife in the cluster, and writes nothing.
+ * halflife scan: what the workloads of a cluster ask for, what they use, and what halflife would have them ask for.
+ * The command needs nothing of halflife in the cluster, and writes nothing.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,19 +28,19 @@ struct scanning {
         enum scan_format output;
         bool all;
         const char *ns, *labels, *profile, *source, *since, *step, *fail_over;
-        int fail_percent; /* -1: never */
+        int fail_percent; /* share of --fail-over; -1: not given */
         struct prometheus_options prometheus;
         struct prometheus_service service;
         struct cluster_scan_options options;
         json_t *profiles, *notes;
         struct scan_report report;
-        struct terminal talk; /* of stderr */
-        bool progressing;     /* its last line is a progress line */
+        struct terminal talk; /* properties of stderr */
+        bool progressing;     /* the last line on stderr is a progress line */
 };
 
 /* --- arguments --- */
 
-/* A duration, also in whole days: "14d". */
+/* Read an option's duration, also in whole days: "14d". */
 static int scan_read_duration(const char *name, const char *value, int64_t least_ms, int64_t most_ms, int64_t *ret_ms,
                               struct err *err)
 {
@@ -135,7 +135,7 @@ static int scan_check(void *state, const struct command_line *line, struct err *
         return rc;
 }
 
-/* --- talk --- */
+/* --- messages on stderr --- */
 
 static void scan_end_progress(struct scanning *s)
 {
@@ -153,7 +153,8 @@ static void scan_say(void *arg, const char *line)
         json_array_append_new(s->notes, json_string(tamed));
 }
 
-/* A pipeline that fails has to find the cause in its log. */
+/* Print which resources exceed --fail-over, so that a failed pipeline has the cause in its log. Returns whether any
+ * does. */
 static bool scan_exceeds(struct scanning *s)
 {
         static const char *const name[RESOURCES] = {[CPU] = "CPU", [MEMORY] = "memory"};
@@ -182,7 +183,8 @@ static void scan_progress(void *arg, const struct cluster_scan_progress *p)
 
 /* --- Prometheus --- */
 
-/* Returns 0; without a Prometheus among the services the scan goes on without one. */
+/* Look for a Prometheus among the services. Returns 0 also if there is none, and the scan goes on with the metrics API.
+ */
 static int scan_find_prometheus(struct scanning *s, struct err *err)
 {
         struct prometheus_service *p = &s->service;
@@ -288,7 +290,7 @@ static int scan_decide(struct scanning *s, struct err *err)
 static int scan_run(void *state, struct err *err)
 {
         struct scanning *s = state;
-        log_setup(LOG_ERROR, false); /* what a log of run would say is said by scan_say */
+        log_setup(LOG_ERROR, false); /* scan_say prints what halflife run would log */
         terminal_read(stderr, &s->talk);
         int rc = s->profile ? scan_read_profiles(s, err) : 0;
         if (rc == 0)

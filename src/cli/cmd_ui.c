@@ -1,5 +1,5 @@
 /*
- * halflife ui: the web page on loopback, for the user of the kubeconfig.
+ * halflife ui: serves the web page on loopback, for the user of the kubeconfig.
  */
 #include <signal.h>
 #include <stdio.h>

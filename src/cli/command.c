@@ -8,7 +8,8 @@
 
 enum { OWN_OPTIONS_MOST = 4, OPTIONS_MOST = SETTINGS_MOST + OWN_OPTIONS_MOST };
 
-/* The settings first, because what was given for them is read in the order of their table. */
+/* A command's options behind the settings, which come first because settings_read takes their values in the order of
+ * the table. */
 static const struct option_spec *command_add_settings(const struct command *c, int *ret_count)
 {
         static struct option_spec spec[OPTIONS_MOST];

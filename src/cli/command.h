@@ -16,32 +16,32 @@ struct command;
 /* The parsed command line; valid until the command has ended. */
 struct command_line {
         const struct command *command;
-        const struct option_given *given; /* in the order of command_options */
+        const struct option_given *given; /* what was given for each option, in the order of command_options */
         struct option_words words;
 };
 
 struct command {
         const char *name;
-        const char *help; /* one line in the list of commands */
+        const char *help; /* the command's line in the list of commands */
         enum command_words words;
-        const char *usage[2];             /* what follows the name: "[option]... KIND/NAME"; the second may be NULL */
-        const char *intro, *outro;        /* whole lines before and after its options in --help; outro may be NULL */
-        const struct option_spec *option; /* its own options, without --help; none: all arguments are words */
+        const char *usage[2];      /* what follows the command's name: "[option]... KIND/NAME"; [1] may be NULL */
+        const char *intro, *outro; /* whole lines before and after the options in --help; outro may be NULL */
+        const struct option_spec *option; /* the command's own options, without --help; none: all arguments are words */
         int options;
-        bool settings;           /* its options are the settings, then its own; it takes no words */
-        enum setting_user heeds; /* which settings --help lists */
-        size_t size;             /* of its state, in bytes; the driver zeroes the state and stores the options in it */
+        bool settings;           /* the command takes the settings, then its own options, and no words */
+        enum setting_user heeds; /* --help lists the settings of this command */
+        size_t size; /* of the command's state, in bytes; the driver zeroes the state and stores the options in it */
         /* Check the arguments. Returns 0, or ERR_INVALID for wrong usage. */
         int (*check)(void *state, const struct command_line *line, struct err *err);
         /* Run the command. Returns the exit code, or an error that the driver prints. */
         int (*run)(void *state, struct err *err);
-        void (*release)(void *state); /* called on success and failure; NULL: the state owns nothing */
+        void (*release)(void *state); /* frees what the state owns, after success and failure; NULL: it owns nothing */
 };
 #define COMMAND_OPTIONS(table) .option = (table), .options = sizeof(table) / sizeof *(table)
 
-/* All options except --help; valid until the next call. */
+/* All options of a command except --help; valid until the next call. */
 const struct option_spec *command_options(const struct command *c, int *ret_count);
-/* Parse argv and run the command; argv[0] is its name. Returns the exit code. */
+/* Parse argv and run the command; argv[0] is the command's name. Returns the exit code. */
 int command_call(const struct command *c, int argc, char **argv);
 /* Print the error as "halflife get: why", without control characters. */
 void command_tell(const struct command *c, struct err *err);

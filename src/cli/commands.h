@@ -11,6 +11,6 @@ extern const struct command command_scan, command_run, command_render, command_s
         command_nodes, command_report, command_ui, command_replay, command_completion, command_version;
 extern const struct command *const commands[];
 extern const size_t commands_count;
-const struct command *command_find(const char *name); /* NULL: no such command */
+const struct command *command_find(const char *name); /* find a command by name; NULL: there is none */
 
 #endif

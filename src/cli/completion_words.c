@@ -15,9 +15,9 @@ struct completing {
         int words;
         const struct complete_names *names;
         const struct command *command;
-        const struct option_spec *option; /* the command's */
+        const struct option_spec *option; /* the options of the command */
         int options;
-        const char *begun; /* the beginning of the word, which each candidate must have */
+        const char *begun; /* what is typed of the word; each candidate must begin with it */
         const char *lead;  /* what stands before the candidate in the word: "--output=" */
         bool files;
 };

@@ -16,8 +16,8 @@ struct complete_where {
         const char *ns;
 };
 
-/* The source of names: the cluster, or a test. It calls told for each namespace (kind "") or workload. The kind is
- * singular ("Deployment"); a kind not in the table has its group ("widget.example.com"). */
+/* The source of names: the cluster, or a test. Each function calls `told` for each namespace (with kind "") or
+ * workload. The kind is singular ("Deployment"); a kind not in the table has its group ("widget.example.com"). */
 typedef void complete_told(void *to, const char *kind, const char *name);
 struct complete_names {
         void (*workloads)(const struct complete_where *w, complete_told *told, void *to);

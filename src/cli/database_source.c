@@ -9,10 +9,10 @@
 /* One workload in a snapshot that is made of its stored histories alone. */
 struct database_source {
         const struct workload *wanted;
-        const char *wanted_ns; /* NULL: any */
+        const char *wanted_ns; /* NULL: any namespace */
         char *ns, *other;      /* the namespaces that have the workload: the first, and a second one if there is */
         char *group, *kind, *name;
-        json_t *starts; /* of the workload's record; NULL: none */
+        json_t *starts; /* what the containers need while they start, from the workload's record; NULL: none */
         struct learned_copy
                 *copy; /* array of OFFLINE_CONTAINERS elements that are never moved, because each points into itself */
         size_t copies;
@@ -101,7 +101,7 @@ static int database_source_load(const char *path, struct database_source *o, str
         return rc;
 }
 
-/* The snapshot's time is the newest sample's, so that holds for a kill count as they did then. */
+/* Make the snapshot, at the time of the newest sample, so that the effects of kills count as they did then. */
 static struct snapshot *snapshot_of(struct database_source *o)
 {
         struct snapshot *v = snapshot_new();

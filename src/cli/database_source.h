@@ -1,6 +1,6 @@
 /*
- * The routes of the REST API over a database file, without a server. A snapshot is made of the stored histories of one
- * workload. The file is only read, even while a halflife has it open.
+ * Answers the routes of the REST API from a database file, without a server: from a snapshot that is made of the stored
+ * histories of one workload. The file is only read, even while a halflife has it open.
  */
 #ifndef HALFLIFE_CLI_DATABASE_SOURCE_H
 #define HALFLIFE_CLI_DATABASE_SOURCE_H

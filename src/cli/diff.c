@@ -56,7 +56,7 @@ static bool diff_meet(const struct lines *a, size_t i, const struct lines *b, si
         return true;
 }
 
-/* The nearest place where both texts are equal again. */
+/* The change from lines i and k up to the nearest place where both texts are equal again. */
 static struct change diff_next_change(const struct lines *a, size_t i, const struct lines *b, size_t k)
 {
         for (size_t d = 1; d < LOOK_MOST; d++)

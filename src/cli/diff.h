@@ -8,10 +8,9 @@
 
 #include "base/text.h"
 
-/*
- * Print the diff; nothing if the texts are equal. path names both. After each difference, the nearest place where both
- * texts are equal again is searched, so the cost is linear in the text. The diff is always right, but not always the
- * shortest.
+/* Print the diff; nothing if the texts are equal. path: printed as the name of both texts. After each difference, the
+ * nearest place where both texts are equal again is searched, so the cost is linear in the text. The diff is always
+ * right, but not always the shortest.
  */
 void diff_print(FILE *to, const char *path, struct text before, struct text after, bool colour);
 

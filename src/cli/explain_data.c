@@ -17,7 +17,7 @@ void explain_data_release(struct explain_data *e)
         *e = (struct explain_data){0};
 }
 
-/* --- which endpoints --- */
+/* --- the REST endpoints --- */
 
 static void begin_url(struct buf *b, const struct explain_arguments *q, const char *what)
 {
@@ -49,7 +49,7 @@ static json_t *ask_histogram(explain_data_route *get, void *arg, const struct ex
         return get(arg, b.data, err);
 }
 
-/* A container without samples has no histogram to ask for. */
+/* Whether a container has samples of a resource, and so a histogram to ask for. */
 static bool explain_data_has_samples(const json_t *number)
 {
         const json_t *samples = json_array_get(json_object_get(number, "steps"), 0);

@@ -19,9 +19,10 @@ struct explain_arguments {
 struct explain_data {
         json_t *explain;        /* the answer of GET …/explain; NULL: none */
         json_t *histograms;     /* the answers of GET …/histogram, by "container/resource"; NULL: none */
-        json_t *recommendation; /* the object; NULL: not read */
+        json_t *recommendation; /* the Recommendation object; NULL: it was not read */
         char *note;             /* one sentence: what is missing, and why; NULL: nothing is */
-        bool database_source;   /* from a database, which has no profiles and workloads: no rules and gates */
+        bool database_source;   /* the data is of a database, which has no profiles and workloads, so no rules and gates
+                                 */
 };
 void explain_data_release(struct explain_data *e);
 
@@ -37,8 +38,8 @@ int explain_data_ask(struct api_client *r, const struct explain_arguments *q, st
                      struct err *err);
 /*
  * Collect the answers from a database file, which is only read, even while a halflife has it open. ns NULL: the one
- * namespace that has the workload. The numbers use a profile's defaults, or the values in q. Returns 0; ERR_NOTFOUND:
- * the file has no history of the workload; ERR_INVALID: an argument is wrong; or the store's error.
+ * namespace that has the workload. The numbers use a profile's defaults, or the values given in *q. Returns 0;
+ * ERR_NOTFOUND: the file has no history of the workload; ERR_INVALID: an argument is wrong; or the store's error.
  */
 int explain_data_read(const char *path, const struct explain_arguments *q, struct explain_data *ret, struct err *err);
 

@@ -8,7 +8,7 @@
 
 static void print_samples(const struct page *p, const json_t *status)
 {
-        /* the previous version called it "since" */
+        /* the previous version called firstSample "since" */
         const char *first = json_object_get(status, "firstSample") ? "firstSample" : "since";
         AUTO(mem_free) char *since = page_text(status, first), *last = page_text(status, "lastSample");
         json_int_t samples = json_integer_value(json_object_get(status, "samples"));
@@ -42,8 +42,8 @@ static void explain_object_print_number(const struct page *p, const json_t *stat
         page_limit(p, json_object_get(json_object_get(container, "limits"), resource_name(r)), r);
 }
 
-/* Show Applied always, and of the other conditions those that are True. Ready is left out, because the state says the
- * same. */
+/* Whether a condition is shown: Applied always, the others if they are True. Ready is left out, because the state says
+ * the same. */
 static bool is_told(const char *type, const char *is, bool applied)
 {
         bool names_it = strcmp(type, "Applied") == 0;
@@ -55,7 +55,8 @@ static void print_conditions(const struct page *p, const json_t *status)
         const json_t *conditions = json_object_get(status, "conditions");
         const char *label = "conditions";
         size_t count = json_array_size(conditions);
-        for (size_t i = 0; i < 2 * count; i++) { /* two passes: Applied, then the others */
+        for (size_t i = 0; i < 2 * count;
+             i++) { /* the first pass is for Applied, the second for the other conditions */
                 const json_t *c = json_array_get(conditions, i % count);
                 AUTO(mem_free) char *type = page_text(c, "type"), *is = page_text(c, "status");
                 AUTO(mem_free) char *reason = page_text(c, "reason"), *message = page_text(c, "message");

@@ -148,7 +148,7 @@ static const json_t *explain_holding(const json_t *steps, const char *kind)
         return NULL;
 }
 
-/* When the target will be applied. For a mode that waits, the words of its gate say it. */
+/* A text that says when the target value will be applied. For mode OnDeploy, these are the words of the gate Mode. */
 static const char *when_applied(const json_t *steps)
 {
         for (size_t i = 0; i < json_array_size(steps); i++) {

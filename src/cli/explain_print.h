@@ -9,7 +9,7 @@
 #include "terminal.h"
 
 void explain_print(FILE *to, const struct explain_data *e, const struct terminal *t);
-/* The same from the Recommendation alone, for one container (NULL: all) and one resource (NULL: both). */
+/* Print the explanation from the Recommendation alone, for one container (NULL: all) and one resource (NULL: both). */
 void explain_print_object(FILE *to, const struct explain_data *e, const char *container, const char *resource,
                           const struct terminal *t);
 

@@ -14,13 +14,13 @@
 
 enum {
         IMPORT_AT_ONCE = 64,      /* most Recommendations that wait for an answer */
-        IMPORT_BYTES = 160 << 10, /* most in one annotation; all of an object together may have 256 KiB */
+        IMPORT_BYTES = 160 << 10, /* most bytes of one annotation; an object may have 256 KiB of them */
         IMPORT_WORDS = 32
 };
 
-/* The request to one Recommendation. */
+/* The import request to the controller that is written on one Recommendation. */
 struct import_ask {
-        char *ns, *workload; /* "Deployment/web" */
+        char *ns, *workload; /* workload: "Deployment/web" */
         char *group, *kind, *name;
         char recommendation[KIND_NAME_MAX], request[20];
         struct buf lines, containers; /* containers: names, one per line */
@@ -30,22 +30,22 @@ struct import_ask {
 
 struct importing {
         struct session session;
-        int64_t timeout_ms; /* longest wait for an answer */
+        int64_t timeout_ms; /* longest wait for an answer of the controller */
         bool dry_run;
-        struct import_ask *open,
-                *asked[IMPORT_AT_ONCE]; /* open: not sent yet; the next row may belong to the same workload */
+        struct import_ask *open, *asked[IMPORT_AT_ONCE]; /* open: the request not sent yet; the next row may belong to
+                                                            the same workload */
         int asks;
         size_t joined, known, refused, left; /* numbers of histories; left: no Recommendation can take them */
 };
 
-/* Import a history into the workload of its key, in namespace ns. Successive rows of one workload share a request. The
- * call may print the results of earlier requests. Returns 0, or the error that ends the import; the controller may
- * still carry out requests already sent. */
+/* Import a history into the workload of its key, in namespace ns. Successive rows of one workload share an import
+ * request to the controller. The call may print the results of earlier import requests. Returns 0, or the error that
+ * ends the import; the controller may still carry out requests already sent. */
 int import_put(struct importing *im, const struct transfer_row *row, const char *ns, struct err *err);
-/* Send the last request and wait for all answers. */
+/* Send the last import request and wait for the answers to all. */
 int import_finish(struct importing *im, struct err *err);
 void import_release(struct importing *im);       /* releases the session too */
-void import_wait_a_little(struct importing *im); /* between two looks at what the controller writes */
+void import_wait_a_little(struct importing *im); /* wait before the next look for the controller's answer */
 void import_sum(const struct importing *im);
 /* Print and count a history that no Recommendation can take. */
 void import_leave(struct importing *im, const char *ns, const char *workload, const char *container, const char *why);
@@ -54,7 +54,7 @@ void import_leave(struct importing *im, const char *ns, const char *workload, co
 struct import_vpa_scope {
         struct workload word[IMPORT_WORDS]; /* target workloads of the VPAs, in ns */
         int words;
-        const char *ns, *labels;         /* ns NULL: all; labels of the Recommendation, NULL: any */
+        const char *ns, *labels;         /* ns NULL: all; labels: of the Recommendation; NULL: any */
         int64_t half_life_ms[RESOURCES]; /* the half-lives that the VPA was run with */
 };
 int import_vpa(struct importing *im, const struct import_vpa_scope *s, struct err *err);

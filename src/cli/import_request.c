@@ -84,7 +84,7 @@ static void import_ask_leave(struct importing *im, const struct import_ask *a, c
         im->left += (size_t)a->count;
 }
 
-/* --- asking --- */
+/* --- asking the controller --- */
 
 static const char *import_ask_note(const json_t *object, const char *key)
 {
@@ -105,8 +105,8 @@ static struct recommendation_ask import_ask_request(const struct import_ask *a)
                                            .answers = ANNOTATION_IMPORTED};
 }
 
-/* Send the request, or in a dry run look whether it could be sent: 1 it could; 0 nothing can take the histories, which
- * is printed; negative: an error. */
+/* Send an import request, or in a dry run check whether it could be sent. Returns 1: it could; 0: no Recommendation can
+ * take the histories, which is printed; negative: an error. */
 static int import_ask_request_send(struct importing *im, struct import_ask *a, struct err *err)
 {
         const struct recommendation_ask ask = import_ask_request(a);
@@ -148,7 +148,7 @@ static int import_ask_no_answer(const struct importing *im, const struct import_
                        a->ns, a->recommendation, (long long)(im->timeout_ms / SECOND_MS));
 }
 
-/* Look for the controller's answer: 1 found and printed; 0 not there yet; negative: an error. */
+/* Look for the controller's answer. Returns 1: found and printed; 0: not there yet; negative: an error. */
 static int import_ask_look(struct importing *im, struct import_ask *a, struct err *err)
 {
         AUTO(mem_free) char *path = path_to(a);
@@ -161,7 +161,7 @@ static int import_ask_look(struct importing *im, struct import_ask *a, struct er
                 return err->code;
         const char *asks = import_ask_note(object, ANNOTATION_IMPORT),
                    *said = import_ask_note(object, ANNOTATION_IMPORTED);
-        if (said && !asks && strncmp(said, "refused: ", 9) == 0) { /* the whole request */
+        if (said && !asks && strncmp(said, "refused: ", 9) == 0) { /* the controller refuses the whole import request */
                 print_each(a, said);
                 im->refused += (size_t)a->count;
                 return 1;
@@ -195,7 +195,7 @@ void import_wait_a_little(struct importing *im)
                 loop_turn(im->session.loop, -1);
 }
 
-/* Look once at each Recommendation that was asked. */
+/* Wait a little, then look once for the answer to each import request. */
 static int look_at_all(struct importing *im, struct err *err)
 {
         import_wait_a_little(im);
@@ -219,7 +219,8 @@ static bool must_wait(const struct importing *im, const struct import_ask *a)
         return im->asks == IMPORT_AT_ONCE;
 }
 
-/* Send the request. Takes over a, even if it fails. */
+/* Send an import request, once fewer than IMPORT_AT_ONCE wait for an answer, and none on the same Recommendation. Takes
+ * over `a`, even on failure. */
 static int import_ask_send(struct importing *im, struct import_ask *a, struct err *err)
 {
         int rc = 0;

@@ -1,6 +1,6 @@
 /*
- * Imports the checkpoints of a Vertical Pod Autoscaler. They are read with the permissions of the command's user, so
- * the controller needs none for them.
+ * Imports the checkpoints of a Vertical Pod Autoscaler. The command reads them with its user's permissions, so the
+ * controller needs no permission to read them.
  */
 #include <math.h>
 #include <stdio.h>
@@ -29,7 +29,7 @@ static int import_vpa_read_time(const json_t *of, const char *key, struct wall *
 {
         const char *text = json_string_value(json_object_get(of, key));
         ret->ms = 0;
-        if (!text || strncmp(text, "0001-01-01", 10) == 0) /* Go's zero time */
+        if (!text || strncmp(text, "0001-01-01", 10) == 0) /* Go's zero time means that no time is known */
                 return 0;
         if (wall_parse(text, strlen(text), ret) < 0 || ret->ms < 0)
                 return err_set(err, ERR_INVALID, "%s '%.40s' is not a time since 1970", key, text);
@@ -93,23 +93,23 @@ int import_vpa_read(const json_t *status, struct vpa_checkpoint *ret, struct err
 
 struct vpa_target {
         char *ns, *api_version, *kind, *name;
-        bool wanted; /* a checkpoint is of it, and it has no Recommendation yet */
-        char *why;   /* why it gets none; NULL: it may get one */
-        char key[];  /* "ns/VPA" */
+        bool wanted; /* the workload has a checkpoint, and no Recommendation yet */
+        char *why;   /* why the workload gets no Recommendation; NULL: it may get one */
+        char key[];  /* namespace and name of the VPA: "ns/name" */
 };
 
 /* The CPU requests of a Recommendation's containers, by which CPU samples of VPA get the weight of halflife's own
  * samples. */
 struct rec {
         json_t *cores; /* cores of each container that has a CPU request */
-        char key[];    /* "ns/name" */
+        char key[];    /* namespace and name of the Recommendation: "ns/name" */
 };
 
 struct reading {
         struct importing *im;
         const struct import_vpa_scope *scope;
-        struct map vpas; /* key -> struct vpa_target */
-        struct map recs; /* key -> struct rec, only those with the wanted labels */
+        struct map vpas; /* struct vpa_target of each VPA, by its key */
+        struct map recs; /* struct rec of each Recommendation with the wanted labels, by its key */
         size_t met;      /* number of checkpoints within the scope */
 };
 
@@ -277,7 +277,7 @@ static void import_vpa_take_empty(struct reading *r, const struct vpa_target *v,
         (void)take_rec(r, object, NULL);
 }
 
-/* Make the Recommendation; in a dry run look whether it could be made, and go on as if it were there. */
+/* Make a workload's Recommendation; in a dry run check whether that is possible, and go on as if it were there. */
 static int import_vpa_make(struct reading *r, struct vpa_target *v, struct err *err)
 {
         char name[KIND_NAME_MAX];
@@ -300,8 +300,8 @@ static int import_vpa_make(struct reading *r, struct vpa_target *v, struct err *
         return 0;
 }
 
-/* Whether the controller has written the status, whose requests the import needs: 1 yes, or it never will; 0 not yet;
- * negative: an error. */
+/* Whether the controller has written the Recommendation's status, whose requests the import needs. Returns 1: yes, or
+ * it never will; 0: not yet; negative: an error. */
 static int import_vpa_see(struct reading *r, struct vpa_target *v, struct err *err)
 {
         char name[KIND_NAME_MAX];
@@ -347,7 +347,7 @@ static int import_vpa_make_all(struct reading *r, struct err *err)
         return rc < 0 ? rc : import_vpa_await(r, err);
 }
 
-/* --- all of them --- */
+/* --- all VPAs --- */
 
 static int import_vpa_read_all(struct reading *r, enum known_resource_id of, const char *labels,
                                int (*each)(void *arg, json_t *item, struct err *err), struct err *err)

@@ -77,7 +77,7 @@ static int get_pages(struct client *c, const struct listing *l, bool paged, stru
         return rc;
 }
 
-/* The list's version has expired on the server, so the pages read so far are void. */
+/* ERR_GONE: the list's version has expired on the server, so the pages read so far are void. */
 int listing_read(struct client *c, const struct listing *l, struct err *err)
 {
         int rc = get_pages(c, l, true, err);

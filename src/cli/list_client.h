@@ -12,10 +12,10 @@ enum { LISTING_ITEM_BYTES = 64 << 20 /* most bytes of one answer or page */ };
 
 struct listing {
         const char *path;   /* path of the collection, from path_of */
-        const char *labels; /* a label selector; NULL: all */
+        const char *labels; /* a label selector; NULL: all objects */
         /* Called when the list begins anew: forget the items so far. May be NULL. */
         void (*restart)(void *arg);
-        int (*each)(void *arg, json_t *item, struct err *err); /* the item is borrowed; < 0 ends the list */
+        int (*each)(void *arg, json_t *item, struct err *err); /* takes an item, borrowed; a result < 0 ends the list */
         void *arg;
 };
 /* Read all pages. If the list's version expires, start anew once, then ask for the whole list in one answer. Returns 0,

@@ -18,8 +18,8 @@ static void main_usage(FILE *to)
                 program_name());
 }
 
-/* The exit code: failure if the answer could not be written, even if the command succeeded. A reader that closed the
- * pipe knows that itself. */
+/* The exit code: failure if the answer could not be written, even if the command succeeded. If the reader closed the
+ * pipe, no message is printed. */
 static int main_answered(int code)
 {
         int flushed = fflush(stdout), why = errno;
@@ -37,7 +37,7 @@ static int unknown_command(const char *name)
         return EXIT_MISUSED;
 }
 
-/* What all commands are, or the help of one. */
+/* Print the list of all commands, or the help of the named one. */
 static int main_help(const char *name)
 {
         const struct command *c = name ? command_find(name) : NULL;

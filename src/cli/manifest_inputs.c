@@ -70,7 +70,7 @@ static bool is_manifest(const char *name)
         return dot && (strcmp(dot, ".yaml") == 0 || strcmp(dot, ".yml") == 0 || strcmp(dot, ".json") == 0);
 }
 
-/* The sorted names in a folder. The caller frees the names and the array. */
+/* Read the names in a folder, sorted, without those that begin with a dot. The caller frees the names and the array. */
 static int read_names(const char *path, char ***ret, size_t *ret_count, struct err *err)
 {
         DIR *d = opendir(path);

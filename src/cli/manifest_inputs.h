@@ -10,7 +10,7 @@
 enum { INPUT_BYTES_MAX = 64 << 20, INPUTS_MAX = 10000 };
 
 struct input {
-        char *path; /* "-" is standard input */
+        char *path; /* path of the input; "-": standard input */
         char *data;
         struct text text;
 };

@@ -24,7 +24,8 @@ static bool page_guard_is_origin(const struct page_guard *g, const char *origin)
         return strncmp(origin, "http://", 7) == 0 && page_guard_is_host(g, origin + 7);
 }
 
-/* Takes as long for a wrong path as for one that is almost right. */
+/* Whether the path begins with the secret prefix. The time of the comparison does not tell how much of a wrong prefix
+ * is right. */
 static bool page_guard_has_prefix(const struct page_guard *g, struct text path)
 {
         size_t len = strlen(g->prefix);
@@ -42,7 +43,8 @@ static bool page_guard_begins(struct text path, const char *with)
         return path.len >= len && memcmp(path.p, with, len) == 0;
 }
 
-/* A link or a file may open the page itself from anywhere: it shows nothing until its own script asks. */
+/* Whether the HTTP request comes from our own page. The page itself may be opened from anywhere, because it shows
+ * nothing until its script asks. */
 static bool page_guard_is_ours(const struct page_question *q, struct text path)
 {
         if (!q->site || strcasecmp(q->site, "same-origin") == 0 || strcasecmp(q->site, "none") == 0)

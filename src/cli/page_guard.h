@@ -12,20 +12,21 @@
 #include "base/text.h"
 
 struct page_guard {
-        char host[2][32]; /* "127.0.0.1:41234", "localhost:41234" */
-        char prefix[40];  /* "/" and 128 random bits in hexadecimal */
+        char host[2][32]; /* accepted values of Host: "127.0.0.1:41234", "localhost:41234" */
+        char prefix[40];  /* secret begin of each path: "/" and 128 random bits in hexadecimal */
 };
-/* port: the bound one; random: 16 bytes. */
+/* port: the port that the server is bound to; random: 16 random bytes for the secret path. */
 void page_guard_init(struct page_guard *g, const char *port, const unsigned char random[static 16]);
 
-/* What is looked at of a request; header values are NULL where there is none. */
+/* The parts of an HTTP request that page_guard_judge looks at; a header's value is NULL if the request lacks the
+ * header. */
 struct page_question {
         struct text method, path;         /* path without the query, still percent-encoded */
         const char *host;                 /* the only Host; NULL where there is none, or several */
-        const char *origin, *site, *mode; /* Origin, Sec-Fetch-Site, Sec-Fetch-Mode */
+        const char *origin, *site, *mode; /* values of the headers Origin, Sec-Fetch-Site, Sec-Fetch-Mode */
 };
-/* 0: the request may be answered, and *ret is its path behind the prefix, such as /ui. Else the status of the refusal:
- * 403, 404 or 405, with its sentence in *ret_why. */
+/* Returns 0 if the request may be answered; then *ret is its path behind the prefix, such as /ui. Else returns the HTTP
+ * status of the refusal, 403, 404 or 405, with a sentence in *ret_why. */
 unsigned page_guard_judge(const struct page_guard *g, const struct page_question *q, struct text *ret,
                           const char **ret_why);
 

@@ -25,7 +25,7 @@ const struct page_objects_entry *page_objects_find(const struct page_objects *o,
         return found;
 }
 
-/* The entry of the namespace, else the one that was read longest ago. */
+/* The entry to read a namespace into: the namespace's own, else the entry that was read longest ago. */
 static struct page_objects_entry *page_objects_place(struct page_objects *o, const char *ns)
 {
         struct page_objects_entry *oldest = &o->entry[0];

@@ -1,6 +1,6 @@
 /*
- * The objects that the page of `halflife ui` shows, as the API server shows them to its user: a snapshot for each
- * namespace that was asked for, kept for some seconds.
+ * The objects that the page of `halflife ui` shows, as far as the API server lets the page's user read them: a snapshot
+ * of each namespace that was asked for, kept for some seconds.
  */
 #ifndef HALFLIFE_CLI_PAGE_OBJECTS_H
 #define HALFLIFE_CLI_PAGE_OBJECTS_H
@@ -14,16 +14,17 @@ enum { PAGE_NAMESPACES = 8 };
 struct page_objects {
         struct session *session;
         struct page_objects_entry {
-                char ns[64];           /* "": all */
-                struct snapshot *view; /* NULL: why has the API server's error */
+                char ns[64];           /* the namespace; "": all namespaces */
+                struct snapshot *view; /* the objects; NULL: `why` has the API server's error */
                 struct err why;
-                struct mono read; /* ns 0: nothing was read yet */
+                struct mono read; /* time of the reading; ns 0: nothing was read yet */
         } entry[PAGE_NAMESPACES];
 };
 
-/* What was read of the namespace lately; NULL: read it. A snapshot of all namespaces serves each of them. */
+/* The entry of a namespace if it was read lately, or that of all namespaces; NULL: call page_objects_read. */
 const struct page_objects_entry *page_objects_find(const struct page_objects *o, const char *ns, struct mono now);
-/* Ask the API server and wait. It turns the loop, so call it from outside of the loop's callbacks. */
+/* Read a namespace ("": all) at the API server and wait. It turns the loop, so never call it in a callback of the loop.
+ */
 const struct page_objects_entry *page_objects_read(struct page_objects *o, const char *ns);
 void page_objects_release(struct page_objects *o);
 

@@ -28,15 +28,15 @@ enum {
 };
 
 struct page_request {
-        TAILQ_ENTRY(page_request) link; /* in the list of those that wait, for objects or for halflife */
+        TAILQ_ENTRY(page_request) link; /* in the list of requests that wait for objects or for halflife */
         struct page_server *server;
         struct MHD_Connection *connection;
         struct arena arena;
-        struct text path, query; /* as they were sent, still percent-encoded */
-        struct request request;  /* behind the prefix */
+        struct text path, query; /* as the browser sent them, still percent-encoded */
+        struct request request;  /* the request, with the path behind the prefix */
         struct route route;
         struct answer answer;
-        struct http_call *call; /* NULL: it does not wait for halflife */
+        struct http_call *call; /* NULL: the request does not wait for halflife */
         struct buf body;
         bool begun, waits, for_objects;
 };
@@ -112,7 +112,7 @@ static void page_request_go_on(struct page_request *r)
 static void page_request_answer_objects(struct page_request *r, const struct page_objects_entry *e)
 {
         if (e->view) {
-                /* once more with the objects, which know how kinds of others are spelled */
+                /* match the route again: now the objects tell how kinds of other API groups are spelled */
                 if (route_match(&r->request, e->view, &r->arena, &r->route, &r->answer) < 0)
                         return;
                 r->route.only_known = true;
@@ -136,7 +136,7 @@ static void page_request_ask_objects(struct page_request *r)
         page_request_wait(r);
 }
 
-/* One reading serves all that wait for the same. */
+/* Read the namespace of the first waiting request; the result answers all requests that wait for this namespace. */
 void page_server_work(struct page_server *s)
 {
         struct page_request *r, *next;
@@ -174,7 +174,7 @@ static const char *page_request_words(const json_t *answer)
         return detail ? detail : message ? message : "it did not say why";
 }
 
-/* The API server's proxy refuses with a Status, which is no problem that the page reads. */
+/* Answer with a problem document, since the API server's proxy refuses with a Status, which the page cannot read. */
 static void page_request_tell(struct page_request *r, const struct http_reply *reply)
 {
         AUTO(json_decref) json_t *told = json_loadb(buf_text(&r->body).p, r->body.len, 0, NULL);
@@ -324,7 +324,7 @@ static enum MHD_Result page_request_handle(void *arg, struct MHD_Connection *c, 
 {
         struct page_request *r = *state;
         (void)arg, (void)c, (void)url, (void)version, (void)upload;
-        if (!r->begun || *upload_size > 0) { /* a body is ignored, but must end before the answer */
+        if (!r->begun || *upload_size > 0) { /* a request's body is ignored, but must end before the answer */
                 r->begun = true;
                 *upload_size = 0;
                 return MHD_YES;
@@ -355,7 +355,7 @@ static void page_server_ready(void *arg, int fd, uint32_t events)
         MHD_run(s->daemon);
 }
 
-/* For the time limits of connections. */
+/* Run the HTTP server regularly, so that it closes connections that are idle for too long. */
 static void page_server_look(void *arg)
 {
         struct page_server *s = arg;

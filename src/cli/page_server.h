@@ -1,6 +1,6 @@
 /*
- * The server of `halflife ui`: the page, and behind it what its user may see. Objects are read at the API server with
- * the user's own credentials; what was learned is asked of a running halflife, as explain does.
+ * The server of `halflife ui`: it serves the page, and the data that its user may see. It reads objects at the API
+ * server with the user's own credentials, and asks a running halflife for what was learned, as `halflife explain` does.
  */
 #ifndef HALFLIFE_CLI_PAGE_SERVER_H
 #define HALFLIFE_CLI_PAGE_SERVER_H
@@ -8,17 +8,18 @@
 #include "api_client.h"
 
 struct page_server_options {
-        struct session *session;   /* its loop drives the server */
-        struct api_client *client; /* asks the halflife that learned */
+        struct session *session;   /* the connection to the API server */
+        struct api_client *client; /* asks the halflife that learned; its loop drives the server */
         bool objects;     /* read objects at the API server; false: the client's halflife is asked for them too */
-        bool no_token;    /* the client has nothing that a halflife would accept */
+        bool no_token;    /* the client has no token that a halflife would accept */
         const char *port; /* NULL: any free port */
 };
 struct page_server;
-/* Listen on 127.0.0.1. */
+/* Listen on 127.0.0.1. Returns 0, or an error and no server. */
 int page_server_open(const struct page_server_options *o, struct page_server **ret, struct err *err);
-const char *page_server_url(const struct page_server *s); /* "http://127.0.0.1:41234/…/ui" */
-/* Do what cannot be done within a callback of the loop: call it after each turn. */
+const char *page_server_url(const struct page_server *s); /* address of the page: "http://127.0.0.1:41234/…/ui" */
+/* Read the objects that requests wait for, which no callback of the loop may do: call it after each turn of the loop.
+ */
 void page_server_work(struct page_server *s);
 void page_server_close(struct page_server *s); /* NULL is fine */
 

@@ -12,7 +12,8 @@ struct cell {
         enum paint paint;
 };
 
-/* The picture's scale, from bucket first on: several columns per bucket, or several buckets per column. */
+/* The picture. Its scale begins at bucket `first`, with several columns (`wide`) per bucket, or several buckets
+ * (`merged`) per column. */
 struct canvas {
         const struct drawing *d;
         const struct terminal *t;
@@ -53,7 +54,7 @@ static bool plot_blank(const struct canvas *c, int line, int column)
 
 /* --- the scale --- */
 
-/* The position of a value, in buckets. */
+/* The position of a value on the axis, in buckets, with a fraction. */
 static double place_of(enum resource r, double value)
 {
         int n = histogram_sum_bucket(r, value);
@@ -115,7 +116,7 @@ static double share_at(const struct canvas *c, int column)
 
 /* --- bars --- */
 
-/* full: how many eighths of this row the bar covers, 0 to 8. */
+/* Draw one row of a bar. full: how many eighths of the row the bar covers, 0 to 8. */
 static void put_bar(struct canvas *c, int line, int column, int full, enum paint p)
 {
         static const char *const eighths[] = {"", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
@@ -173,7 +174,8 @@ static void tick_text(enum resource r, double value, char out[static QUANTITY_TE
 
 enum { TICK_GAP = 2 };
 
-/* Put a tick with its label. before: the end of the label to its left. Returns the end of its own label. */
+/* Put a tick with its label on the axis, if there is room. before: the end of the label to its left. Returns the end of
+ * its own label, or `before`. */
 static int put_tick(struct canvas *c, double value, int before)
 {
         char text[QUANTITY_TEXT_MAX];
@@ -191,7 +193,7 @@ static double plot_start_of(const struct canvas *c, int bucket)
         return histogram_start(c->d->resource, bucket < HISTOGRAM_SUM_BUCKETS ? bucket : HISTOGRAM_SUM_BUCKETS - 1);
 }
 
-/* Label round quantities. If the range has none, label its ends. */
+/* Draw the axis with labels at round quantities. If the range has none, label its ends. */
 static void draw_axis(struct canvas *c)
 {
         enum { TICKS = 24 };
@@ -219,7 +221,7 @@ static bool plot_is_wanted(const struct canvas *c, int next, int column, int len
         return false;
 }
 
-/* Place a mark's label on the first line with room, right of its column or else left of it. far: keep the columns of
+/* Place a mark's label on the first line with room, right of its column or else left of it. `far`: keep the columns of
  * later marks free. */
 static bool place_mark(struct canvas *c, int i, bool far)
 {

@@ -14,7 +14,7 @@ const char *paint_text(const struct terminal *t, enum paint p);
 
 enum { DRAW_ROWS = 8, DRAW_MARKS = 6, DRAW_LABEL_MAX = 32 };
 struct mark {
-        double value;               /* cores or bytes, finite and >= 0 */
+        double value;               /* the marked value: cores or bytes, finite and >= 0 */
         char label[DRAW_LABEL_MAX]; /* ASCII: "target 454m" */
         enum paint paint;
 };

@@ -9,7 +9,7 @@
 
 /* --- the workload --- */
 
-/* What discovery tells of a kind. */
+/* What the API server's discovery tells of a kind. */
 struct found_kind {
         char *kind, *plural, *version;
 };
@@ -28,7 +28,7 @@ static const char *recommendation_ask_text(const json_t *object, const char *key
         return s ? s : "";
 }
 
-/* Look for the kind in one version of its group: 1 found; 0 it is not there; negative: an error. */
+/* Look for the kind in one version of its API group. Returns 1: found; 0: it is not there; negative: an error. */
 static int found_kind_in(struct session *s, const struct recommendation_ask *a, const char *version,
                          struct found_kind *ret, struct err *err)
 {
@@ -73,7 +73,7 @@ static int found_kind_ask(struct session *s, const struct recommendation_ask *a,
                        a->group);
 }
 
-/* Whether there is such a workload. Who may not read it is believed. */
+/* Returns 0 if the workload exists, or if the user may not read it, and ERR_NOTFOUND if it does not exist. */
 static int recommendation_ask_see(struct session *s, const struct recommendation_ask *a, const struct found_kind *k,
                                   struct err *err)
 {
@@ -86,7 +86,7 @@ static int recommendation_ask_see(struct session *s, const struct recommendation
         return err->code;
 }
 
-/* --- its Recommendation --- */
+/* --- the workload's Recommendation --- */
 
 static char *recommendation_ask_path(const struct recommendation_ask *a, bool collection)
 {
@@ -136,7 +136,7 @@ static int recommendation_ask_post(struct session *s, const struct recommendatio
         return rc;
 }
 
-/* ERR_CONFLICT: it was made meanwhile. */
+/* Make the workload's Recommendation. ERR_CONFLICT: somebody else made it meanwhile. */
 static int recommendation_ask_create(struct session *s, const struct recommendation_ask *a, struct err *err)
 {
         struct found_kind k = {0};

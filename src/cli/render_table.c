@@ -39,7 +39,7 @@ static void add_left(struct table *t, const char *path, const json_t *row, const
         add_reason(t, left);
 }
 
-/* A row for each request or, where the reason is that of the whole object, for the object. */
+/* Add a row for each CPU or memory request of an object; with one reason for the whole object, a single row. */
 static void table_add_row(struct table *t, const char *path, const json_t *row)
 {
         size_t i;

@@ -6,8 +6,9 @@
 
 #include "manifest_inputs.h"
 
-/* Print to stdout a row for each request that changes or stays, and for each object with one reason for all of them.
- * report has the report of each input, in the form of deploy/render.h. Without rows nothing is printed. */
+/* Print to stdout a row for each CPU or memory request that changes or stays. An object with one reason for all its
+ * requests has one row. report: the report of each input, in the form of deploy/render.h. Without rows nothing is
+ * printed. */
 void render_table_print(const struct inputs *in, json_t *const *report);
 
 #endif

@@ -9,7 +9,7 @@
 #include "table.h"
 
 struct replay_compare {
-        struct table of[RESOURCES]; /* {0}: before the first trace */
+        struct table of[RESOURCES]; /* one table for each resource; {0}: no trace was added yet */
 };
 void replay_compare_release(struct replay_compare *c);
 /* Add the scores of one trace. All traces must have the same policies. */

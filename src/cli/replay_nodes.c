@@ -9,7 +9,7 @@
 enum { DRAWS = 5, OWNERS_BYTES_MAX = 64 << 20, NAME_MAX_BYTES = 512, OWNER_FIELDS = 3 };
 #define OWNERS_HEADER "entity,cpu_cores,memory_bytes"
 
-/* A node's most: 10 000 cores and 1 Pi, above any machine there is. */
+/* The largest size of a node, in millicores and bytes: 10 000 cores and 1 Pi, above any machine there is. */
 static const int64_t size_max[RESOURCES] = {[CPU] = 10000000, [MEMORY] = INT64_C(1) << 50};
 static const double units_of_one[RESOURCES] = {[CPU] = 1000, [MEMORY] = 1};
 static const double gibibyte = 1024.0 * 1024 * 1024;
@@ -53,7 +53,7 @@ static bool owner_value(struct text t, double *ret)
         return t.len == 0 || (trace_number(t, ret) && isfinite(*ret) && *ret >= 0);
 }
 
-/* Take a line of a file of owners. An empty value is nothing asked for. */
+/* Take a line of a file of owners' requests. An empty value means a request of 0. Returns NULL, or why it is wrong. */
 static const char *owners_take(struct replay_nodes *n, struct text line)
 {
         struct text field[OWNER_FIELDS];
@@ -77,7 +77,7 @@ static const char *owners_take(struct replay_nodes *n, struct text line)
         *kept = o;
         memcpy(kept->name, field[0].p, field[0].len);
         struct text key = {kept->name, field[0].len};
-        mem_free(map_drop(&n->owners, key)); /* the key lies in the value */
+        mem_free(map_drop(&n->owners, key)); /* the map's key lies in the value, so both go */
         map_put(&n->owners, key, kept);
         return NULL;
 }
@@ -114,15 +114,15 @@ int replay_nodes_read_owners(struct replay_nodes *n, const struct option_given *
         return 0;
 }
 
-/* --- asking --- */
+/* --- packing --- */
 
-/* One figure over all draws. */
+/* The mean and the extremes of one figure over all draws. */
 struct range {
         double mean, least, most;
 };
 struct node_ranges {
         struct range nodes, contended, exhaustions;
-        bool packed; /* some day had pods */
+        bool packed; /* whether pods ran on any day */
 };
 
 static void range_add(struct range *range, double value, int nth)
@@ -156,7 +156,8 @@ static bool has_memory(const struct replay *r)
         return false;
 }
 
-/* Who is asked, in the order printed. Returns false behind the last. */
+/* A source of requests to pack by. asked_nth gives them in the order in which they are printed; false: there is no nth.
+ */
 struct asked {
         const char *name;
         struct node_question question;

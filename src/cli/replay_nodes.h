@@ -12,22 +12,23 @@
 struct replay_nodes {
         struct node_size size;
         int draws;
-        struct map owners;  /* name of an entity to struct replay_owner */
-        struct table table; /* {0}: before the first trace */
+        struct map owners;  /* struct replay_owner by name of the entity */
+        struct table table; /* the results; {0}: no trace was added yet */
 };
 void replay_nodes_release(struct replay_nodes *n);
 
-/* Read "CORES,MEMORY", as "16,64Gi". draws NULL: 5. Returns 0, or ERR_INVALID. */
+/* Read the nodes' size "CORES,MEMORY", such as "16,64Gi", and the number of draws; NULL: 5. Returns 0, or ERR_INVALID.
+ */
 int replay_nodes_read(struct replay_nodes *n, const char *size, const char *draws, struct err *err);
-/* Read files of lines entity,cpu_cores,memory_bytes; a later line replaces an earlier one. Returns 0, ERR_INVALID, or
- * ERR_IO. */
+/* Read the owners' requests, from files of lines entity,cpu_cores,memory_bytes; of an entity, the last line counts.
+ * Returns 0, ERR_INVALID, or ERR_IO. */
 int replay_nodes_read_owners(struct replay_nodes *n, const struct option_given *files, struct err *err);
 
 /* Add the rows of a trace to the table. */
 void replay_nodes_add(struct replay_nodes *n, const struct replay *r, const char *trace);
-/* Print the table, and what its figures are. */
+/* Print the table, and below it what its figures mean. */
 void replay_nodes_print(const struct replay_nodes *n);
-/* The same of one trace as an object, the caller's. */
+/* The rows of one trace as a JSON object, the caller's reference. */
 json_t *replay_nodes_json(const struct replay_nodes *n, const struct replay *r);
 
 #endif

@@ -10,8 +10,8 @@ enum { PROFILE_BYTES_MAX = 1 << 20 };
 /* A half-life so long that no sample fades: 2^50 ms are 35 000 years. */
 static const int64_t forever_ms = INT64_C(1) << 50;
 
-/* A profile's percentiles are whole per cents, because that is what its CRD has. Here they may have tenths, to find out
- * what lies between: the reader gets the whole part, and *ret the tenths of a per cent; 0: nothing to add. */
+/* Take a percentile with tenths, such as 97.5, out of a profile, whose CRD has only whole per cents. The profile keeps
+ * the whole part. *ret: the percentile in tenths of a per cent; 0: it was whole already. */
 static int take_tenths(json_t *resource, int *ret, struct err *err)
 {
         json_t *given = json_object_get(resource, "percentile");

@@ -13,8 +13,8 @@ int replay_policies_read(struct replay *r, const struct option_given *files, str
 
 /*
  * Add policies to compare the first one with: the first with weeklyPeak; P95 and P99 of all samples without decay, with
- * the margins of a default profile; and VPA. Each but weeklyPeak goes by its own rules: the first policy's minimum,
- * history and mode do not count. Returns 0, or ERR_TOOBIG: there is no room.
+ * the margins of a default profile; and VPA. All of these but weeklyPeak ignore the first policy's minimum, history and
+ * mode. Returns 0, or ERR_TOOBIG: there is no room.
  */
 int replay_policies_compare(struct replay *r);
 

@@ -54,7 +54,7 @@ static bool restore_find_is_built_in(const struct kind *row)
         return row && (!*row->group || strcmp(row->group, "apps") == 0 || strcmp(row->group, "batch") == 0);
 }
 
-/* A pod without an owner is its own target, and has no template. */
+/* Whether targets of this kind are pods without an owner, which have no template. */
 static bool is_pod_alone(const struct restore_kind *k)
 {
         return k->row == &kind_of_dimension[DIMENSION_POD];
@@ -118,7 +118,7 @@ bool restore_wanted(const struct restore_target *t)
         return t->carries || t->pods > 0 || t->scalers > 0;
 }
 
-/* The scope names no workload, so every workload that carries a value belongs to it. */
+/* Whether the scope names no workload, so that every workload that carries a value of halflife belongs to it. */
 static bool is_open(const struct restoring *r)
 {
         return r->scope.words == 0 && !r->scope.labels && !r->scope.orphaned;
@@ -244,7 +244,7 @@ struct taking {
         const struct restore_kind *kind;
 };
 
-/* The owner reference of the controller; NULL: none. */
+/* The reference to the owner that is an object's controller; NULL: the object has none. */
 static const json_t *controller_of(const json_t *meta)
 {
         size_t i;
@@ -267,13 +267,13 @@ static int restore_find_take_workload(void *arg, json_t *item, struct err *err)
         bool carries = template_note(item, k->template_path, ANNOTATION_APPLIED) != NULL;
         (void)err;
         if (k->row && (k->row->flags & KIND_UNOWNED_ONLY) && controller_of(meta))
-                return 0; /* the template of its owner counts */
+                return 0; /* of an object with an owner, the owner's template counts */
         if (!carries && !restore_find_target(r, ns, k->is.group, k->is.kind, name))
                 return 0;
         struct restore_target *t = restore_target_get(r, ns, k, name);
         t->carries = carries;
         t->rolling =
-                t->hold && is_rolling(item, k); /* the hold was set by an earlier run, whose rollout has not finished */
+                t->hold && is_rolling(item, k); /* an earlier restore set the hold, and its rollout has not finished */
         return 0;
 }
 
@@ -323,7 +323,7 @@ static int list_kind(struct restoring *r, const struct restore_kind *k, struct e
         return 0;
 }
 
-/* A Job's template never changes, and its pods are found directly. */
+/* Whether the kind's workloads are listed. Jobs are not: their template never changes, and their pods are found. */
 static bool is_listed(const struct kind *row)
 {
         return strcmp(row->kind, "Job") != 0;
@@ -351,14 +351,14 @@ static int find_workloads(struct restoring *r, struct err *err)
         return rc;
 }
 
-/* --- whose a pod is --- */
+/* --- the target of a pod --- */
 
 struct link {
         char *uid, *ns, *name;
         const struct restore_kind *kind;
         struct link *owner;
-        bool sets_no_basis; /* the template was read, and it sets no utilization-basis */
-        bool sets_nothing;  /* the template was read, and it records no request of halflife */
+        bool sets_no_basis; /* the owner's template was read, and sets no utilization-basis */
+        bool sets_nothing;  /* the owner's template was read, and records no request of halflife */
 };
 
 static struct link *link_get(struct restoring *r, const char *ns, const json_t *meta, int depth)
@@ -458,7 +458,7 @@ static int take_pod(void *arg, json_t *item, struct err *err)
 
 /* --- autoscalers --- */
 
-/* Read a ScaledObject. KEDA may leave out members that have a default. */
+/* Take an HPA or ScaledObject with values of halflife. KEDA may leave out members that have a default. */
 static int take_scaler(struct restoring *r, const json_t *item, const char *word, struct err *err)
 {
         const json_t *meta = json_object_get(item, "metadata");
@@ -495,7 +495,7 @@ static int take_scaled_object(void *arg, json_t *item, struct err *err)
         return take_scaler(arg, item, "ScaledObject", err);
 }
 
-/* --- all of it --- */
+/* --- all targets --- */
 
 static int restore_find_compare(const void *a, const void *b)
 {
@@ -512,7 +512,7 @@ static void pods_clear(struct restore_target *t)
         t->pods = 0;
 }
 
-/* Forget the autoscalers of one kind, which were listed last; word NULL: all. */
+/* Forget a target's autoscalers of the kind `word`, which must be the kind listed last; NULL: all of them. */
 static void scalers_clear(struct restore_target *t, const char *word)
 {
         while (t->scalers && (!word || strcmp(t->scaler[t->scalers - 1].word, word) == 0)) {
@@ -522,7 +522,7 @@ static void scalers_clear(struct restore_target *t, const char *word)
         }
 }
 
-/* A list that starts anew brings the same objects again, so those read so far are forgotten. */
+/* Forget the pods read so far, because a list that starts anew brings the same pods again. */
 static void forget_pods(void *arg)
 {
         const struct restoring *r = arg;
@@ -611,7 +611,7 @@ int restore_find_again(struct restoring *r, struct err *err)
         return rc < 0 ? rc : again;
 }
 
-/* --- life and death --- */
+/* --- freeing --- */
 
 static void target_free(struct restore_target *t)
 {

@@ -1,5 +1,5 @@
 /*
- * Sets and lifts holds: an annotation of the Recommendation that controller, admission and render obey.
+ * Sets and lifts holds. A hold is an annotation of the Recommendation that controller, admission and render obey.
  */
 #include <string.h>
 
@@ -7,8 +7,8 @@
 #include "kube/known_resource.h"
 #include "restore.h"
 
-/* Set the annotation, or remove it (value NULL). Returns 1: changed; 0: the Recommendation is gone, which is fine;
- * negative: the error. */
+/* Set the hold's annotation, or remove it (value NULL). Returns 1: changed; 0: the Recommendation is gone, which is
+ * fine; negative: the error. */
 static int restore_hold_annotate(struct restoring *r, const struct restore_target *t, const char *value,
                                  struct err *err)
 {

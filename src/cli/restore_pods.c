@@ -40,7 +40,7 @@ static int clear_notes(struct restoring *r, const struct restore_target *t, cons
         return rc;
 }
 
-/* Whether the server has pods/resize, asked once. One that does not tell may have it: the resize says the rest. */
+/* Whether the API server has pods/resize, asked once. If it does not tell, assume so: then the resize shows it. */
 static bool restore_pod_resizes(struct restoring *r)
 {
         if (r->discovered)
@@ -62,7 +62,7 @@ static int restore_pod_resize(struct restoring *r, const struct restore_target *
         return answer ? clear_notes(r, t, p, answer, err) : err->code;
 }
 
-/* An error that no later try changes: the pod, its node or the server cannot do it. */
+/* Whether no later try can succeed, because the pod, its node or the server cannot do the resize. */
 static bool is_final(const struct err *err)
 {
         return err->code == ERR_INVALID || err->code == ERR_NOTFOUND || err->code == ERR_CONFLICT;
@@ -135,7 +135,7 @@ static char *read_pod(struct restoring *r, const struct restore_target *t, const
         return NULL;
 }
 
-/* --- all of a workload --- */
+/* --- all pods of a workload --- */
 
 static bool restore_pod_rolls(const struct restore_target *t)
 {
@@ -187,7 +187,7 @@ static bool is_unheard(const json_t *object)
         return observed && observed < json_integer_value(json_object_get(meta, "generation"));
 }
 
-/* The kubelet's condition of a resize; NULL: there is none, or the resize is done. */
+/* The message of the pod's condition PodResizePending, with its reason; NULL: no resize is pending. */
 static const char *restore_pod_pending(const json_t *object, const char **ret_reason)
 {
         size_t i;
@@ -244,7 +244,7 @@ static void add_values(struct buf *out, const json_t *values)
                 buf_printf(out, "%s%s", i ? "," : "", json_string_value(v) ? json_string_value(v) : "");
 }
 
-/* The object's spec.selector as a label selector for a query. */
+/* The object's spec.selector as a label selector for a query; NULL: the object has none. */
 static char *selector_of(const json_t *object)
 {
         enum { SELECTOR_MAX = 16 << 10 };

@@ -9,8 +9,8 @@
 #include "restore.h"
 #include "terminal.h"
 
-/* The words for people and for programs. A dry run has the words of the second row, so that nobody takes its plan for
- * done. */
+/* The words for each result, for people and for programs. The second pair is for a dry run, whose plan nobody may take
+ * for done. */
 static const struct {
         const char *line, *result;
 } words[][2] = {

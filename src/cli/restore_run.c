@@ -1,7 +1,7 @@
 /*
- * Restores the targets, a bounded number at a time. Each target is a small state machine that looks again once a
- * second. A step that may still succeed is tried until the workload has made no progress for the timeout. After the
- * first failure no other target begins.
+ * Restores the targets, a bounded number at a time. Each target is a small state machine, which polls the API server
+ * once a second. A step that may still succeed is tried again until the workload has made no progress for the timeout.
+ * After the first failure no other target begins.
  */
 #include "restore.h"
 
@@ -18,7 +18,7 @@ enum { LOOK_MS = 1000 };
 #define JSON_PATCH  "application/json-patch+json"
 #define MERGE_PATCH "application/merge-patch+json"
 
-/* --- requests --- */
+/* --- HTTP requests --- */
 
 static char *restore_ask(struct restoring *r, struct call *call, struct err *err)
 {
@@ -54,7 +54,7 @@ char *restore_path(const struct restore_target *t)
         return path_of(k->group, k->version, t->ns, k->plural, t->name, NULL);
 }
 
-/* --- ends --- */
+/* --- results of targets --- */
 
 void restore_add(char **to, const char *fmt, ...)
 {
@@ -187,8 +187,8 @@ static bool step_template(struct restoring *r, struct restore_target *t)
 
 /* --- the rollout --- */
 
-/* The state of the rollout. What keeps halflife from starting a rollout (Recreate, a deadline) does not keep pods from
- * following one. */
+/* The state of a workload's rollout, without what keeps halflife from starting a rollout (Recreate, a deadline), since
+ * pods follow a begun one anyway. */
 struct rollout restore_rollout(const struct restore_kind *k, const struct workload_view *v)
 {
         unsigned flags = k->row ? k->row->flags : 0;
@@ -257,7 +257,7 @@ static bool step_rollout(struct restoring *r, struct restore_target *t)
         return further;
 }
 
-/* A custom kind may have no pod template. */
+/* Whether the workload has a pod template. One of a custom kind may have none. */
 static bool has_template(const char *text)
 {
         AUTO(json_decref) json_t *object = json_loads(text, 0, NULL);

@@ -1,5 +1,6 @@
 /*
- * Which workloads a command line means, and the errors for those that do not exist or carry nothing of halflife.
+ * Reads which workloads a command line means, and sets the errors for those that do not exist or carry nothing of
+ * halflife.
  */
 #include <string.h>
 
@@ -7,7 +8,7 @@
 #include "list_client.h"
 #include "restore.h"
 
-/* --- what was given --- */
+/* --- the options --- */
 
 int restore_scope_read(struct restore_scope *s, const struct option_words *words, struct err *err)
 {
@@ -34,10 +35,10 @@ void restore_scope_settle(struct restore_scope *s, const struct session *session
                 s->ns = access_namespace(session->access);
 }
 
-/* --- what is not there --- */
+/* --- workloads and namespaces that do not exist --- */
 
-/* Check that the namespace exists. Without permission to read it, nothing is reported: the empty result is printed
- * anyway. */
+/* Check that the namespace exists. Without permission to read it, return 0: that nothing was found is printed anyway.
+ */
 static int scope_check_namespace(struct restoring *r, struct err *err)
 {
         const char *ns = r->scope.ns;
@@ -61,8 +62,8 @@ static int scope_no_workload(const struct restoring *r, const struct workload *w
                        w->name, r->scope.ns, more);
 }
 
-/* Check that a workload exists. Kinds outside the table have no known URL, and a namespace or node has no namespace in
- * its own: none of these is checked. */
+/* Check that a workload exists. Nothing is checked for kinds outside the table, whose URL is not known, nor for a
+ * namespace or node. */
 static int scope_check_workload(struct restoring *r, const struct workload *w, struct err *err)
 {
         if (!w->known || dimension_is_sum(kind_dimension(text_of(w->group), text_of(w->kind))))
@@ -117,7 +118,7 @@ int restore_scope_check(struct restoring *r, struct err *err)
         return rc;
 }
 
-/* --- nothing is ours --- */
+/* --- nothing to restore or resume --- */
 
 static const struct {
         const char *verb, *none, *one, *many;

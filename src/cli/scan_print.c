@@ -262,13 +262,14 @@ static void scan_totals_fill(const struct scan_printing *p, struct table *t)
 
 /* --- colours --- */
 
-/* Is less at least the nth part of now? Halves of odd amounts are not whole. */
+/* Whether `less` is at least the nth part of `now`, rounded up. */
 static bool scan_is_part(int64_t less, int64_t now, int64_t nth)
 {
         return less > 0 && less >= now / nth + (now % nth != 0);
 }
 
-/* How far a row is off: it uses more than it asks for, or could do with half, or with four fifths, of that. */
+/* A row's colour. Magenta: the container uses more than it requests. Red, yellow: half, four fifths of the request
+ * would do. NULL: no colour. */
 static const char *scan_colour(const struct scan_row *row)
 {
         int most = 0;

@@ -42,7 +42,8 @@ static char *scan_workload_name(const struct target *t)
         return mem_printf("%s/%s", k ? k->singular : t->kind, t->name);
 }
 
-/* Pods and namespaces as targets would count the containers of workloads again, so they are no part of a sum. */
+/* Whether a container gets a row. Of a pod as target, only the sum of the containers does. A namespace or node gets
+ * none, as its containers would count twice. */
 static bool scan_counts(const struct plan *p, const struct plan_container *c)
 {
         return p->target->dimension == DIMENSION_WORKLOAD ? c->role != ROLE_INIT : c->role == ROLE_WHOLE;
@@ -102,7 +103,7 @@ static void scan_total_add(struct scan_total *t, const struct scan_row *row, boo
         }
 }
 
-/* The rows are in the order of their places. */
+/* Sum up the rows, which must be sorted by scan_compare_places. */
 static void scan_report_sum(struct scan_report *r)
 {
         r->total = mem_new_array(r->rows + 1, sizeof *r->total);
@@ -116,7 +117,7 @@ static void scan_report_sum(struct scan_report *r)
         }
 }
 
-/* To compare cores with bytes, take both as shares of all requests. */
+/* Weigh a row's saving for sorting. To add cores and bytes, take both as shares of all requests. */
 static void scan_row_weigh(struct scan_row *row, const struct scan_total *all)
 {
         for (enum resource r = CPU; r < RESOURCES; r++) {

@@ -16,28 +16,29 @@ struct scan_row {
         struct amount lower[RESOURCES], upper[RESOURCES];
         int64_t saving[RESOURCES];
         bool held[RESOURCES];  /* a gate would hold the change back, so the saving is out of reach */
-        bool lacks[RESOURCES]; /* it uses more than it asks for */
+        bool lacks[RESOURCES]; /* the container uses more of the resource than it requests */
         enum reason why[RESOURCES];
-        double weight, held_weight; /* its saving, and the part of it that is held back, as shares of all requests */
+        double weight,
+                held_weight; /* the row's saving, and the part of it that is held back, as shares of all requests */
 };
 
-/* The sum of a namespace, or of all. */
+/* The sum of the rows of a namespace, or of all rows. */
 struct scan_total {
-        const char *ns; /* NULL: all */
+        const char *ns; /* NULL: all namespaces */
         int64_t workloads;
-        int64_t now[RESOURCES], saving[RESOURCES], held[RESOURCES]; /* saving: without the held part */
+        int64_t now[RESOURCES], saving[RESOURCES], held[RESOURCES]; /* saving: without the part in `held` */
 };
 
 struct scan_report {
         bool once; /* usage was read once: only CPU is judged */
         struct scan_row *row;
         size_t rows, cap;
-        struct scan_total *total; /* by namespace */
+        struct scan_total *total; /* one total for each namespace */
         size_t totals;
         struct scan_total all;
 };
 
-/* Add the rows of a plan. arg: struct scan_report. For cluster_scan_decide. */
+/* The callback for cluster_scan_decide: add the rows of a plan. arg: the struct scan_report. */
 void scan_report_add(void *arg, const struct plan *p);
 /* Sort the rows by saving, the largest first, then by the held part, and sum them up. Call once, after the last plan.
  */

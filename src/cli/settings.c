@@ -11,7 +11,7 @@
 #include "cache/namespace.h"
 #include "ledger/ledger_report.h"
 
-/* --- texts --- */
+/* --- checks of texts --- */
 
 static int settings_check_prices(const char *text, struct err *err)
 {
@@ -322,7 +322,7 @@ static int settings_take(struct settings *to, int id, const char *text, const ch
 
 /* --- sources --- */
 
-enum { CONFIG_ROW }; /* the setting that names the file, which no file can contain */
+enum { CONFIG_ROW }; /* row of the setting config, which names the file and cannot stand in it */
 
 static int id_of(const char *name, bool *ret_formerly)
 {
@@ -462,7 +462,7 @@ void settings_release(struct settings *s)
         *s = (struct settings){0};
 }
 
-/* Bounds as "1s – 1h", choices as "auto, true, false", because a bar would end the cell of the table. */
+/* Print bounds as "1s – 1h", choices as "auto, true, false", because a bar would end the cell of the table. */
 static void print_bounds(FILE *to, const struct setting *s)
 {
         if (s->least)

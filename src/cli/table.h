@@ -17,8 +17,8 @@ void table_add(struct table *t,
                char *cell); /* Add the next cell, row by row. cell: from mem_*, taken over; NULL shows as <none>. */
 /* Print the columns three blanks apart, as kubectl does, without blanks at line ends. */
 void table_print(FILE *to, const struct table *t);
-/* The same, with each line in the colour that paint gives it: an escape sequence, or NULL for none. paint NULL: none.
- */
+/* Print the table, with each line in the colour that `paint` returns: an escape sequence, or NULL for none. paint NULL:
+ * no line has a colour. */
 void table_print_painted(FILE *to, const struct table *t, const char *(*paint)(const void *arg, int line),
                          const void *arg);
 

@@ -20,7 +20,7 @@ int workload_parse(const char *word, struct workload *ret, struct err *err);
 /* Set ERR_NOTFOUND and return it: the workload has no Recommendation in namespace ns. The text includes why and
  * advice. */
 int workload_unknown(const struct workload *w, const char *ns, const char *why, struct err *err);
-/* Whether the group, kind and name are this workload's. Only of the name does letter case count. */
+/* Whether the group, kind and name are this workload's. Letter case counts in the name only. */
 bool workload_is(const struct workload *w, struct text group, struct text kind, struct text name);
 
 #endif

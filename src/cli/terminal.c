@@ -26,7 +26,7 @@ static int columns_of(int fd, bool terminal)
                                                                                 : TERMINAL_COLUMNS;
 }
 
-/* The first variable that is set decides. */
+/* Whether the locale uses UTF-8. The first of the variables that is set decides. */
 static bool speaks_utf8(void)
 {
         static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};

@@ -11,11 +11,11 @@ enum { TERMINAL_COLUMNS = 80, TERMINAL_COLUMNS_LEAST = 40, TERMINAL_COLUMNS_MOST
 struct terminal {
         int columns;
         bool utf8;   /* whether the locale (LC_ALL, LC_CTYPE, LANG) uses UTF-8 */
-        bool moves;  /* a line can be erased: a terminal, with TERM set and not "dumb" */
+        bool moves;  /* a line can be erased: the stream is a terminal, with TERM set and not "dumb" */
         bool colour; /* moves is true and NO_COLOR is not set */
 };
-/* Read the properties of stream to. COLUMNS overrides the terminal's own width. A file or pipe has TERMINAL_COLUMNS
- * columns. */
+/* Read the properties of the stream `to`. COLUMNS overrides the terminal's own width. A file or pipe has
+ * TERMINAL_COLUMNS columns. */
 void terminal_read(FILE *to, struct terminal *ret);
 
 /* Replace invisible characters (utf8_is_invisible) and invalid UTF-8 by '?', so that text from a cluster cannot control
@@ -23,7 +23,7 @@ void terminal_read(FILE *to, struct terminal *ret);
 char *terminal_tame(char *s);
 /* Width of s in columns: its number of characters. */
 int terminal_width(const char *s);
-/* Print text wrapped at columns. The cursor must be in column at, to which further lines are indented. Ends the
+/* Print text wrapped at columns. The cursor must be in column `at`, to which further lines are indented. Ends the
  * line. */
 void terminal_wrap(FILE *to, const char *text, int at, int columns);
 

@@ -8,7 +8,7 @@
 #include "base/err.h"
 #include "base/yaml.h"
 
-/* Words that YAML 1.1 reads as booleans although YAML 1.2 does not. Other programs read YAML 1.1. */
+/* Whether YAML 1.1, which other programs may read, takes the text for a boolean or null. Such a text is quoted. */
 static bool is_word_of_others(const char *s)
 {
         static const char *const words[] = {"y", "n", "yes", "no", "on", "off", "true", "false", "null"};

@@ -8,7 +8,7 @@
 #include <jansson.h>
 #include <stdio.h>
 
-/* Returns 0, or ERR_IO if writing failed. */
+/* Print a value to the stream `to`. Returns 0, or ERR_IO if writing failed. */
 int yaml_print(FILE *to, const json_t *value);
 
 #endif

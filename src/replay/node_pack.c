@@ -23,7 +23,7 @@ double node_score_exhaustions(const struct node_score *s)
         return weeks > 0 ? (double)s->exhaustions / weeks : 0;
 }
 
-/* --- which entities --- */
+/* --- the entities of a draw --- */
 
 static bool fits_node(const struct replay_entity *e, const struct node_size *size)
 {
@@ -52,14 +52,14 @@ bool node_pack_has_owners(const struct replay *r, const struct node_size *size)
         return node_pack_pods(r, size).fit > 0;
 }
 
-/* The entities of a draw, in an order that the draw's number decides. */
+/* An entity of a draw. The draw's number decides the order of the entities. */
 struct drawn {
         const struct replay_entity *entity;
         uint64_t lot;
         size_t today; /* index of the next day that may be packed */
 };
 
-/* A number that looks random (the finalizer of splitmix64). */
+/* Returns a number that looks random, but depends on the two arguments alone (the finalizer of splitmix64). */
 static uint64_t lot_of(uint64_t draw, uint64_t entity)
 {
         uint64_t x = draw * UINT64_C(0x9e3779b97f4a7c15) + entity + 1;
@@ -89,14 +89,14 @@ static struct drawn *draw_entities(const struct replay *r, const struct node_que
 /* --- one day's pods --- */
 
 struct node_pod {
-        const struct node_slot *slot; /* of the day, to end */
+        const struct node_slot *slot; /* the pod's slots of the day, up to `end` */
         const struct node_slot *end;
-        double ask[RESOURCES], share; /* share: the larger share of a node */
+        double ask[RESOURCES], share; /* share: the larger of its two shares of a node */
         uint64_t lot;
         size_t node;
 };
 
-/* The highest usage of the day. */
+/* Set `ask` to the pod's highest usage of the day. */
 static void ask_as_used(const struct node_pod *pod, double ask[static RESOURCES])
 {
         for (const struct node_slot *s = pod->slot; s < pod->end; s++)
@@ -158,7 +158,8 @@ static int node_order(const void *a, const void *b)
         return x->node < y->node ? -1 : x->node > y->node;
 }
 
-/* First fit decreasing. Room is counted in what is left, with a slack for the rounding of sums. */
+/* Pack pods by first fit decreasing. A node has room up to 1e-9 of its size more, as sums are rounded. Returns the
+ * number of nodes. */
 static size_t pack_pods(struct node_pod *pod, size_t pods, const struct node_size *size)
 {
         struct node_size *left = mem_new_array(pods + 1, sizeof *left);
@@ -179,7 +180,7 @@ static size_t pack_pods(struct node_pod *pod, size_t pods, const struct node_siz
         return nodes;
 }
 
-/* --- using --- */
+/* --- usage of nodes --- */
 
 struct node_use {
         double of[RESOURCES];
@@ -193,7 +194,7 @@ static void use_slot(struct node_use *use, const struct node_slot *s)
         use->ran = true;
 }
 
-/* Add a pod's usage to the day of its node. A slot's usage holds on through one slot without rows. */
+/* Add a pod's usage to the day of its node. A slot's usage also counts in the next slot if that one has no rows. */
 static void use_pod(struct node_use use[static NODE_SLOTS_A_DAY], const struct node_pod *pod)
 {
         for (const struct node_slot *s = pod->slot; s < pod->end; s++) {
@@ -233,7 +234,7 @@ static void score_day(struct node_pod *pod, size_t pods, const struct node_size 
         }
 }
 
-/* The next day of any entity; UINT32_MAX: there is none. */
+/* The earliest day that is still to be packed for any entity; UINT32_MAX: no day is left. */
 static uint32_t next_day(const struct drawn *drawn, size_t count)
 {
         uint32_t day = UINT32_MAX;

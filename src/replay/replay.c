@@ -8,7 +8,7 @@
 enum { INTERVAL_MS = MINUTE_MS }; /* the controller's default sampling interval */
 static const double cpu_weight = 0.1;
 static const double units_of_one[RESOURCES] = {[CPU] = 1000, [MEMORY] = 1};
-/* A trace has no original: one above all targets lets every rule and gate pass. */
+/* A trace has no originals. The largest amount stands for an original, so that no rule or gate is bound by one. */
 static const struct amount no_original = {true, INT64_MAX};
 
 void replay_init(struct replay *r, int64_t deploy_every_ms, const struct raise_policy *raise)
@@ -106,14 +106,14 @@ static int64_t replay_units_up(enum resource r, double amount)
         return (int64_t)ceil(amount * units_of_one[r]);
 }
 
-/* Where an entity's events count: nowhere until its rows are scored. */
+/* The score in which an entity's events count. Until its rows are scored, that is one that nobody reads. */
 static struct score *score_of(struct replay *r, const struct replay_entity *e, struct replay_scores *scores,
                               enum replay_way way, enum resource q)
 {
         return e->scored[q] ? &scores->of[way][q] : &r->unscored;
 }
 
-/* Put a request in force. */
+/* Put a CPU or memory request in force, and count a change if it replaces a different one. */
 static void enforce_request(struct replay_request *q, double amount, int64_t units, struct score *s)
 {
         s->changes += q->stands && (units != q->units || amount < q->amount || amount > q->amount);
@@ -123,7 +123,7 @@ static void enforce_request(struct replay_request *q, double amount, int64_t uni
         q->raised = false;
 }
 
-/* The target of each resource; unset: too little was learned. */
+/* Compute the target of each resource; a target stays unset if too little was learned. */
 static void targets_of(const struct replay_policy *p, const struct recommendation *learned,
                        struct correction ret[static RESOURCES])
 {
@@ -186,7 +186,7 @@ static void deploy_vpa(struct replay *r, struct replay_entity *e, int policy)
                                        score_of(r, e, &r->policy[policy].scores, (enum replay_way)way, q));
 }
 
-/* Set the peak policy's requests to the highest value seen, also where a raise went above it. */
+/* Set the peak policy's requests to the highest value seen, even where a raise went above that value. */
 static void deploy_peak(struct replay *r, struct replay_entity *e)
 {
         for (int way = 0; way < replay_ways(r); way++)
@@ -196,7 +196,8 @@ static void deploy_peak(struct replay *r, struct replay_entity *e)
                                                 score_of(r, e, &r->peak, (enum replay_way)way, q));
 }
 
-/* Deploy an entity once for all deploy times since its previous row: without rows in between all would be equal. */
+/* Deploy an entity once for all deploy times since its previous row: without rows in between, all those deploys would
+ * be equal. */
 static void deploy_entity(struct replay *r, struct replay_entity *e, int64_t now_ms)
 {
         for (int i = 0; i < r->policies; i++) {
@@ -212,7 +213,7 @@ static void deploy_entity(struct replay *r, struct replay_entity *e, int64_t now
 
 /* --- cycles --- */
 
-/* Ask the gates, and set what they let pass. Returns whether the request that is set has changed. */
+/* Set the request to the target, as far as the gates let it pass. Returns whether the set request has changed. */
 static bool cycle_set(const struct replay_policy *p, struct replay_request *request, enum resource q,
                       int64_t changed_ms, const struct sample *s, const struct correction *c)
 {
@@ -230,7 +231,7 @@ static bool cycle_set(const struct replay_policy *p, struct replay_request *requ
         return true;
 }
 
-/* Put the set request in force. A raised request stays while usage is above the set one, or unknown. */
+/* Put the set request in force. A raised request stays while usage is unknown or above the set request. */
 static void cycle_enforce(struct replay_request *request, enum resource q, const struct sample *s, struct score *score)
 {
         bool used_more = !s->has[q] || replay_units_up(q, s->value[q]) > request->set;
@@ -295,7 +296,7 @@ static enum sample_verdict replay_learn(struct replay *r, struct replay_entity *
         return verdict;
 }
 
-/* s has the values that were accepted. */
+/* Let the VPA policies learn a row; s has only the values that were accepted. */
 static void replay_learn_vpa(struct replay *r, struct replay_entity *e, const struct sample *s)
 {
         for (int i = 0; i < r->policies; i++)
@@ -308,8 +309,8 @@ static void replay_learn_vpa(struct replay *r, struct replay_entity *e, const st
                 }
 }
 
-/* Raise a request if usage has been above it for long enough. A trace has no original, so nothing bounds the raise.
- * A row counts as above the request exactly when score_row() counts it so. */
+/* Raise a CPU or memory request if usage has been above it for long enough. A trace has no original, so nothing bounds
+ * the raise. A row counts as above the request exactly when score_row() counts it so. */
 static void raise_request(const struct replay *r, struct replay_request *q, enum resource resource,
                           const struct sample *sample, int64_t round_to, struct score *s)
 {
@@ -342,8 +343,8 @@ static void score_requests(struct replay *r, const struct replay_entity *e, stru
         }
 }
 
-/* Whether each policy has a request. It suffices to look at one way, because both ways get their first request
- * together. */
+/* Whether each policy has a request for the entity's resource. One replay_way tells, because both ways get their first
+ * request together. */
 static bool all_stand(const struct replay *r, const struct replay_entity *e, enum resource q)
 {
         bool all = e->peak.of[REPLAY_AS_SET][q].stands;
@@ -364,7 +365,7 @@ static void score_resource(struct replay *r, struct replay_entity *e, enum resou
 
 /* --- loads --- */
 
-/* Index into a day's requests: one row for each policy and way, then for `peak` and each way. */
+/* Index into a day's requests: one row for each policy and replay_way, then for `peak` and each replay_way. */
 static size_t ask_index(int policy, enum replay_way way)
 {
         return (size_t)policy * REPLAY_WAYS + way;
@@ -391,7 +392,7 @@ static void keep_asks(const struct replay *r, const struct replay_entity *e, dou
                         }
 }
 
-/* Whether each policy has a request for every resource that was ever seen of the entity. */
+/* Whether each policy has a request for every resource of which the entity ever had a sample. False without samples. */
 static bool all_asked(const struct replay *r, const struct replay_entity *e)
 {
         bool any = false;
@@ -403,7 +404,7 @@ static bool all_asked(const struct replay *r, const struct replay_entity *e)
         return any;
 }
 
-/* Keep a row, and before a day's first the requests in force. */
+/* Keep a row's usage for node packing, and before a day's first row the requests in force. */
 static void keep_load(struct replay *r, struct replay_entity *e, const struct sample *s)
 {
         if (node_load_begins_day(&e->load, s->at)) {

@@ -129,7 +129,7 @@ static int trace_split(struct text line, struct text field[static FIELDS])
         }
 }
 
-/* Is the text UTF-8 without control characters, so that it may be printed on a terminal? */
+/* Whether the text is UTF-8 without control characters, so that it may be printed on a terminal. */
 static bool is_printable(struct text t)
 {
         for (size_t at = 0, n; at < t.len; at += n) {
@@ -198,7 +198,7 @@ void trace_release(struct trace *t)
         *t = (struct trace){0};
 }
 
-/* Append more bytes to the buffer, or set at_end. Returns 0 or ERR_IO. */
+/* Append bytes of the source to the buffer; at the source's end set at_end. Returns 0 or ERR_IO. */
 static int trace_fill(struct trace *t, struct err *err)
 {
         memmove(t->buf, t->buf + t->begin, t->end - t->begin);

@@ -12,7 +12,8 @@ void vpa_init(struct vpa *v)
                 histogram_init(&v->of[r], r, DAY_MS);
 }
 
-/* The first window begins with the first sample; later ones follow without a gap, also where no sample came. */
+/* The end of the window of `at`. The first window begins with the first sample; windows follow without a gap, even
+ * without samples. */
 static int64_t window_end_of(const struct vpa *v, struct wall at)
 {
         int64_t end_ms = v->peak > 0 ? v->window_end_ms : at.ms;

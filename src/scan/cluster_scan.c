@@ -1,6 +1,6 @@
 /*
- * A scan is one cycle of run without its writes. Leadership needs a Lease that nobody provides, so no part may write;
- * the checkpointer has no database.
+ * A scan is one cycle of halflife run without the writes. Parts write only as the leader, and a scan takes no Lease, so
+ * it never leads. The checkpointer has no database.
  */
 #include "scan/cluster_scan.h"
 
@@ -14,9 +14,9 @@
 
 enum {
         POLL_MS = 30 * SECOND_MS,
-        STALL_MS = MINUTE_MS,      /* without an answer from Prometheus */
-        KILLS_MS = 10 * SECOND_MS, /* for the Events about pods that were killed */
-        TICK_MS = 200,             /* between two looks at what is going on */
+        STALL_MS = MINUTE_MS,      /* longest time without an answer from Prometheus */
+        KILLS_MS = 10 * SECOND_MS, /* longest wait for the Events about killed pods */
+        TICK_MS = 200,             /* longest time between two looks at the progress */
         LINE_BYTES = 4 << 10
 };
 
@@ -35,8 +35,8 @@ struct cluster_scan {
         struct arena plans;
         struct now read;               /* when usage was read; a container without later samples is not stale */
         bool by_metrics;               /* present usage comes from the metrics API, not from Prometheus */
-        bool polled;                   /* the poll under way has ended, */
-        struct metrics_result of_poll; /* with this outcome */
+        bool polled;                   /* the current poll of usage has ended */
+        struct metrics_result of_poll; /* outcome of the poll that ended last */
         bool ticked;
         struct loop_timer tick;
 };
@@ -121,7 +121,7 @@ static void cluster_scan_ticked(void *arg)
         s->ticked = true;
 }
 
-/* Turn the loop until something happens, TICK_MS at most. */
+/* Turn the loop once, which waits for an event, TICK_MS at most. */
 static void cluster_scan_turn(struct cluster_scan *s)
 {
         if (!s->tick.place)
@@ -167,7 +167,7 @@ static const struct metrics_result *cluster_scan_poll(struct cluster_scan *s, co
         return &s->of_poll;
 }
 
-/* Usage that arrived before an error counts. */
+/* Whether a poll brought usage. The usage of pods that arrived before an error counts. */
 static bool cluster_scan_got(const struct metrics_result *r)
 {
         return r->err.code == 0 || r->pods > 0;
@@ -196,7 +196,7 @@ static void cluster_scan_tell_part(const struct cluster_scan *s, const struct me
         cluster_scan_tell(s, &line);
 }
 
-/* Poll each namespace. A namespace that may not be read, or has no usage, is reported, and the poll goes on. Any other
+/* Poll each namespace. A namespace whose usage is denied or missing is reported, and the poll goes on. Any other
  * error ends the poll, so the remaining namespaces have no usage either. */
 static int cluster_scan_poll_namespaces(struct cluster_scan *s, struct err *err)
 {
@@ -244,7 +244,8 @@ static int cluster_scan_poll_all(struct cluster_scan *s, struct err *err)
         return rc == ERR_DENIED && s->scope.count ? cluster_scan_poll_namespaces(s, err) : rc;
 }
 
-/* A Prometheus may have the past and nothing of the last minutes, while it is filled by blocks. */
+/* Read present usage. A Prometheus filled by blocks may lack the last minutes; then the metrics API is polled instead.
+ */
 static int cluster_scan_poll_sources(struct cluster_scan *s, struct err *err)
 {
         struct err why = {0};
@@ -278,7 +279,7 @@ static void cluster_scan_report(const struct cluster_scan *s, uint64_t targets)
                 s->options.progress(s->options.arg, &p);
 }
 
-/* Why a namespace has no history; NULL: none fails. */
+/* Why Prometheus refused the history of some namespace; NULL: it refused none. */
 static const char *cluster_scan_refusal(const struct cluster_scan *s)
 {
         const struct ns *ns;
@@ -288,7 +289,7 @@ static const char *cluster_scan_refusal(const struct cluster_scan *s)
         return NULL;
 }
 
-/* Turn the loop until no namespace is due any more. False: Prometheus has not answered for STALL_MS. */
+/* Turn the loop until the past of each namespace is read. Returns false if Prometheus has not answered for STALL_MS. */
 static bool cluster_scan_backfill(struct cluster_scan *s, uint64_t targets)
 {
         const struct backfill *b = learner_backfills(s->learner);
@@ -349,7 +350,7 @@ static int cluster_scan_read_past(struct cluster_scan *s, struct err *err)
 
 /* --- kills --- */
 
-/* Some kills get their cause from the Events of their pod, which are requested meanwhile. */
+/* Count kills for lack of memory. Some get their cause from their pod's Events; wait KILLS_MS at most for those. */
 static void cluster_scan_count_kills(struct cluster_scan *s)
 {
         struct mono began = loop_now(s->loop).mono;
@@ -385,7 +386,7 @@ int cluster_scan_measure(struct cluster_scan *s, struct err *err)
         s->read = loop_now(s->loop);
         if (cluster_scan_unselected(s))
                 return 0;
-        if (!s->options.prometheus) /* of memory, nothing is judged */
+        if (!s->options.prometheus) /* memory is not judged, so neither kills nor the past are read */
                 return cluster_scan_measured(s) ? 0
                                                 : err_set(err, ERR_NOTFOUND,
                                                           "no pod of a workload has usage yet: metrics-server measures "

@@ -7,8 +7,8 @@
 #include "kube/collection.h"
 #include "kube/known_resource.h"
 
-/* The names that operators and charts give to their services, in the order in which they are preferred. path: what
- * comes before /api/v1. */
+/* The service names that operators and charts give, the preferred ones first. path: prefix of the product's paths,
+ * before /api/v1. */
 static const struct prometheus_product {
         const char *pattern, *product, *path;
 } prometheus_products[] = {
@@ -34,7 +34,7 @@ enum { NAMESPACES = sizeof prometheus_namespaces / sizeof prometheus_namespaces[
 
 struct prometheus_search {
         struct prometheus_service *best;
-        int rank; /* of best; PRODUCTS: none was found */
+        int rank; /* row of best in the table of products; PRODUCTS: none was found */
         size_t found;
 };
 
@@ -46,7 +46,7 @@ static bool port_is_named(const json_t *port, const char *name)
         return is && strcmp(is, name) == 0;
 }
 
-/* A service may have ports for gRPC and for a config reloader beside that of the HTTP API. */
+/* Choose the port of the HTTP API by its usual names, because gRPC and a config reloader may have ports too. */
 static const json_t *service_port(const json_t *ports)
 {
         static const char *const names[] = {"http-web", "web", "https", "http"};
@@ -118,7 +118,7 @@ static int service_list(struct client *c, const char *ns, struct prometheus_sear
         return collection_read(c, &all, err);
 }
 
-/* Namespaces that are not there, or may not be listed either, are passed over. */
+/* List the services of namespace ns and of the usual namespaces, except where that is denied. */
 static int service_list_usual(struct client *c, const char *ns, struct prometheus_search *s, struct err *err)
 {
         struct err denied = *err;

@@ -10,18 +10,18 @@ enum { NAMES_TOLD = 5, LINE_BYTES = 4 << 10, NAMESPACE_BYTES = 4 << 20, CALL_MS 
 
 typedef int scan_upsert(struct cache *w, struct text object, uint32_t epoch, struct err *err);
 
-/* A collection to list. Either row or kind is set. */
+/* A collection to list. `kind` is set for workloads, `upsert` for all others but Events of nodes. */
 struct scan_list {
         struct cache *cache;
         const struct cluster_scan_options *options;
         struct scan_scope *scope;
         scan_upsert *upsert;
-        struct watched_kind *kind; /* for workloads, which have no upsert */
+        struct watched_kind *kind; /* the kind of the listed workloads; NULL: the list is not of workloads */
         const char *group, *version, *plural, *name, *selector;
         bool namespaced;
-        const char *loss; /* what the scan does not know without it */
+        const char *loss; /* what the scan does not know without this list */
         size_t unread;    /* objects that could not be decoded */
-        struct err why;   /* why the last of these could not be decoded */
+        struct err why;   /* why the last of these objects could not be decoded */
         const char **denied;
         size_t denieds;
 };
@@ -98,7 +98,7 @@ static int scan_list_read_of(struct scan_list *l, const char *ns, struct err *er
         return rc < 0 ? err_wrap(err, "list %s%s%s", l->name, ns ? " in " : "", ns ? ns : "") : 0;
 }
 
-/* List each namespace. Those denied are collected; another error ends the list. */
+/* List each namespace. Namespaces that may not be listed go into `denied`; any other error ends the list. */
 static int scan_list_read_namespaces(struct scan_list *l, struct err *err)
 {
         int rc = 0;
@@ -113,8 +113,8 @@ static int scan_list_read_namespaces(struct scan_list *l, struct err *err)
         return rc;
 }
 
-/* Read a list of the whole cluster or, if that is denied, of each known namespace. ERR_DENIED: the former is denied,
- * and no namespace is known. */
+/* Read a list of the whole cluster or, if that is denied, of each known namespace. ERR_DENIED: the list of the whole
+ * cluster is denied, and no namespace is known. */
 static int scan_list_read(struct scan_list *l, struct err *err)
 {
         int rc = l->scope->whole || !l->namespaced ? scan_list_read_of(l, NULL, err) : ERR_DENIED;
@@ -123,7 +123,7 @@ static int scan_list_read(struct scan_list *l, struct err *err)
         return rc;
 }
 
-/* Read a list that only improves the answer. If it is denied, report that and go on. */
+/* Read a list that only improves the answer. If the list is denied, report that and go on. */
 static int scan_list_take(struct scan_list *l, struct err *err)
 {
         int rc = scan_list_read(l, err);
@@ -136,7 +136,7 @@ static int scan_list_take(struct scan_list *l, struct err *err)
 
 /* --- namespaces --- */
 
-/* A person who may only read inside of a namespace may not read the namespace itself. */
+/* Make up a namespace from its name, for a person who may read the objects inside it but not the namespace. */
 static int scan_namespace_take_name(struct cache *w, const char *name, struct err *err)
 {
         AUTO(mem_free)
@@ -215,7 +215,7 @@ static int scan_namespaces_read(struct cache *w, const struct cluster_scan_optio
 
 /* --- pods --- */
 
-/* Drop the namespaces whose pods may not be read from the scope. */
+/* Drop from the scope the namespaces whose pods may not be listed. */
 static void scan_scope_drop(struct scan_scope *scope, const struct scan_list *pods)
 {
         size_t left = 0, denied = 0;
@@ -227,7 +227,7 @@ static void scan_scope_drop(struct scan_scope *scope, const struct scan_list *po
         scope->count = left;
 }
 
-/* Without pods there is nothing to say of a namespace. */
+/* List pods. A namespace whose pods may not be read leaves the scope, as nothing can be said of it. */
 static int scan_pods_read(struct cache *w, const struct cluster_scan_options *o, struct scan_scope *scope,
                           struct err *err)
 {
@@ -235,7 +235,7 @@ static int scan_pods_read(struct cache *w, const struct cluster_scan_options *o,
         int rc = scan_list_read(&l, err);
         bool by_namespace = l.denied != NULL;
         if (rc == 0 && l.denieds && l.denieds == scope->count)
-                rc = ERR_DENIED; /* err has the last refusal */
+                rc = ERR_DENIED; /* err has the error of the last namespace */
         if (rc == ERR_DENIED && err->http_status == 403)
                 err_wrap(err, "no pods may be read: %s the ClusterRole of docs/scan.md",
                          o->ns ? "ask for a RoleBinding to" : "name a namespace with -n, or ask for");
@@ -250,16 +250,16 @@ static int scan_pods_read(struct cache *w, const struct cluster_scan_options *o,
         return rc;
 }
 
-/* --- what decides about requests --- */
+/* --- the objects that decide about requests --- */
 
 #define SCAN_KILLS "why a container was killed for memory is judged without them"
 
 static const struct {
         enum known_resource_id of;
-        scan_upsert *upsert; /* NULL: Events of nodes */
+        scan_upsert *upsert; /* NULL: the row is for Events of nodes */
         const char *loss;
-        const char *name, *selector; /* NULL: the name is the resource's, and the list is complete */
-        bool of_memory;              /* it only concerns memory, which one reading cannot judge */
+        const char *name, *selector; /* NULL: the resource's own name, and no selector */
+        bool of_memory;              /* the list serves memory alone, which is judged only with a Prometheus */
 } scan_rows[] = {
         {KNOWN_LIMITRANGES, range_upsert, "reason LimitRange is not known", NULL, NULL, false},
         {KNOWN_RESOURCEQUOTAS, quota_upsert, "reason Quota is not known", NULL, NULL, false},
@@ -291,7 +291,7 @@ static void scan_discovered(void *arg, const struct api_resource *r, const struc
                 d->found = *r;
 }
 
-/* Returns 0, ERR_NOTFOUND where the server has no such kind, or the error. */
+/* Look up a kind's version and plural. Returns 0, ERR_NOTFOUND if the server has no such kind, or the error. */
 static int scan_discover(struct client *c, const char *group, const char *kind, struct scan_discovery *ret,
                          struct err *err)
 {

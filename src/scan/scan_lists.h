@@ -1,6 +1,6 @@
 /*
- * Lists the cluster into the cache. Where the whole cluster may not be listed, each namespace is listed by itself; what
- * may not be read is told, and left out.
+ * Lists the cluster into the cache. Where the credentials may not list a kind in the whole cluster, each namespace is
+ * listed by itself. A list that they may not read is reported by the option `tell`, and left out.
  */
 #ifndef HALFLIFE_SCAN_SCAN_LISTS_H
 #define HALFLIFE_SCAN_SCAN_LISTS_H
@@ -10,17 +10,19 @@
 
 /* The namespaces of a scan. */
 struct scan_scope {
-        bool whole;      /* all of the cluster, by one list each */
-        const char **ns; /* interned by the cache; the pods of each could be read; unused where whole */
+        bool whole;      /* each kind is read by one list of the whole cluster */
+        const char **ns; /* interned by the cache; whole: all namespaces, to fall back on; else those whose pods could
+                            be read */
         size_t count;
 };
 
-/* Read pods, their owners, and what decides about their requests. Returns 0, or an error: the API server is away, the
- * namespace does not exist, or no pod may be read. The caller releases the scope in any case. */
+/* List pods, the workloads that own them, and the objects that decide about their requests, such as LimitRanges and
+ * autoscalers. Returns 0, or an error: the API server is away, the namespace does not exist, or the credentials may
+ * read no pod. The caller releases *ret in any case. */
 int scan_lists_read(struct cache *w, const struct cluster_scan_options *o, struct scan_scope *ret, struct err *err);
 void scan_scope_release(struct scan_scope *s);
 
-/* Append "a, b, c and 4 more" to a message about namespaces. */
+/* Append the first names of namespaces to a message, and how many more there are: "a, b, c and 4 more". */
 void scan_names_add(struct buf *out, const char *const *name, size_t count);
 
 #endif

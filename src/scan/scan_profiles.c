@@ -7,7 +7,7 @@
 
 /* --- changes of a profile's spec --- */
 
-/* The object at a key, made where there is none. */
+/* Returns the object at a key of `object`. If there is none, adds an empty one. */
 static json_t *scan_profile_member(json_t *object, const char *key)
 {
         json_t *member = json_object_get(object, key);
@@ -23,7 +23,8 @@ static void scan_profile_switch_memory(json_t *resources, bool on)
         json_object_set_new(scan_profile_member(resources, "memory"), "enabled", json_boolean(on));
 }
 
-/* One measurement says what a container uses now: nothing of its peaks, so nothing of the memory that it needs. */
+/* Judge CPU alone, without minHistory. One measurement shows no peaks, so it does not tell the memory that a container
+ * needs. */
 static void scan_profile_judge_once(json_t *spec)
 {
         size_t i;
@@ -75,7 +76,7 @@ static json_t *scan_profile_default(const struct cluster_scan_options *o)
                 json_pack("{s:s, s:{s:s}, s:{}}", "kind", "ClusterProfile", "metadata", "name", "default", "spec");
         json_t *spec = json_object_get(profile, "spec");
         scan_profile_switch_memory(scan_profile_member(spec, "resources"), true);
-        /* a namespace that is asked for by name is meant, even if it is one of the system's */
+        /* a namespace given by its name is scanned even if it is one of the system's */
         if (o->ns)
                 json_object_set_new(spec, "namespaceSelector",
                                     json_pack("{s:{s:s}}", "matchLabels", "kubernetes.io/metadata.name", o->ns));

@@ -1,5 +1,5 @@
 /*
- * The profiles of a scan: those given, or the defaults of a ClusterProfile, changed to what a scan asks.
+ * The profiles of a scan: those of the options, or the defaults of a ClusterProfile, adapted to a scan.
  */
 #ifndef HALFLIFE_SCAN_SCAN_PROFILES_H
 #define HALFLIFE_SCAN_SCAN_PROFILES_H
@@ -11,7 +11,7 @@
  * Put the profiles into the cache:
  * - without any given, the defaults of a ClusterProfile, with memory, for namespace o->ns or all;
  * - apply.mode Recommend becomes OnDeploy;
- * - o->labels are required as well;
+ * - a workload must have o->labels too;
  * - without a Prometheus, minHistory is 0 and memory is left out.
  * Returns 0, or ERR_INVALID with the profile's name.
  */
