@@ -14,7 +14,7 @@ struct live_settings {
         int api_concurrency;
         bool apply_never;
         int budget_workloads;      /* most workloads changing at once in the whole cluster; 0: no limit */
-        int budget_cores_per_hour; /* most cores by which requests change in an hour, in the cluster; 0: no limit */
+        int budget_cores_per_hour; /* most cores, times replicas, by which requests change in an hour; 0: no limit */
         int hot_percent;           /* percentage of a node's capacity above which one sample counts as hot */
         int fuse_guards;           /* changes that the guard may take back per hour; more blow the fuse; 0: no limit */
 };
