@@ -54,7 +54,8 @@ void dimension_forget(struct cache *w, struct target *t); /* drop all that point
 struct target *dimension_chosen(struct cache *w, const char *ns, enum dimension d, const char *name,
                                 struct profile *by);
 struct workload *dimension_synthetic(struct cache *w, struct target *t); /* the target's, made where it has none */
-/* May halflife write the target values into requests? True for workloads, and for pods without an owner. */
+/* May halflife write the target values into requests? True for workloads, and for pods without an owner, which get them
+ * at admission. */
 bool dimension_writes(const struct target *t);
 /* What the pod takes of its node, and of a ResourceQuota. `containers`: what its containers request together. A
  * pod-level request counts in place of that sum; the overhead is added. Unset: nothing is requested. */

@@ -16,7 +16,7 @@ struct profile_list {
 
 /* The profile's rank must not change while it is in a list. */
 void profile_list_add(struct profile_list *l, struct profile *p);
-void profile_list_drop(struct profile_list *l, const struct profile *p); /* it is in the list */
+void profile_list_drop(struct profile_list *l, const struct profile *p); /* p must be in the list */
 void profile_list_release(struct profile_list *l);
 
 #endif
