@@ -110,7 +110,7 @@ struct guard_state *guard_state_survey(const struct target *t)
                         continue;
                 if (p->restarts)
                         guard_state_remember(g, p);
-                if (pod_is_unheard(p)) /* not known whether it is ready */
+                if (pod_is_unheard(p)) /* nobody knows whether this pod is ready */
                         continue;
                 g->before.count++;
                 g->before.ready += p->ready;
@@ -129,7 +129,8 @@ void guard_state_begin(struct target *t, struct guard_state *seen)
         guard_state_free(seen);
 }
 
-/* A pod's restarts before the change. Where rows were dropped, an unknown pod may have had all its restarts before. */
+/* A pod's restarts before the change. If more pods had restarted than have rows, a pod without a row may have had all
+ * its restarts before the change. */
 static uint16_t guard_state_restarts_before(const struct guard_state *g, const struct pod *p)
 {
         uint32_t digest = pod_digest(p);
@@ -236,8 +237,8 @@ static int64_t integer_of(const json_t *o, const char *key)
         return (int64_t)json_integer_value(json_object_get(o, key));
 }
 
-/* hads from the store may be any number. More pods than rows can only have restarted where all GUARD_PODS_MAX rows are
- * used, and how many more makes no difference. */
+/* Bound `hads`, which may be any number in a stored record: the number of rows, or one more if all GUARD_PODS_MAX rows
+ * are used and more pods had restarted. How many more makes no difference. */
 static void had_read(struct guard_state *g, const json_t *list, int64_t hads)
 {
         size_t i;
@@ -259,7 +260,7 @@ void guard_state_read(struct target *t, const json_t *from)
         g->change_ms = time_kept(from, "change");
         g->before = (struct guard_pods){integer_of(from, "pods"), integer_of(from, "ready")};
         had_read(g, json_object_get(from, "had"), integer_of(from, "hads"));
-        g->by_limit = time_kept(from, "byLimit"); /* a count, but time_kept bounds it as needed */
+        g->by_limit = time_kept(from, "byLimit"); /* a count, not a time, but time_kept bounds it as needed */
         g->kill = (struct guard_kill){{time_kept(from, "killed")},
                                       {time_kept(from, "killedSince")},
                                       json_is_true(json_object_get(from, "evicted"))   ? KILL_EVICTION

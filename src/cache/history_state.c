@@ -36,7 +36,7 @@ void history_ignore_first(struct history *h, const struct resource_policy policy
                 }
         if (!starts || !usage_starts_empty(starts))
                 return;
-        mem_free(starts); /* with their time, which the back-fill may load again */
+        mem_free(starts); /* also forgets live_since_ms: a back-fill may then load starts again */
         h->usage.starts = NULL;
         h->target->apply_state_dirty = true;
 }

@@ -9,11 +9,11 @@
 
 MEM_AUTO(selector_free, struct selector *)
 
-enum { BITS = 32, SELECTOR_TEXT_MAX = 4 << 20 }; /* a text is shorter than its object, which has at most that */
+enum { BITS = 32, SELECTOR_TEXT_MAX = 4 << 20 }; /* more than an object has, and so its selector */
 
 /* --- as bits --- */
 
-/* The bit of a label of the workload; 0: the workload lacks it, has it with another value, or has it beyond the last
+/* The bit of a label of the workload; 0: the workload lacks the label, or has it with another value, or beyond the last
  * bit. */
 static uint32_t bit_of(const struct labels *labels, struct text key, struct text value)
 {
@@ -36,7 +36,8 @@ static bool carried_as_bits(const struct workload_view *v, const struct labels *
         return true;
 }
 
-/* A selector that asks its pods for some labels that the template gives them, as apps/v1 demands, is bits. */
+/* Express a selector as bits. Returns false unless it asks only for labels that the template gives the pods, as apps/v1
+ * demands. */
 static bool selected_as_bits(const struct selector *s, const struct labels *labels, uint32_t carried, uint32_t *ret)
 {
         uint32_t bits = 0;
@@ -86,8 +87,8 @@ static void set_selector(const struct selector *s, const struct labels *labels, 
                 rest->selector = label_roles_print(s);
 }
 
-/* The status has the selector of the scale subresource where the kind tells it, as custom kinds do. A selector that
- * cannot be read, or asks for nothing, counts as none: an autoscaler refuses it. */
+/* The status of most custom kinds has the scale subresource's selector, which counts before the spec's. An unreadable
+ * or empty selector counts as none, because an autoscaler refuses it. */
 static void label_roles_read_selector(const struct workload_view *v, const struct labels *labels, struct arena *a,
                                       struct label_roles *to, struct label_roles_rest *rest)
 {
