@@ -87,8 +87,8 @@ static void set_selector(const struct selector *s, const struct labels *labels, 
                 rest->selector = label_roles_print(s);
 }
 
-/* The status of most custom kinds has the scale subresource's selector, which counts before the spec's. An unreadable
- * or empty selector counts as none, because an autoscaler refuses it. */
+/* Where the status has the scale subresource's selector, as in custom kinds, that selector counts; else the spec's. An
+ * unreadable or empty selector counts as none, because an autoscaler refuses it. */
 static void label_roles_read_selector(const struct workload_view *v, const struct labels *labels, struct arena *a,
                                       struct label_roles *to, struct label_roles_rest *rest)
 {

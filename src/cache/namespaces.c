@@ -5,7 +5,8 @@
 
 #include "cache/cache.h"
 
-/* An empty name in the list names no namespace. */
+/* Whether a namespace is halflife's own, or in the setting exempt-namespaces. An empty name in the setting names none.
+ */
 static bool ns_is_exempt(const struct cache *w, const char *name)
 {
         size_t len;

@@ -1,6 +1,6 @@
 /*
- * The facts of nodes. A node that lies is refused or bounded: by core/node_ring its usage, here its texts and its
- * number.
+ * The facts of nodes. A false report by a node is refused or bounded: its usage in core/node_ring, the length of its
+ * labels and taints here. The number of nodes with facts is bounded here as well.
  */
 #include <string.h>
 

@@ -7,7 +7,7 @@
 
 enum {
         ABOUT_MS = 5 * MINUTE_MS,
-        NODES_MAX = 4096, /* a bound, because anybody who may write Events there can name any node */
+        NODES_MAX = 4096, /* a bound, because whoever may write Events in namespace default can name any node */
 };
 
 struct node_oom_event {
@@ -30,7 +30,8 @@ static bool may_go(const struct cache *w, const struct node_oom_event *s, struct
         return latest.ms - s->at_ms > DAY_MS || !map_get(&w->nodes.by_name, text_of(s->node));
 }
 
-/* NULL: no room, as NODES_MAX nodes were short of memory within a day. */
+/* The entry of a node, made where there is none. NULL: no room, as NODES_MAX nodes were short of memory within a day.
+ */
 static struct node_oom_event *node_oom_event_get(struct cache *w, struct text node, struct wall latest)
 {
         struct node_oom_event *s = map_get(&w->node_oom_events, node), *old;
@@ -52,7 +53,7 @@ static bool tells_of_node(const struct event_view *e)
                e->name.len <= VIEW_NAME;
 }
 
-/* Times ahead of the clocks are kept apart: one that is years ahead must not hide later Events. */
+/* Note the time of an Event. Times ahead of the clocks are kept apart: one years ahead must not hide later Events. */
 static void node_oom_event_note(struct node_oom_event *s, struct wall at, struct wall latest)
 {
         if (at.ms > latest.ms)

@@ -1,5 +1,6 @@
 /*
- * Nodes: what each has for pods, and whether its kubelet is away. Without permission to watch nodes, neither is known.
+ * Nodes: what each node has for pods, and whether its kubelet is away. Without permission to watch nodes, halflife
+ * knows neither.
  */
 #include "cache/cache.h"
 
@@ -43,7 +44,7 @@ void node_give(struct cache *w, struct pod *p)
         node_forget(w, p->node);
 }
 
-/* A node was deleted. Its pods stay for a minute or more, and no kubelet reports about them. */
+/* A node was deleted. Its pods stay for a minute or more; as no kubelet reports about them, the node counts as away. */
 static void node_unknown(struct cache *w, struct node *n)
 {
         n->away = n->known && !LIST_EMPTY(&n->pods);
@@ -84,7 +85,7 @@ void node_remove(struct cache *w, struct text json)
         arena_reset(&w->scratch);
 }
 
-/* What the database knew of nodes that are not listed goes as well. */
+/* Facts that came from the database, about nodes that the list lacks, are dropped as well. */
 void node_swept(struct cache *w, uint32_t epoch)
 {
         struct node *n;
@@ -100,7 +101,7 @@ static bool is_young(const struct pod *p, const struct pod_container *c, struct 
         return at.ms - (began_ms > pod_started_ms(p) ? began_ms : pod_started_ms(p)) <= fresh_ms;
 }
 
-/* Does metrics-server leave out the pod? It does while a container is down, and until it has a new sample. */
+/* Does metrics-server leave out the pod? Yes while a container is down, and until a started one has a sample. */
 static bool is_left_out(const struct pod *p, struct wall at, int64_t fresh_ms)
 {
         for (int i = 0; i < p->containers; i++) {

@@ -13,7 +13,7 @@ static void profile_subjects_add(struct profile_subjects *of, int64_t times, siz
         of->labels += times * (int64_t)labels;
 }
 
-/* A workload is compared once more by the kind that runs its template. */
+/* A workload whose template a Rollout runs is compared twice: by its own kind and by the Rollout's. */
 static void profile_subjects_add_workload(struct cache *w, const struct workload *wl)
 {
         struct profile_subjects *of = ns_get(w, text_of(wl->ns))->subjects;
@@ -82,7 +82,7 @@ static void profile_list_cut(struct profile_list *l, size_t within)
                 l->of[i]->left_out = i >= within;
 }
 
-/* ClusterProfiles have no bound: whoever writes those may stop halflife anyway. */
+/* ClusterProfiles have no bound: a person who may write them could stop halflife anyway. */
 void profile_bounds_settle(struct cache *w)
 {
         struct ns *ns;

@@ -19,7 +19,7 @@ static void quota_drop(struct cache *w, struct quota **link)
         quota_free(w, q);
 }
 
-/* The place of the quota in the sorted list, or where to insert it. */
+/* The link to the quota of that name in the namespace's sorted list, or the link at which to insert it. */
 static struct quota **quota_place(struct ns *ns, struct text name)
 {
         struct quota **at = &ns->quotas;

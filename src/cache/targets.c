@@ -11,8 +11,8 @@
 #include "cache/pod_namespace_targets.h"
 #include "objects/target_key.h"
 
-/* Take the guard's hold from a Recommendation's status, whose times are whole seconds. The halflife that wrote the
- * status knew all kills until then. */
+/* Take a later hold of the guard from a Recommendation's status, whose times are whole seconds. The halflife that wrote
+ * the status knew all kills until then. */
 static void guard_from(struct target *t, const struct status_guard *g)
 {
         if (!g || (t->apply_state.guard && t->apply_state.guard->until_ms / SECOND_MS >= g->until_ms / SECOND_MS))
@@ -47,7 +47,7 @@ static void remember_from(struct cache *w, struct target *t, const struct recomm
         t->apply_state_dirty = true;
 }
 
-/* Take over the hold that its Recommendation has by now. */
+/* Take over the hold, or the lack of one, that the target's Recommendation has now. */
 static void target_hold_seen(struct target *t)
 {
         const char *hold = t->published->hold;
@@ -78,7 +78,7 @@ static void target_link_published(struct cache *w, struct target *t)
         }
 }
 
-/* The target's names are in the same memory block. */
+/* Make a target. Its key and its Recommendation's name are in the same memory block. */
 static struct target *target_new(struct cache *w, struct text key, struct text ns, struct text group, struct text kind,
                                  struct text name)
 {
@@ -260,7 +260,7 @@ static void adopt_published(struct cache *w)
                 key_split(text_of(p->target_api_version), &group, &version);
                 struct target *t = target_get(w, ns, group, text_of(p->target_kind), text_of(p->target_name));
                 if (strcmp(t->recommendation, p->key + ns.len + 1) != 0)
-                        continue; /* the name does not match: somebody else's object */
+                        continue; /* its name does not belong to this target: somebody else made the Recommendation */
                 if (!t->version)
                         t->version = intern_text(w->names, version);
                 target_link_published(w, t);
@@ -356,7 +356,7 @@ static void link_pods(struct cache *w)
         }
         link_dropped(w);
         for (size_t at = 0; (t = map_each(&w->targets, &at));)
-                if (t->workload) /* its pods are listed: what is left belongs to pods that are gone */
+                if (t->workload) /* the pods are listed, so what is still loaded belongs to pods that are gone */
                         drop_loaded(w, t);
 }
 
@@ -375,7 +375,7 @@ static void reset_counts(struct cache *w)
         }
 }
 
-/* Mark the target of an autoscaler that still has halflife's targets, and whose workload is gone. */
+/* An autoscaler whose workload is gone still has target percentages by halflife: mark that workload's target. */
 static void mark_left_retuned(struct cache *w, const struct autoscaler *s)
 {
         AUTO(mem_free)
@@ -386,8 +386,8 @@ static void mark_left_retuned(struct cache *w, const struct autoscaler *s)
                 t->retuned = true;
 }
 
-/* Mark namespaces whose autoscaler targets depend on their pods' requests, so that a pod's start or end has the targets
- * computed again. */
+/* Mark namespaces with autoscalers whose target percentages depend on pods' requests, so that a pod's start or end has
+ * the percentages computed again. */
 static void mark_retuned(struct cache *w)
 {
         struct ns *ns;

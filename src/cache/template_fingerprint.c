@@ -53,7 +53,7 @@ static uint64_t digest_value(struct json *j, uint64_t hash)
         return digest_bytes(hash, raw.p, raw.len);
 }
 
-/* Walk a JSON pointer of plain names ("/spec/template"). */
+/* Go to the value at a JSON pointer of plain names ("/spec/template"). False: the object has no such value. */
 static bool fingerprint_descend(struct json *j, const char *path)
 {
         while (*path == '/') {
