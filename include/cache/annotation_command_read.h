@@ -26,7 +26,8 @@ struct annotation_command {
 /* Take the annotation's value `asks` as the command *c; `asks` NULL: the annotation is gone, and *c becomes NULL. The
  * value that *c already has changes nothing, because its answer is under way. */
 void annotation_command_set(struct cache *w, struct text ns, struct annotation_command **c, const char *asks);
-void annotation_command_answered(struct annotation_command *w, char *answer /* taken over */, uint64_t batch);
+void annotation_command_answered(struct annotation_command *w, char *answer /* the command takes it over */,
+                                 uint64_t batch);
 void annotation_command_set_answering(struct annotation_command *w, bool answering);
 void annotation_command_failed(struct annotation_command *w, uint64_t pass);
 void annotation_command_free(struct cache *w, struct annotation_command *c);

@@ -16,13 +16,13 @@ void apply_state_read(struct cache *w, struct target *t, struct text record);
 /* The wait after a conflict, as read from a database or object, brought within bounds: at most a week, in ms. */
 int64_t apply_state_step_bound(int64_t ms);
 
-/* --- what happens (target_state.c) --- */
+/* --- events that change the apply state (target_state.c) --- */
 
 /* halflife changed the target's requests; `digest`: fingerprint of the changed template */
 void apply_state_changed(struct target *t, struct wall at, uint64_t digest);
 /* Set since when the canaries' change is in force, wall ms; -1: not yet; 0: the target is no canary. */
 void apply_state_passed(struct target *t, int64_t since_ms);
-/* halflife has begun to write the canary pods' requests to the other pods */
+/* Note when halflife began to write the canary pods' requests to the other pods. */
 void apply_state_followed(struct target *t, struct wall at);
 /* A conflict: halflife leaves the target alone for a day, twice as long each next time, up to a week. Takes over
  * `what`, the text of the conflict. */

@@ -43,8 +43,8 @@ enum counting { COUNTS_SURELY, COUNTS_PERHAPS, COUNTS_ANY, COUNTS_UNREAD };
 extern const struct autoscaler_kind autoscaler_hpa, autoscaler_scaled_object;
 struct autoscaler {
         const struct autoscaler_kind *kind;
-        char *key;             /* "ns/name", or "ns/name/ScaledObject" */
-        const char *ns, *name; /* name: interned */
+        char *key;             /* of an HPA "ns/name", of a ScaledObject "ns/name/ScaledObject" */
+        const char *ns, *name; /* `name` is interned */
         uint32_t epoch;
         uint32_t events;                        /* how many events of this object the watch has delivered */
         const char *target_group, *target_kind; /* interned */
@@ -64,9 +64,9 @@ struct autoscaler {
         /* The other workloads whose pods the autoscaler counts by utilization; as of the last cache_relink. */
         uint32_t others;           /* how many other workloads have such pods */
         char *other;               /* the other workload first by key: "Deployment 'web'"; NULL: none, or any */
-        enum counting counting;    /* how sure it is that the others' pods count */
+        enum counting counting;    /* how sure halflife is that the autoscaler counts these pods */
         struct workload *workload; /* the workload that the autoscaler scales; linked by autoscalers_settle */
-        struct autoscaler *next;   /* next autoscaler of the workload, by name */
+        struct autoscaler *next;   /* next autoscaler of the same workload, by name */
 };
 
 /* A VerticalPodAutoscaler (VPA) that sets requests of a workload, so halflife does not set these. */
@@ -75,7 +75,7 @@ struct other_autoscaler {
         const char *ns, *name;
         uint32_t epoch;
         int64_t created_ms;
-        const char *target_group, *target_kind, *mode; /* interned; mode "": not set */
+        const char *target_group, *target_kind, *mode; /* interned; mode "": the VPA sets no updateMode */
         char *target_name;
         struct vpa_policy *policy; /* which requests the VPA sets; NULL: every request of every container */
 };

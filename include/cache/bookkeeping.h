@@ -16,16 +16,16 @@
 enum { BOOKED_AT_ONCE_MS = 10 * MINUTE_MS };
 
 struct bookkeeping;
-struct bookkeeping_options { /* borrowed until bookkeeping_free */
+struct bookkeeping_options { /* what the options point to is borrowed until bookkeeping_free */
         struct cache *cache; /* the cache calls the bookkeeping before one of its pods changes */
         const struct live_settings *live;
         const char *label;            /* key of a workload label: each of its values has an account; NULL: none */
-        struct now (*now)(void *arg); /* wall: the earlier of both clocks (cache/clock_skew.h) */
+        struct now (*now)(void *arg); /* the present; its wall time is the earlier clock's (cache/clock_skew.h) */
         bool (*leads)(void *arg);     /* whether this process leads */
         void *arg;
 };
 struct bookkeeping *bookkeeping_new(const struct bookkeeping_options *o);
-void bookkeeping_free(struct bookkeeping *b); /* NULL: does nothing */
+void bookkeeping_free(struct bookkeeping *b); /* b NULL: does nothing */
 
 /* Book all pods and nodes up to now. Call it in each cycle, once usage was polled. */
 void bookkeeping_cycle(struct bookkeeping *b);
@@ -45,6 +45,6 @@ void bookkeeping_write_again(struct bookkeeping *b);
 
 int64_t bookkeeping_now_ms(const struct bookkeeping *b); /* the wall time under which the ledger books now */
 const struct ledger *bookkeeping_ledger(const struct bookkeeping *b);
-const char *bookkeeping_label(const struct bookkeeping *b); /* as in the options; "": none */
+const char *bookkeeping_label(const struct bookkeeping *b); /* key of the booked label, as in the options; "": none */
 
 #endif

@@ -18,7 +18,7 @@ enum budget_unit {
         BUDGET_UNITS
 };
 
-struct budget_account {    /* {0}: nothing counts yet */
+struct budget_account {    /* {0}: an account for which nothing counts yet */
         struct map shares; /* struct budget_share by namespace */
         const char *first; /* a namespace with targets; interned; NULL: none was seen */
         bool shared;       /* several namespaces have targets */
@@ -44,7 +44,7 @@ int64_t budget_account_of(const struct budget_account *a, const char *ns, enum b
 enum budget_verdict {
         BUDGET_HAS_ROOM,
         BUDGET_SHARE_USED, /* the namespace has used up its share */
-        BUDGET_ALL_USED,   /* all together have used up the budget */
+        BUDGET_ALL_USED,   /* all namespaces together have used up the budget */
 };
 /* Whether a further amount of a namespace fits in the budget. `limit` 0: the budget has no limit. An amount above the
  * namespace's whole share fits while nothing of the namespace counts and the other namespaces leave a share free,

@@ -69,7 +69,7 @@ struct cache {
         struct pod_list dropped; /* pods that are gone; freed by pods_free_dropped, once their kills are counted */
         struct watched_kind *kinds;
         struct map kinds_by_key; /* "group/Kind" -> struct watched_kind */
-        bool kinds_renamed;      /* some kind_share is stale */
+        bool kinds_renamed;      /* the profiles of some kind_share may name other kinds (it is stale) */
         bool kinds_recommended;  /* Recommendations name other kinds than at the last settle */
         struct kind_share named; /* kinds that ClusterProfiles name */
         struct map workloads;    /* key -> struct workload */

@@ -15,7 +15,7 @@ struct checkpointer_callbacks { /* each callback may be NULL */
         /* a note was loaded that checkpointer_note stored */
         void (*note)(void *arg, struct text name, struct text value);
         void (*replaced)(void *arg);                    /* a damaged database was replaced: store all notes again */
-        void (*forgotten)(void *arg, struct target *t); /* t is about to be freed */
+        void (*forgotten)(void *arg, struct target *t); /* the target `t` is about to be freed */
         /* a page of the ledger was loaded */
         void (*ledger)(void *arg, const struct ledger_page_key *key, struct text packed);
         /* A checkpoint is about to be handed to the store: the callback adds what is new in other modules. */
@@ -70,8 +70,9 @@ typedef void checkpointer_reported(void *arg, struct ledger_report *r, const str
 bool checkpointer_read_ledger(struct checkpointer *cp, struct ledger_report *r, checkpointer_reported *answered,
                               void *arg);
 
-uint64_t checkpointer_last_sent(const struct checkpointer *cp);             /* number of the batch handed over last */
-bool checkpointer_under_way(const struct checkpointer *cp, uint64_t batch); /* the batch is not on disk yet */
+uint64_t checkpointer_last_sent(const struct checkpointer *cp); /* number of the store batch handed over last */
+bool checkpointer_under_way(const struct checkpointer *cp,
+                            uint64_t batch); /* is the store batch of that number not on disk yet? */
 
 struct checkpointer_state {
         bool writes;        /* a database is open, and its last write succeeded */

@@ -11,12 +11,12 @@
 #include "net/loop.h"
 
 struct clock_skew;
-struct clock_skew *clock_skew_new(const struct loop *l); /* freed by mem_free */
+struct clock_skew *clock_skew_new(const struct loop *l); /* the caller frees it with mem_free */
 
 /* Call it after a poll: compare this machine's clock with `date`, the Date header of the API server's answer; ms 0: the
  * answer had none. The log reports once that the clocks differ. */
 void clock_skew_compare(struct clock_skew *s, struct wall date, uint64_t cycle);
-bool clock_skew_is_apart(const struct clock_skew *s); /* the clocks differ by more than five minutes */
+bool clock_skew_is_apart(const struct clock_skew *s); /* do the clocks differ by more than five minutes? */
 
 /* The API server's time if this machine's clock is more than five minutes ahead of it, else this machine's time. */
 int64_t clock_skew_earlier(const struct clock_skew *s);

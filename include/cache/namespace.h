@@ -40,7 +40,7 @@ struct quota_facts {
                                                                  is */
         unsigned scopes; /* enum quota_scope, or-ed; 0: the quota counts every pod */
         enum quota_classes classes;
-        const char **class; /* priority classes; interned */
+        const char **class; /* names of the priority classes to which `classes` refers; interned */
         int class_count;
 };
 
@@ -94,7 +94,7 @@ void range_swept(struct cache *w, uint32_t epoch);
 int quota_upsert(struct cache *w, struct text json, uint32_t epoch, struct err *err);
 void quota_remove(struct cache *w, struct text json);
 void quota_swept(struct cache *w, uint32_t epoch);
-/* Lookups. */
+/* Lookups of namespaces, and of the limits in them. */
 struct ns *ns_get(struct cache *w, struct text name);              /* adds an unknown namespace */
 const struct ns *ns_find(const struct cache *w, const char *name); /* never NULL: an unknown namespace is all zero */
 /* The values of the namespace's LimitRanges; of several, the strictest. */

@@ -79,7 +79,7 @@ void node_remove(struct cache *w, struct text json);
 void node_swept(struct cache *w, uint32_t epoch);
 void node_take(struct cache *w, struct pod *p, struct text name); /* put a pod on its node; an unknown node is made */
 void node_give(struct cache *w, struct pod *p);                   /* take a pod off its node, if it has one */
-void nodes_release(struct cache *w);                              /* after the pods */
+void nodes_release(struct cache *w);                              /* frees all nodes; call it after pods_release */
 /*
  * The memory, in bytes, that all containers on a node but the container `but` used together at the time `at`, by their
  * last samples before `at`, at most fresh_ms older. -1: some container's use is not known.
@@ -96,7 +96,7 @@ void node_facts_free(struct cache *w, struct node *n);
 /* Judge after a poll whether the node is hot in a resource: many samples above that percentage of its capacity. Returns
  * whether the node has become hot. */
 bool node_facts_judge(struct node_facts *f, enum resource r, int percent, struct wall now);
-const char *node_facts_taints(const struct node_facts *f); /* "": none */
+const char *node_facts_taints(const struct node_facts *f); /* the node's taints as text; "": none */
 
 /* --- the samples of nodes (node_samples.c) --- */
 

@@ -70,7 +70,7 @@ struct pod_container {
         struct history *history;
         struct sample_watermark watermark;
         struct packed_amount request[RESOURCES], limit[RESOURCES]; /* read by pod_request, pod_limit */
-        int64_t last_memory;                                       /* bytes, the last sample */
+        int64_t last_memory;                                       /* bytes of memory used, by the last sample */
         struct pod_kills *kills;                                   /* uncounted kills; NULL: none */
         struct pod_ends *ends; /* read by pod_ended; NULL: no status reported that a process of the container ended, or
                                   began UINT16_MAX seconds or more after the pod */
@@ -99,7 +99,7 @@ struct resizing {
                 struct raise_stretch stretch;
                 int64_t to;   /* the request to raise to, millicores or bytes; 0: no raise */
                 int64_t used; /* usage by the last sample, millicores or bytes */
-                bool sampled; /* false: no sample since halflife has known the pod */
+                bool sampled; /* false: no sample came since halflife has known the pod */
         } raising[];          /* for each container, RESOURCES entries */
 };
 
@@ -114,7 +114,7 @@ struct pod {
         uint8_t uid[UID_BYTES];
         uint8_t owner_uid[UID_BYTES]; /* UID of the pod's controller owner; all zero: it has none */
         uint32_t epoch;
-        uint8_t containers;    /* at most VIEW_CONTAINERS */
+        uint8_t containers;    /* number of containers, at most VIEW_CONTAINERS */
         bool stopped : 1;      /* the kubelet ended the whole pod */
         bool lacks_room : 1;   /* the pod waits for a node with room */
         bool probes_asked : 1; /* halflife has asked whether the kubelet killed its containers; no answer yet */
@@ -125,7 +125,8 @@ struct pod {
         struct pod *next_of_target;
         struct pod_more *more; /* pod_namespace_targets.h; NULL for most pods */
         int64_t created_ms;
-        uint32_t started_s; /* since 1970; 0: not reported; read by pod_started_ms */
+        uint32_t started_s; /* when the kubelet took the pod, seconds since 1970; 0: not reported; read by
+                               pod_started_ms */
         uint32_t ended_s;   /* when the process before the last restart ended, since 1970; 0: not reported */
         struct node *node;  /* NULL: the pod is not scheduled */
         LIST_ENTRY(pod) on_node;
@@ -191,7 +192,7 @@ void pod_remember(struct cache *w, struct pod *p, struct text original); /* keep
 void pods_release(struct cache *w);
 void pods_settle(struct cache *w);       /* bring cache.order up to date */
 void pods_free_dropped(struct cache *w); /* free gone pods; call it after all that uses them, as counting kills */
-/* For usage_add, which writes the watermark when it takes a sample. */
+/* The container's watermark, for usage_add, which moves it when it takes a sample. */
 static inline struct sample_watermark *pod_watermark(struct pod_container *c)
 {
         return &c->watermark;
@@ -237,7 +238,7 @@ static inline int64_t pod_memory_before(const struct pod_container *c, struct wa
         return sampled_ms && sampled_ms <= at.ms && at.ms - sampled_ms <= fresh_ms ? c->last_memory : -1;
 }
 
-/* "ns/name" */
+/* The pod's key in cache.pods: "ns/name". */
 static inline const char *pod_key(const struct pod *p)
 {
         return (const char *)(p->container + p->containers);
@@ -275,7 +276,8 @@ void pod_set_requests(struct pod *p, const struct pod_view *v); /* take the requ
 struct pod_ends *pod_ends(struct pod_container *c);        /* the container's `ends`, made where they are NULL */
 bool pod_tells_of_kill(const struct pod *p);               /* has the pod a kill that is not counted yet? */
 void pod_kills_forget(struct pod_container *c, int first); /* drop the `first` oldest kills, which are counted */
-void pod_kill_counted(struct pod_container *c, int64_t number, int64_t at_ms); /* at_ms: when halflife counted it */
+void pod_kill_counted(struct pod_container *c, int64_t number,
+                      int64_t at_ms); /* at_ms: when halflife counted the kill */
 /* The restart count of a status, less one if the last restart is false: the kubelet counts a restart when it lost track
  * of a process, as after an eviction. */
 uint32_t pod_kills_restarts(const struct container_status_view *s);

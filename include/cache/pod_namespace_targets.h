@@ -53,7 +53,8 @@ void dimension_forget(struct cache *w, struct target *t); /* drop all that point
  * is made; NULL: no profile does. Returns NULL if no profile does and no such target is kept. */
 struct target *dimension_chosen(struct cache *w, const char *ns, enum dimension d, const char *name,
                                 struct profile *by);
-struct workload *dimension_synthetic(struct cache *w, struct target *t); /* the target's, made where it has none */
+struct workload *dimension_synthetic(struct cache *w,
+                                     struct target *t); /* the target's synthetic workload, made where it has none */
 /* May halflife write the target values into requests? True for workloads, and for pods without an owner, which get them
  * at admission. */
 bool dimension_writes(const struct target *t);

@@ -69,7 +69,7 @@ struct profile {
         int64_t matched, ready, applied, overridden;
         const struct profile *by; /* a profile that wins over this one for some workload; NULL: none */
         int64_t saving[RESOURCES];
-        int64_t next_ready, next_applied, next_saving[RESOURCES]; /* the figures of the pass under way */
+        int64_t next_ready, next_applied, next_saving[RESOURCES]; /* the figures so far of the pass under way */
         struct budget_account budget;                             /* safety/budget alone writes it */
         struct map canary_groups;   /* struct canary_group by namespace: as of the last canary_settle */
         struct canary_tally canary; /* progress of the profile's canary workloads: the sum of canary_groups */
@@ -128,12 +128,14 @@ static inline const char *profile_kind(const struct profile *p)
 
 /* Count the profile's targets in a pass; the figures become valid at profile_count_end. */
 void profile_count_begin(struct profile *p);
-void profile_count(struct profile *p, bool ready, bool applied); /* one more target */
+void profile_count(struct profile *p, bool ready, bool applied); /* count one more target of the profile */
 void profile_count_saving(struct profile *p, enum resource r, int64_t saving);
 void profile_count_end(struct profile *p);
 void profile_set_shown(struct profile *p, const struct snapshot_profile *shown);
 void profile_canary_begin(struct profile *p); /* drop all canary groups, so that no workload waits for canaries */
-struct canary_group *profile_canary_group(struct profile *p, const char *ns /* interned */); /* made when unknown */
+struct canary_group *
+profile_canary_group(struct profile *p,
+                     const char *ns /* interned */);     /* a namespace without canaries so far gets a group */
 void profile_canary_end(struct profile *p, bool closed); /* sum up the canary groups; `closed`: some group is closed */
 /* Set the conditions Ready and Degraded of the status; a condition that changes gets the time `at`. */
 void profile_set_conditions(struct profile *p, bool ready, bool degraded, struct wall at);
@@ -141,7 +143,7 @@ void profile_set_busy(struct profile *p, bool busy);
 /* The profile's status was written, with the present `saving`. `digest`: of the status; `facts`: digest of the facts
  * that the status came from. */
 void profile_written(struct profile *p, uint64_t digest, uint64_t facts, struct wall at);
-void profile_set_written_facts(struct profile *p, uint64_t facts); /* other facts gave the same status */
+void profile_set_written_facts(struct profile *p, uint64_t facts); /* note that other facts gave the same status */
 void profile_write_refused(struct profile *p, int64_t retry_ms);
 void profile_forget_written(struct profile *p); /* have the status written again, even if it is the same */
 

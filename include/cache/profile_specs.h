@@ -13,7 +13,7 @@
 struct cache;
 
 struct shared_profile_spec {
-        uint8_t digest[32]; /* of the spec's JSON with its keys in order */
+        uint8_t digest[32]; /* SHA-256 of the spec's JSON with its keys in order */
         struct profile_spec *spec;
         size_t users; /* how many profiles have the spec */
 };

@@ -31,7 +31,7 @@ struct published {
         /* The status, owned by this struct, with names and reasons interned. Amounts of pods and messages of conditions
          * are not kept. */
         struct recommendation_status status;
-        struct target *target;                                                     /* linked by cache_relink */
+        struct target *target; /* the Recommendation's target, linked by cache_relink; NULL: none */
         const char *profile_name, *target_api_version, *target_kind, *target_name; /* interned */
         const char *kind_key; /* "group/Kind" of its target, interned; NULL: the kind is built in, or no workload's */
 };
@@ -39,7 +39,8 @@ struct published {
 int published_upsert(struct cache *w, struct text json, uint32_t epoch, struct err *err);
 void published_remove(struct cache *w, struct text json);
 void published_swept(struct cache *w, uint32_t epoch);
-struct published *published_get(struct cache *w, struct text key); /* an unknown one is made, not `known` yet */
+struct published *published_get(struct cache *w,
+                                struct text key); /* an unknown Recommendation is added, not yet `known` */
 void published_set_status(struct cache *w, struct published *p, const json_t *status);
 void published_release(struct cache *w);
 

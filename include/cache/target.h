@@ -38,7 +38,7 @@ struct history {
         struct usage usage;    /* the fields before `usage` share a cache line, because every sample uses them */
         struct history *next;  /* next history of the target */
         const char *container; /* interned */
-        struct store_watermark *watermark; /* loaded from the store, until the pods are listed */
+        struct store_watermark *watermark; /* watermarks loaded from the store, kept until the pods are listed */
         size_t watermarks;
 };
 
@@ -175,9 +175,11 @@ void target_set_gone(struct target *t, int64_t at_ms);
 void target_set_backfilled(struct target *t);
 /* Have the target's record stored, because imported_add was called, or a history's starts changed. */
 void target_record_changed(struct target *t);
-/* Note whether what starts need was left out of the target's record. Returns true if the record before had it. */
+/* Note whether what starts need was left out of the target's record. Returns true if it was, and was not the last time.
+ */
 bool target_starts_dropped(struct target *t, bool dropped);
-void target_set_deploys(struct target *t, bool deploys, struct wall now); /* as of the last decision */
+void target_set_deploys(struct target *t, bool deploys,
+                        struct wall now); /* `deploys`: new pods get other requests than the template's (deploys_ms) */
 /* Set why the API server refuses a write to the target's workload (copied); NULL: it does not. Returns false if the
  * target has that reason already. */
 bool target_set_denied(struct target *t, const char *why);
@@ -188,7 +190,7 @@ void target_admission_told(struct target *t, uint64_t digest); /* an Event repor
 void target_template_compared(struct target *t);               /* the template was compared with the apply state */
 void target_killed(struct cache *w, struct target *t, const struct oom_kill *k); /* keeps the newest kill's time */
 
-/* --- the same for a history (history_state.c) --- */
+/* --- histories, written by other modules (history_state.c) --- */
 
 /* For the module learn, which adds samples by usage_* and then calls history_learned. No other part of a history is
  * written from outside. */

@@ -8,7 +8,8 @@
 #include "base/yaml.h"
 #include "core/usage_starts.h"
 
-json_t *usage_starts_print(const struct usage_starts *s); /* exact where reals are dumped with 9 digits or more */
+json_t *usage_starts_print(
+        const struct usage_starts *s); /* loses nothing if the JSON is dumped with 9 or more digits for reals */
 /* Read what usage_starts_print made. Returns false where `printed` is missing or damaged; *ret is undefined then. */
 bool usage_starts_read(const json_t *printed, struct usage_starts *ret);
 

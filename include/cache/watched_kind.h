@@ -30,7 +30,7 @@ struct watched_kind {
         const char *version, *plural; /* interned; NULL: not found yet */
         const char *template_path;
         unsigned flags;            /* enum kind_flags */
-        struct kind_lookup lookup; /* discovery, for a kind that not every cluster has */
+        struct kind_lookup lookup; /* the state of discovery, for a kind that not every cluster has */
         bool built_in;
         bool named;       /* the kind is in some kind_share: as of the last watched_kinds_settle */
         bool unplaced;    /* the API server has the kind, but other kinds have all watches */

@@ -1,6 +1,4 @@
-/*
- * Workloads as watched.
- */
+/* Workloads as watched: their containers' requests, labels, owners and the facts of their rollouts. */
 #ifndef HALFLIFE_CACHE_WORKLOAD_H
 #define HALFLIFE_CACHE_WORKLOAD_H
 
@@ -98,7 +96,8 @@ struct workload {
         struct labels labels;     /* the workload's own labels and its template's: selectors see both */
         struct label_roles roles; /* roles of these labels */
         struct controller_owner owner_ref;
-        /* owner_ref's object or the referred workload; linked by cache_relink; counted in children */
+        /* The object that owner_ref names, or the workload that this one refers to; linked by cache_relink, and counted
+         * in the owner's `children`. NULL: none is known. */
         struct workload *owner;
         struct container_spec *container;
         struct foreign_owner *foreign;
@@ -193,6 +192,6 @@ uint64_t rollout_progress(const struct workload *wl);
 const char *rollout_blocked(const struct workload *wl, bool named);
 /* Add to the workload `of` the state of a Rollout `by`, which runs the template of `of`. */
 void rollout_ref_of(struct workload *of, const struct workload *by);
-uint64_t template_fingerprint(struct text object, const char *template_path); /* template_fingerprint.c */
+uint64_t template_fingerprint(struct text object, const char *template_path); /* see template_fingerprint.c */
 
 #endif

@@ -139,7 +139,7 @@ static struct counted_index counted_index_few(const struct counted_index *all, c
         return few;
 }
 
-/* --- what one namespace's autoscalers may compare --- */
+/* --- bounds on the comparisons for one namespace's autoscalers --- */
 
 /* The comparisons of texts that one namespace's autoscalers have left, which they use in the order of their keys. */
 struct count_share {
@@ -269,7 +269,7 @@ static void counted_others_find(struct cache *w, const struct autoscaler *s, con
                 ret->count++;
                 counted_note(s, of);
                 if (!ret->first || strcmp(of->key, ret->first->key) < 0)
-                        ret->first = of; /* so that messages name the same workload after a restart */
+                        ret->first = of; /* first by key, so that messages name the same workload after a restart */
         }
 }
 

@@ -87,7 +87,7 @@ static struct autoscaler *autoscaler_get(struct cache *w, const struct autoscale
         return s;
 }
 
-/* NULL for an empty text. */
+/* The interned text; NULL: the text is empty. */
 static const char *autoscaler_interned(struct cache *w, struct text t)
 {
         return t.len ? intern_text(w->names, t) : NULL;
@@ -285,7 +285,7 @@ void autoscalers_release(struct cache *w)
         map_release(&w->autoscalers);
 }
 
-/* --- links --- */
+/* --- links between autoscalers and workloads --- */
 
 void autoscalers_forget(struct workload *wl)
 {

@@ -13,10 +13,10 @@ struct bookkeeping {
                               does not lead */
         int64_t loaded_ms; /* wall time of the last checkpoint by the process before; 0: none, or the time since is
                               booked as unbooked */
-        bool led;          /* this process led at some time */
+        bool led;          /* this process has led at some time */
 };
 
-/* --- what is booked, and where --- */
+/* --- the amounts that are booked, and their accounts --- */
 
 static int64_t bookkeeping_mono_ms(const struct bookkeeping *b)
 {
@@ -100,7 +100,7 @@ struct pod_walk {
         struct pod_originals originals;
         struct now now;
         int64_t fresh_ms; /* how old a measurement of usage may be */
-        struct pod_sums { /* of pods with the same names, over the same time; not in the ledger yet */
+        struct pod_sums { /* sums over pods with the same accounts, over the same time; not in the ledger yet */
                 struct ledger_names names;
                 int64_t ms; /* 0: nothing is summed up */
                 struct ledger_sum sum;
@@ -213,7 +213,7 @@ static void book_restart(struct bookkeeping *b)
         b->loaded_ms = 0;
 }
 
-/* --- when it is booked --- */
+/* --- when bookings are made --- */
 
 static void book_all(struct bookkeeping *b, int64_t now_ms)
 {
@@ -332,7 +332,7 @@ const char *bookkeeping_label(const struct bookkeeping *b)
         return b->o.label ? b->o.label : "";
 }
 
-/* --- from start to end --- */
+/* --- making and freeing a bookkeeping --- */
 
 struct bookkeeping *bookkeeping_new(const struct bookkeeping_options *o)
 {

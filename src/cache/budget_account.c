@@ -7,7 +7,7 @@
 
 struct budget_share {
         int64_t used[BUDGET_UNITS];
-        char ns[]; /* the key */
+        char ns[]; /* the namespace: the share's key in budget_account.shares */
 };
 
 void budget_account_release(struct budget_account *a)

@@ -49,7 +49,7 @@ static void change_log_forget_old(struct change_log *l, struct wall now)
         }
 }
 
-/* --- a row --- */
+/* --- a row of the log --- */
 
 enum { CHANGE_TEXTS = 9, CHANGE_TEXT_MAX = 512 };
 

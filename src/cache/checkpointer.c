@@ -213,7 +213,7 @@ static void checkpointer_replaced(struct checkpointer *cp, const struct err *why
                 cp->callbacks.replaced(cp->callbacks.arg);
 }
 
-/* A report that the store's thread adds to. */
+/* Who gets a report once the store's thread has added to it. */
 struct checkpoint_report {
         checkpointer_reported *answered;
         void *arg;

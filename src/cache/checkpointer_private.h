@@ -13,7 +13,7 @@ struct checkpointer {
         const char *database; /* NULL: memory only */
         struct checkpointer_callbacks callbacks;
         struct store *store;   /* NULL: memory only */
-        char store_error[256]; /* why there is no store, or why the last write failed */
+        char store_error[256]; /* why there is no store, or why the last checkpoint failed; "": neither */
         struct store_batch *packing;
         size_t pack_at;
         struct counted {

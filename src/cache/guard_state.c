@@ -7,7 +7,7 @@
 #include "base/yaml.h"
 #include "cache/guard_state.h"
 
-/* --- lifetime --- */
+/* --- making and freeing a guard state --- */
 
 struct guard_state *target_guard_state(struct target *t)
 {
@@ -53,7 +53,7 @@ void target_drop_guard_state(struct target *t)
         t->apply_state.guard = NULL;
 }
 
-/* --- what happens --- */
+/* --- events of a watched change --- */
 
 void guard_state_released(struct target *t, struct wall at)
 {
@@ -82,7 +82,7 @@ void guard_state_fired(struct guard_state *g, enum guard_cause cause, char *why,
         g->until_ms = at.ms + g->step_ms;
 }
 
-/* --- pods --- */
+/* --- a target's pods before and since the change --- */
 
 static uint32_t pod_digest(const struct pod *p)
 {

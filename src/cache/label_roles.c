@@ -11,7 +11,7 @@ MEM_AUTO(selector_free, struct selector *)
 
 enum { BITS = 32, SELECTOR_TEXT_MAX = 4 << 20 }; /* more than an object has, and so its selector */
 
-/* --- as bits --- */
+/* --- labels and selectors as bits --- */
 
 /* The bit of a label of the workload; 0: the workload lacks the label, or has it with another value, or beyond the last
  * bit. */
@@ -53,7 +53,7 @@ static bool selected_as_bits(const struct selector *s, const struct labels *labe
         return true;
 }
 
-/* --- as text --- */
+/* --- selectors as text --- */
 
 static void print_requirement(struct buf *b, const struct requirement *r)
 {
@@ -78,7 +78,7 @@ static char *label_roles_print(const struct selector *s)
         return buf_steal(&b);
 }
 
-/* --- reading --- */
+/* --- reading a workload's label roles --- */
 
 static void set_selector(const struct selector *s, const struct labels *labels, struct label_roles *to,
                          struct label_roles_rest *rest)
@@ -128,7 +128,7 @@ void label_roles_release(struct map *sets, struct label_roles_rest *r)
         r->selector = NULL;
 }
 
-/* --- the whole --- */
+/* --- all labels and the selector, from bits or text --- */
 
 static struct labels labels_of_bits(const struct labels *labels, uint32_t bits, struct arena *a)
 {

@@ -158,7 +158,7 @@ void limit_harms_unmeasured(struct target *t)
                 t->limit_harms->row[i].throttled_percent = 0;
 }
 
-/* --- in the store --- */
+/* --- kills by limits, in the store --- */
 
 void limit_harms_print(const struct target *t, json_t *record)
 {

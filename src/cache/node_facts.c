@@ -28,7 +28,7 @@ void node_facts_free(struct cache *w, struct node *n)
         n->facts = NULL;
 }
 
-/* --- from the object --- */
+/* --- facts from the node's object --- */
 
 static void node_facts_add_labels(struct buf *out, const struct node_view *v, struct node_facts *f)
 {

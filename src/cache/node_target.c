@@ -18,7 +18,7 @@ static void node_target_drop(struct node_facts *f)
         f->whole = NULL;
 }
 
-/* --- choosing --- */
+/* --- choosing the profile of a node --- */
 
 static struct profile *node_target_profile(struct cache *w, const struct node *n, const struct label_pair *label,
                                            size_t labels)

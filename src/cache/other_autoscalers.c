@@ -110,7 +110,7 @@ void other_autoscalers_release(struct cache *w)
         map_release(&w->other_autoscalers);
 }
 
-/* --- links --- */
+/* --- links between VPAs and workloads --- */
 
 bool other_autoscaler_wins(const struct other_autoscaler *a, const struct other_autoscaler *b)
 {

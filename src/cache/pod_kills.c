@@ -144,7 +144,8 @@ static int64_t pod_restarts_before(const struct pod_container *c)
  * of the eviction (status, condition, Event) therefore get the same number, and count once. */
 static void note_eviction(struct pod_container *c, struct wall at)
 {
-        if (c->evicted && !c->kills && !c->has_status) /* the counted kill may be this eviction */
+        if (c->evicted && !c->kills &&
+            !c->has_status) /* the kill that was counted last may be this eviction, which must not count twice */
                 return;
         c->evicted = true;
         int64_t number = pod_restarts_before(c) + 1;

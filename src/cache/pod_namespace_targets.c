@@ -195,7 +195,7 @@ static void synthetic_of_pod(struct cache *w, struct target *t, const struct pod
         }
 }
 
-/* --- choosing --- */
+/* --- choosing profiles of pods and namespaces --- */
 
 static struct target *target_find(struct cache *w, const char *ns, enum dimension d, const char *name)
 {
@@ -339,7 +339,7 @@ void dimension_settle(struct cache *w)
         }
 }
 
-/* --- links --- */
+/* --- links between pods and their targets --- */
 
 void dimension_link(struct pod *p)
 {
@@ -380,7 +380,7 @@ void dimension_forget(struct cache *w, struct target *t)
         w->others[t->dimension]--;
 }
 
-/* --- sums --- */
+/* --- what a pod takes of its node, and its sums of usage --- */
 
 struct amount pod_overhead(const struct pod *p, enum resource r)
 {

@@ -6,7 +6,7 @@
 #include "objects/annotation_record.h"
 
 struct pod_original {
-        const char *text; /* the key */
+        const char *text; /* the annotation's text: the key in pod_originals.read */
         int count;
         struct recorded row[];
 };

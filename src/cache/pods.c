@@ -387,7 +387,7 @@ void pod_swept(struct cache *w, uint32_t epoch)
                         pod_vanish(w, p);
 }
 
-/* --- the order --- */
+/* --- the order of pods (cache.order) --- */
 
 static int pod_compare(const struct pod *a, const struct pod *b)
 {

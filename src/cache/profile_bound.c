@@ -5,7 +5,7 @@
 #include "cache/cache.h"
 #include "cache/pod_namespace_targets.h"
 
-/* --- subjects --- */
+/* --- counting the subjects of profiles --- */
 
 static void profile_subjects_add(struct profile_subjects *of, int64_t times, size_t labels)
 {
@@ -57,7 +57,7 @@ static void profile_subjects_count(struct cache *w)
                 profile_subjects_add_pod(w, w->order[i]);
 }
 
-/* --- bounds --- */
+/* --- how many Profiles are within the bounds --- */
 
 size_t profile_list_within(const struct profile_list *l, const struct profile_subjects *of)
 {

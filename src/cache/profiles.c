@@ -276,7 +276,7 @@ bool profile_unread(const struct cache *w, const struct target *t)
         return p && !p->valid;
 }
 
-/* --- choosing --- */
+/* --- choosing the profile of a workload, pod or namespace --- */
 
 bool profile_system_namespace(const struct cache *w, const char *ns)
 {

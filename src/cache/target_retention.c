@@ -36,7 +36,7 @@ static bool target_is_known(const struct target *t)
 }
 
 struct watched_span {
-        int64_t first_ms, newest_ms; /* 0: no sample */
+        int64_t first_ms, newest_ms; /* times of the first and the newest sample; 0: no sample */
 };
 
 static void watched_span_add(struct watched_span *s, int64_t first_ms, int64_t newest_ms)
@@ -103,7 +103,7 @@ bool target_is_over(const struct target *t, int64_t now_ms, int64_t retention_ms
         return t->surplus || now_ms - t->gone_ms >= target_kept_ms(t, retention_ms);
 }
 
-/* --- the bound of a namespace --- */
+/* --- the bound on the gone targets of a namespace --- */
 
 struct gone_target {
         struct target *target;

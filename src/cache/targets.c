@@ -213,7 +213,7 @@ void targets_release(struct cache *w)
         map_release(&w->targets);
 }
 
-/* --- settling --- */
+/* --- finding the targets and what belongs to them --- */
 
 static void choose_profiles(struct cache *w)
 {

@@ -4,7 +4,7 @@
 
 #include "cache/cache.h"
 
-/* --- the table --- */
+/* --- the table of kinds --- */
 
 enum { KIND_KEY_MAX = 384 }; /* more than the API server accepts: a group of 253 bytes, a kind of 63 */
 
@@ -79,7 +79,7 @@ static void watched_kinds_forget(struct cache *w)
         }
 }
 
-/* --- who names which --- */
+/* --- which kinds profiles and Recommendations name --- */
 
 /* A kind_share while its kinds are counted. */
 struct kind_count {

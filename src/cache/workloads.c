@@ -156,7 +156,7 @@ static struct workload *workload_new(struct cache *w, struct watched_kind *k, co
         return wl;
 }
 
-/* --- from the view --- */
+/* --- a workload's fields, from its decoded object --- */
 
 static void labels_join(struct cache *w, struct workload *wl, const struct workload_view *v)
 {
@@ -392,7 +392,7 @@ void workloads_release(struct cache *w)
         map_release(&w->uids);
 }
 
-/* --- owners --- */
+/* --- links between objects and their owners --- */
 
 /* The owner with that UID, in the same namespace only. Anybody may name an object of another namespace as owner;
  * Kubernetes ignores that, and so its samples, kills and restarts do not reach that owner. */
@@ -459,7 +459,7 @@ void workloads_settle(struct cache *w)
         for (size_t at = 0; (p = map_each(&w->pods, &at));)
                 if (!p->owner && (p->owner = owner_by_uid(w, p->ns, p->owner_uid)))
                         p->owner->children++;
-        for (size_t i = 0; i < w->dropped.count; i++) { /* pods that came and went since the last settle */
+        for (size_t i = 0; i < w->dropped.count; i++) { /* link also pods that came and went since the last settle */
                 p = w->dropped.of[i];
                 if (!p->owner && (p->owner = owner_by_uid(w, p->ns, p->owner_uid)))
                         p->owner->children++;
