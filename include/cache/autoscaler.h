@@ -81,7 +81,9 @@ struct other_autoscaler {
 };
 
 int hpa_upsert(struct cache *w, struct text json, uint32_t epoch, struct err *err);
-/* Update an autoscaler from the API server's answer to halflife's write; see workload_answer. */
+/* Update an autoscaler from the API server's answer to halflife's write. The answer counts only if the watch has
+ * delivered no other event of it since `events`, the number when the write began. ERR_NOTFOUND: the autoscaler is gone.
+ */
 int autoscaler_answer(struct cache *w, const struct autoscaler_kind *k, struct text json, uint32_t events,
                       struct err *err);
 void hpa_remove(struct cache *w, struct text json);
@@ -102,10 +104,10 @@ bool other_autoscaler_wins(const struct other_autoscaler *a, const struct other_
 void autoscalers_settle(struct cache *w);
 void autoscalers_forget(struct workload *wl);
 void autoscalers_release(struct cache *w);
-/* Find the other workloads whose pods each autoscaler counts, in namespaces where they may have changed; after
- * autoscalers_settle. A selector without a rare label is compared with all workloads of its namespace. The comparisons
- * of texts, and the bytes of selectors read, have a bound for each namespace. Autoscalers beyond the bound, by key, are
- * taken to count every workload of the namespace. */
+/* Find the other workloads whose pods each autoscaler counts, in namespaces where these may have changed; call it after
+ * autoscalers_settle. A selector without a rare label is compared with all workloads of its namespace. Each namespace
+ * has a bound on the comparisons of texts and the bytes of selectors read. Autoscalers beyond the bound, in the order
+ * of their keys, are taken to count every workload of the namespace. */
 enum { AUTOSCALER_COMPARES_NAMESPACE = 32 << 20 };
 void autoscaler_counts_settle(struct cache *w);
 /* The selector of the pods that the autoscaler counts, in the arena. NULL: halflife does not know the workload or its

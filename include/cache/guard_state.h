@@ -10,7 +10,7 @@
 enum { GUARD_PODS_MAX = 256 };
 
 struct guard_state {
-        /* --- the change that the guard watches now --- */
+        /* The next fields, up to `released`, are about the change that the guard watches now. */
         int64_t change_ms;        /* guard_state_set_ms of the watched change; 0: no change is watched */
         struct guard_pods before; /* the pods that ran before the change */
         struct guard_restarts {
@@ -23,7 +23,7 @@ struct guard_state {
         int64_t below_ms;       /* since when fewer pods are ready than before; not stored */
         struct guard_kill kill; /* the newest out-of-memory kill since the change */
         bool released;          /* that kill came soon after the owner deployed */
-        /* --- the change that the guard took back last --- */
+        /* The next fields are about the change that the guard took back last. */
         enum guard_cause cause;              /* GUARD_NONE: no change was taken back, or the guard has forgotten it */
         char *why;                           /* why the change was taken back, for people, with figures */
         int64_t fired_ms, until_ms, step_ms; /* when it was taken back; end of the hold; length of the hold, ms */

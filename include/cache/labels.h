@@ -13,7 +13,7 @@
 #include "core/label_selector.h"
 #include "objects/decode.h"
 
-/* The pairs may be shared with other objects, so nobody changes them. */
+/* The labels of one object. The pairs may be shared with other objects, so nobody changes them. */
 struct labels {
         const struct label_pair *pair;
         size_t count;

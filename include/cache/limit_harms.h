@@ -24,9 +24,9 @@ struct limit_harms {
         } row[];
 };
 
-/* The row of a container, interned; NULL: its limit did no harm. */
+/* The row of a container, whose name is interned; NULL: its limits did no harm. */
 const struct limit_harm *limit_harms_find(const struct target *t, const char *container);
-/* The row with the newest kill; NULL: no limit killed. */
+/* The row with the newest kill by a memory limit; NULL: there was no such kill. */
 const struct limit_harm *limit_harms_newest(const struct target *t);
 
 /* Keep a kill by a memory limit, if it is the container's newest. At most VIEW_CONTAINERS containers have rows: the row

@@ -97,7 +97,8 @@ void quota_swept(struct cache *w, uint32_t epoch);
 /* Lookups of namespaces, and of the limits in them. */
 struct ns *ns_get(struct cache *w, struct text name);              /* adds an unknown namespace */
 const struct ns *ns_find(const struct cache *w, const char *name); /* never NULL: an unknown namespace is all zero */
-/* The values of the namespace's LimitRanges; of several, the strictest. */
+/* Read the values of the namespace's LimitRanges into *ret; of several, the strictest. An unset value: no LimitRange
+ * has it. */
 void range_facts(const struct cache *w, const char *ns, struct range_facts *ret);
 /* Have the next cache_relink find anew which pods the namespace's autoscalers count. */
 void ns_recount(struct cache *w, const char *name);

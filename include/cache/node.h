@@ -1,6 +1,4 @@
-/*
- * Nodes, reduced to what matters to their pods, and the Events about nodes that were short of memory.
- */
+/* Nodes as watched, with the facts that matter to their pods, and the Events about nodes that were short of memory. */
 #ifndef HALFLIFE_CACHE_NODE_H
 #define HALFLIFE_CACHE_NODE_H
 
@@ -80,17 +78,16 @@ void node_swept(struct cache *w, uint32_t epoch);
 void node_take(struct cache *w, struct pod *p, struct text name); /* put a pod on its node; an unknown node is made */
 void node_give(struct cache *w, struct pod *p);                   /* take a pod off its node, if it has one */
 void nodes_release(struct cache *w);                              /* frees all nodes; call it after pods_release */
-/*
- * The memory, in bytes, that all containers on a node but the container `but` used together at the time `at`, by their
- * last samples before `at`, at most fresh_ms older. -1: some container's use is not known.
- */
+/* The memory, in bytes, that all containers on a node but the container `but` used together at the time `at`, by their
+ * last samples before `at`, at most fresh_ms older. A container too young for a sample counts with its request. -1:
+ * some container's use is not known. */
 int64_t node_others_used(const struct node *n, const struct pod_container *but, struct wall at, int64_t fresh_ms);
 
 /* --- the facts of a node (node_facts.c) --- */
 
 /* The node's facts. A node without facts gets empty ones; NULL: NODES_MOST other nodes have facts. */
 struct node_facts *node_facts_get(struct cache *w, struct node *n);
-/* Take the node's facts from its object. A changed capacity means another machine, so its samples are dropped. */
+/* Take the node's facts from its object. A changed capacity means another machine, so the old samples are dropped. */
 void node_facts_read(struct cache *w, struct node *n, const struct node_view *v);
 void node_facts_free(struct cache *w, struct node *n);
 /* Judge after a poll whether the node is hot in a resource: many samples above that percentage of its capacity. Returns

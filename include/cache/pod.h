@@ -58,10 +58,11 @@ struct pod_ends {
          * reported count. fell_from: the count before the fall. end_s: the newest end in any status, in seconds since
          * 1970. */
         uint32_t base, reported, fell_from, end_s;
-        /* restarts caused by a node shutdown; the restart count after the last of them */
+        /* how many restarts a node shutdown caused; the restart count after the last of these restarts */
         uint32_t node_restarts, node_restarted;
-        uint32_t began_s;   /* when the present process began; 0: not reported */
-        uint32_t stopped_s; /* since when no process runs; 1: time not reported; 0: a process runs */
+        uint32_t began_s; /* when the present process began; 0: not reported */
+        uint32_t
+                stopped_s; /* since when the container has no process; 1: the time is not reported; 0: a process runs */
         uint32_t evicted_s; /* when, by an Event, the pod was evicted because of this container; 0: no such Event */
 };
 
@@ -75,7 +76,8 @@ struct pod_container {
         struct pod_ends *ends; /* read by pod_ended; NULL: no status reported that a process of the container ended, or
                                   began UINT16_MAX seconds or more after the pod */
         uint8_t role;          /* enum container_role */
-        uint8_t restarts : 2;  /* bit r: its resizePolicy restarts the container when resource r is resized */
+        uint8_t restarts : 2;  /* bit r: the resizePolicy restarts the container when the request for resource r is
+                                  resized */
         bool evicted : 1;      /* the pod was evicted for lack of memory, and this counts as a kill of this container */
         bool probed : 1;       /* the kubelet may itself kill the container while the pod stays: by a probe, hook or
                                   resize, or as a sidecar */
@@ -127,8 +129,9 @@ struct pod {
         int64_t created_ms;
         uint32_t started_s; /* when the kubelet took the pod, seconds since 1970; 0: not reported; read by
                                pod_started_ms */
-        uint32_t ended_s;   /* when the process before the last restart ended, since 1970; 0: not reported */
-        struct node *node;  /* NULL: the pod is not scheduled */
+        uint32_t
+                ended_s; /* when the process before the pod's last restart ended, seconds since 1970; 0: not reported */
+        struct node *node; /* NULL: the pod is not scheduled */
         LIST_ENTRY(pod) on_node;
         int64_t booked_ms; /* the ledger has the pod's bookings up to this monotonic time, in ms; 0: those that it has
                               of all pods (bookkeeping.h) */

@@ -43,9 +43,10 @@ struct pod_more {
 void dimension_init(struct cache *w);
 void pod_more_read(struct cache *w, struct pod *p, const struct pod_view *v);
 void pod_more_free(struct cache *w, struct pod *p);
-/* Compare the requests of a pod that is seen for the first time with those that its annotations record. */
+/* Set pod_more.born: compare the requests of a pod seen for the first time with those that its annotations record. */
 void pod_born_read(struct cache *w, struct pod *p, const struct pod_view *v);
-/* Parts of cache_relink: first find the targets and their profiles, then link each pod to its targets. */
+/* Parts of cache_relink: dimension_settle finds the targets and their profiles; dimension_link links a pod to its
+ * targets. */
 void dimension_settle(struct cache *w);
 void dimension_link(struct pod *p);
 void dimension_forget(struct cache *w, struct target *t); /* drop all that points to `t`, which is about to be freed */

@@ -23,7 +23,7 @@ struct watched_kind;
 struct workload;
 
 /* The canaries of a profile in one namespace. Each namespace tries changes by itself, so that a canary of one namespace
- * keeps no workload of another waiting. safety/canary_progress alone writes it. */
+ * keeps no workload of another waiting. Only safety/canary_progress writes this struct. */
 struct canary_group {
         const char *ns; /* interned, as the targets have it */
         struct canary_tally tally;
@@ -70,9 +70,9 @@ struct profile {
         const struct profile *by; /* a profile that wins over this one for some workload; NULL: none */
         int64_t saving[RESOURCES];
         int64_t next_ready, next_applied, next_saving[RESOURCES]; /* the figures so far of the pass under way */
-        struct budget_account budget;                             /* safety/budget alone writes it */
-        struct map canary_groups;   /* struct canary_group by namespace: as of the last canary_settle */
-        struct canary_tally canary; /* progress of the profile's canary workloads: the sum of canary_groups */
+        struct budget_account budget; /* what counts against the profile's budget; only safety/budget writes it */
+        struct map canary_groups;     /* struct canary_group by namespace: as of the last canary_settle */
+        struct canary_tally canary;   /* progress of the profile's canary workloads: the sum of canary_groups */
         struct profile_told told;
         struct map fuses;      /* the profile's own blown fuses, struct profile_fuse by namespace (profile_fuse.h) */
         struct map fuses_told; /* the profile's own blown fuses, as its status reports them */
@@ -105,8 +105,8 @@ void windows_settle(struct cache *w, struct now now);
 void windows_forget_zones(struct cache *w, struct mono now);
 /* A workload as the subject of profile_choose. A workload that is only a link (workload_is_link) has no labels. */
 struct profile_subject profile_subject_of(struct cache *w, const struct workload *wl, enum dimension d);
-/* Whether the profile that the target's Recommendation names exists but cannot be read. Then the target keeps its
- * values. */
+/* Whether the profile that the target's Recommendation names exists but could never be read. Then the target keeps its
+ * target values. */
 bool profile_unread(const struct cache *w, const struct target *t);
 /* Is `ns` a system namespace, which ClusterProfiles select only by its name? */
 bool profile_system_namespace(const struct cache *w, const char *ns);

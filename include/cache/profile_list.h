@@ -11,7 +11,8 @@ struct profile;
 struct profile_list {
         struct profile **of;
         size_t count, cap;
-        size_t left_out; /* the last so many select nothing (profile_bound.h); 0 after a change of the list */
+        size_t left_out; /* how many profiles, the last of the list, select nothing (profile_bound.h); 0 after a change
+                            of the list */
 };
 
 /* The profile's rank must not change while it is in a list. */

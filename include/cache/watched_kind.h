@@ -42,7 +42,7 @@ struct watched_kind {
 
 /* The kinds that one namespace's Profiles name, or one namespace's Recommendations, or all ClusterProfiles. */
 struct kind_share {
-        struct watched_kind **kind; /* in the order in which they were named */
+        struct watched_kind **kind; /* the kinds, in the order in which they were named */
         int count;
         bool stale; /* the share's profiles may name other kinds than at the last watched_kinds_settle */
 };

@@ -48,7 +48,7 @@ struct rollout_ref {
         uint64_t progress; /* sum of rollout_progress over the Rollouts */
 };
 
-/* Facts that few workloads have. */
+/* Facts that few workloads have, so that most workloads need no memory for them. */
 struct workload_more {
         struct amount pod_asks[RESOURCES]; /* pod-level requests (spec.resources of the pod) */
         struct request_readers readers;    /* readers of the containers' requests */

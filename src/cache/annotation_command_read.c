@@ -1,4 +1,4 @@
-/* Annotation commands on Recommendations, as read from the API server. */
+/* Annotation commands on Recommendations, as read from the API server, and their answers until these are written. */
 #include <string.h>
 
 #include "cache/cache.h"

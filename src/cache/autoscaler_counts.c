@@ -1,7 +1,6 @@
-/*
- * Which workloads an autoscaler counts beside its own. The HPA controller takes the selector of its target's scale
- * subresource, and counts all pods of the namespace that the selector matches, no matter which workload made them.
- */
+/* Which workloads an autoscaler counts beside its own. The HPA controller takes the selector in the scale subresource
+ * of the workload that it scales, and counts all pods of the namespace that the selector matches, no matter which
+ * workload made them. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,8 +34,7 @@ static struct labels labels_of_pods(const struct workload *wl, struct arena *a)
 }
 
 /* Whether a workload has pods that an autoscaler may count. In a chain of owners only the topmost workload with a
- * template counts. A Job does not: it ends soon, so it would hold changes back, and put requests back, only for a
- * moment. */
+ * template counts. A Job does not count: it ends soon, so it would hold changes back only for a moment. */
 static bool counts_has_pods(const struct workload *wl)
 {
         bool once = (wl->kind->flags & KIND_TO_COMPLETION) && !(wl->kind->flags & KIND_BY_RUNS);
@@ -252,7 +250,7 @@ static void autoscaler_count_all(struct autoscaler *s, enum counting why, const 
         s->counting = why;
 }
 
-/* The other workloads that an autoscaler counts, among some rows. */
+/* The other workloads, among some rows of the index, whose pods an autoscaler counts. */
 struct counted_others {
         const struct workload *first;
         uint32_t count;
@@ -332,8 +330,8 @@ static int autoscaler_order(const void *a, const void *b)
         return strcmp((*(struct autoscaler *const *)a)->key, (*(struct autoscaler *const *)b)->key);
 }
 
-/* Reset the counts of all autoscalers in namespaces that are due. Returns how many of these scale by utilization, and
- * lists them by key, so that a namespace's autoscalers are neighbours; the caller frees the list. */
+/* Reset the counts of all autoscalers in namespaces that are counted anew. Lists those that scale by utilization, by
+ * key, so that a namespace's are neighbours, and returns their number. The caller frees *ret. */
 static size_t autoscalers_to_count(struct cache *w, struct autoscaler ***ret)
 {
         struct autoscaler *s, **due = NULL;

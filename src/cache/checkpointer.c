@@ -120,8 +120,8 @@ static struct pod *watermarked_pods(const struct target *t)
         return t->dimension == DIMENSION_WORKLOAD ? t->pods : NULL;
 }
 
-/* Move watermarks after a time back to the history's newest sample. A watermark ahead of the clock would refuse all
- * samples until then. */
+/* Move watermarks later than after_ms back to the history's newest sample. A watermark ahead of the clock would refuse
+ * all samples until the clock reaches it. */
 static void watermarks_back(const struct history *h, int64_t after_ms)
 {
         for (struct pod *p = watermarked_pods(h->target); p; p = p->next_of_target)
@@ -177,8 +177,8 @@ static void counted_add(struct checkpointer *cp, struct history *h, const uint8_
         all->history[all->histories++] = h;
 }
 
-/* Add all kills that h counted, of known pods and of pods that are not listed yet. The memory each one held is no
- * longer known, but the store keeps the rows that it carried over. */
+/* Add all kills that `h` counted, of known pods and of pods that are not listed yet. The memory that each killed
+ * process held is no longer known, but the store keeps the rows that it carried over. */
 static void counted_add_known(struct checkpointer *cp, struct history *h)
 {
         struct target *t = h->target;
@@ -193,8 +193,8 @@ static void counted_add_known(struct checkpointer *cp, struct history *h)
                         counted_add(cp, h, t->killed[i].uid, t->killed[i].restarts, 0);
 }
 
-/* A database that was damaged or taken away was replaced. Rows that could not be carried over must be written again, or
- * the next start lacks them. Nobody knows which rows these are, so everything is written. */
+/* The store replaced a damaged or missing database. Rows that the store could not carry over must be written again, or
+ * the next start lacks them. Nobody knows which, so everything is written. */
 static void checkpointer_replaced(struct checkpointer *cp, const struct err *why)
 {
         struct target *t;
@@ -386,7 +386,7 @@ static void checkpointer_put_usage(struct store_batch *b, const struct history *
         mem_free(watermark);
 }
 
-/* A checkpoint under way is written later and may have older rows, so it gets the apply state as well. */
+/* A checkpoint under way is written later and may have an older apply state, so it gets the present one as well. */
 void checkpointer_apply_state(struct checkpointer *cp, struct target *t)
 {
         if (!cp->store)
@@ -462,7 +462,7 @@ static void submit_rows(struct checkpointer *cp, struct store_batch *b)
                 store_batch_free(b);
 }
 
-/* Finish a checkpoint under way: it may have older rows, so it must reach the database first. */
+/* Finish the checkpoint under way. Its rows may be older than the next batch's, so it must reach the database first. */
 static void finish_packing(struct checkpointer *cp)
 {
         while (cp->packing && !checkpointer_pack(cp))

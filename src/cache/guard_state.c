@@ -148,7 +148,8 @@ void guard_state_add_by_limit(struct guard_state *g, const struct pod *p, int64_
         g->by_limit += 1 + untold;
 }
 
-/* A restart is reported seconds after its process ended, so one from before the change may be reported after it. */
+/* A restart is reported seconds after the process ended, so a restart from before the change may be reported after it.
+ */
 void guard_state_hear(struct target *t)
 {
         struct guard_state *g = t->apply_state.guard;
@@ -171,7 +172,8 @@ int64_t guard_state_restarts(const struct target *t)
         return sum > g->by_limit ? sum - g->by_limit : 0;
 }
 
-/* Since when the pod has been unready. While its kubelet was away, it was unready in name only: that does not count. */
+/* Since when the pod has been unready. The time while its kubelet was away does not count: the pod may have been ready.
+ */
 static int64_t not_ready_since(const struct pod *p)
 {
         int64_t turned_ms = (int64_t)p->ready_turned_s * SECOND_MS, back_ms = p->node ? p->node->turned_ms : 0;

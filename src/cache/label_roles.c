@@ -9,7 +9,7 @@
 
 MEM_AUTO(selector_free, struct selector *)
 
-enum { BITS = 32, SELECTOR_TEXT_MAX = 4 << 20 }; /* more than an object has, and so its selector */
+enum { BITS = 32, SELECTOR_TEXT_MAX = 4 << 20 }; /* more bytes than any object has, and so any selector */
 
 /* --- labels and selectors as bits --- */
 

@@ -1,6 +1,4 @@
-/*
- * Namespaces, and their LimitRanges.
- */
+/* Namespaces as watched, and the LimitRanges in them. */
 #include <string.h>
 
 #include "cache/cache.h"
@@ -63,7 +61,8 @@ int ns_upsert(struct cache *w, struct text json, uint32_t epoch, struct err *err
         return rc;
 }
 
-/* Clear a deleted namespace. Its entry stays while pods, targets and others are in it, because they share its name. */
+/* Clear a deleted namespace. Its entry stays while pods, targets and other objects are in it, because they use its
+ * name. */
 static void ns_forget(struct cache *w, struct ns *ns)
 {
         labels_release(&w->label_sets, &ns->labels);

@@ -1,8 +1,7 @@
-/*
- * Nodes that were short of memory, by the kubelet's Events SystemOOM. The Events name no pod, so they count as no kill;
- * they only show that a kill need not come from a limit. An Event counts only if the node's own kubelet reported it, in
- * namespace default, where Events about nodes are: more people may write Events in other namespaces.
- */
+/* Nodes that were short of memory, by the kubelet's Events SystemOOM. The Events name no pod, so they count as no kill;
+ * they only show that a kill may have another cause than a limit. An Event counts only if the node's own kubelet
+ * reported it, and in namespace default, where Events about nodes are: more people may write Events in other
+ * namespaces. */
 #include "cache/cache.h"
 
 enum {
@@ -23,8 +22,8 @@ static void node_oom_event_forget(struct cache *w, struct node_oom_event *s)
         mem_free(s);
 }
 
-/* May an entry be dropped? Yes if it is older than a day, or about an unknown node. Nodes and pods may be listed after
- * the Events, so unknown nodes are dropped only when there is no room left. */
+/* May an entry be dropped? Yes if it is older than a day, or about an unknown node. Called only if no room is left,
+ * because nodes may be listed after the Events. */
 static bool may_go(const struct cache *w, const struct node_oom_event *s, struct wall latest)
 {
         return latest.ms - s->at_ms > DAY_MS || !map_get(&w->nodes.by_name, text_of(s->node));

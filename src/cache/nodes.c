@@ -94,7 +94,7 @@ void node_swept(struct cache *w, uint32_t epoch)
                         node_unknown(w, n);
 }
 
-/* Did the container's process begin so late that it may have no sample yet? */
+/* Did the container's process begin so short before `at` that it may have no sample yet? */
 static bool is_young(const struct pod *p, const struct pod_container *c, struct wall at, int64_t fresh_ms)
 {
         int64_t began_ms = (int64_t)pod_ended(c).began_s * SECOND_MS;
@@ -112,9 +112,9 @@ static bool is_left_out(const struct pod *p, struct wall at, int64_t fresh_ms)
         return false;
 }
 
-/* The memory a container used at a time, in bytes; -1: not known. The last sample counts if it is fresh, or if no newer
- * one could come. A container too young for a sample counts with its request. A container that had stopped before used
- * nothing, but one that stopped at that time counts: the same shortage may have killed it. */
+/* The memory a container used at the time `at`, in bytes; -1: not known. The last sample counts if it is fresh, or if
+ * no newer one could come. A container too young for a sample counts with its request. A container that had stopped
+ * before `at` used nothing, but one that stopped at that time counts: the same shortage may have killed it. */
 static int64_t used_then(const struct pod *p, const struct pod_container *c, struct wall at, int64_t fresh_ms)
 {
         enum { SLACK_MS = 5 * SECOND_MS }; /* containers killed by one shortage stop within this time */

@@ -243,7 +243,8 @@ static void pod_describe(struct cache *w, struct pod *p, const struct object_vie
         labels_set(&w->label_sets, &pod_tell(p)->labels, pair, (size_t)meta->labels);
 }
 
-/* A container's restarts without those by node shutdowns, each of which lastState shows until the next restart. */
+/* A container's restarts without those by node shutdowns. lastState shows a shutdown until the next restart: count it
+ * once. */
 static uint32_t own_restarts(struct pod_container *c, const struct container_status_view *s)
 {
         uint32_t restarts = pod_kills_restarts(s), ends = restarts + (s->waits ? 1 : 0);

@@ -23,7 +23,8 @@ static void profile_subjects_add_workload(struct cache *w, const struct workload
         profile_subjects_add(&of[DIMENSION_POD], 1, wl->labels.count);
 }
 
-/* A pod without owner is a subject of its own; and each pod may be part of its namespace. */
+/* A pod without an owner is a subject in dimension Pod. Each pod is a subject in dimension Namespace, as a part of it.
+ */
 static void profile_subjects_add_pod(struct cache *w, const struct pod *p)
 {
         struct profile_subjects *of = ns_get(w, text_of(p->ns))->subjects;

@@ -1,6 +1,4 @@
-/*
- * Profiles, and which of them a workload gets.
- */
+/* Profiles and ClusterProfiles, and which of them wins for a workload, pod, namespace or node. */
 #include <string.h>
 
 #include "base/yaml.h"
@@ -100,7 +98,7 @@ static void profile_read(struct cache *w, struct profile *p, const json_t *objec
         struct err err = {0};
         mem_free(p->error);
         p->error = NULL;
-        /* If the spec becomes unreadable, the last good one still makes recommendations, but nothing is applied. */
+        /* If the spec becomes unreadable, the last good spec still makes recommendations, but nothing is applied. */
         struct shared_profile_spec *shared =
                 object ? profile_specs_take(w, json_object_get(object, "spec"), &err) : NULL;
         if (shared && p->ns && shared->spec->dimension == DIMENSION_NODE) {

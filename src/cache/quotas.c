@@ -1,4 +1,4 @@
-/* ResourceQuotas as watched. Nothing links to them, so they never mark the cache as changed. */
+/* ResourceQuotas as watched. No links lead to quotas, so an update of one never marks the cache as changed. */
 #include <string.h>
 
 #include "cache/cache.h"

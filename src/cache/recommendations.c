@@ -8,7 +8,7 @@
 #include "base/yaml.h"
 #include "cache/cache.h"
 
-enum { HOLD_MOST = 1024 }; /* bytes of a person's reason; an annotation may have 256 KiB */
+enum { HOLD_MOST = 1024 }; /* bytes that are kept of a person's reason for a hold; an annotation may have 256 KiB */
 
 static void status_release(struct cache *w, struct recommendation_status *s)
 {

@@ -24,7 +24,7 @@ static bool target_shows_learned(const struct target *t)
         return false;
 }
 
-/* Whether halflife learned anything about the target, or changed it. */
+/* Whether halflife learned anything about the target, or changed its requests. */
 static bool target_is_known(const struct target *t)
 {
         const struct apply_state *d = &t->apply_state;

@@ -1,7 +1,5 @@
-/*
- * Targets: the objects of recommendations. A target and its histories outlive its workload and its profile
- * (target_retention.c).
- */
+/* Targets: what recommendations are about. A target and its histories outlive the workload and the profile
+ * (target_retention.c). */
 #include <stdio.h>
 #include <string.h>
 
@@ -29,8 +27,8 @@ static void guard_from(struct target *t, const struct status_guard *g)
         t->apply_state_dirty = true;
 }
 
-/* Take the last change from a Recommendation's status. So no cooldown gets shorter when the database was lost, or when
- * another halflife held the Lease. An older change is no longer watched. */
+/* Take a later change than the last known from a Recommendation's status. So no cooldown gets shorter after the
+ * database was lost or another halflife held the Lease. The guard stops watching the older change. */
 static void remember_from(struct cache *w, struct target *t, const struct recommendation_status *s)
 {
         guard_from(t, s->guard);
@@ -224,7 +222,7 @@ static void choose_profiles(struct cache *w)
         }
 }
 
-/* Is some owner of the workload chosen by a profile? The highest such owner is the target for all its workloads. */
+/* Does a profile select some owner of the workload? The highest such owner is the target for all workloads below it. */
 static bool covered_from_above(const struct workload *wl)
 {
         for (const struct workload *up = wl->owner; up && !up->gone; up = up->owner)
@@ -281,7 +279,7 @@ static void targets_lifetime(struct cache *w, struct now now)
         }
 }
 
-/* The target of a pod. The chain of owners ends at a gone owner, because after a restart it would end there as well. */
+/* The target of a pod: that of its highest owner with one. A gone owner ends the chain, as it would after a restart. */
 static struct target *pod_target(const struct pod *p)
 {
         struct target *highest = NULL;

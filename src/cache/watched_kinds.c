@@ -21,7 +21,7 @@ const char *watched_kind_key(struct cache *w, struct text group, struct text kin
         return intern_text(w->names, text_of(key));
 }
 
-/* The kind of an interned key; an unknown kind is made. */
+/* The kind of the interned key "group/Kind"; an unknown kind is made. */
 static struct watched_kind *watched_kind_of(struct cache *w, const char *key)
 {
         struct watched_kind *k = map_get(&w->kinds_by_key, text_of(key));
@@ -230,7 +230,7 @@ static void kind_share_mark(const struct kind_share *s, bool cluster)
         }
 }
 
-/* Only the shares that are stale are counted again, so a change in one namespace costs others nothing. */
+/* Count only stale shares again, so that a change in one namespace costs nothing for the others. */
 static void kind_shares_settle(struct cache *w)
 {
         struct ns *ns;

@@ -54,7 +54,7 @@ static const char *rollout_block_text(const struct rollout *r)
         return text[rollout_block(r)];
 }
 
-/* Does the workload roll out nothing itself? Yes if it is scaled to 0 and Rollouts run its template. */
+/* Has the workload nothing to roll out itself? Yes if it is scaled to 0 and Rollouts run its template. */
 static bool rollout_is_idle(const struct workload *wl)
 {
         return workload_more(wl)->rollout_ref.kind && wl->replicas == 0;

@@ -1,7 +1,5 @@
-/*
- * Workloads: objects with a pod template, reduced to the containers' requests, the owner and the facts of the
- * rollout.
- */
+/* Workloads: objects with a pod template, reduced to the containers' requests, the labels, the owner and the facts of
+ * the rollout. */
 #include <stdio.h>
 #include <string.h>
 
@@ -68,7 +66,7 @@ static void workload_more_clear(struct cache *w, struct workload *wl)
                 memcpy(workload_more_made(wl)->counted_by, counted_by, sizeof counted_by);
 }
 
-/* Clear the fields that a new version of the object sets. */
+/* Clear the fields of a workload that a new version of its object sets. */
 static void workload_clear(struct cache *w, struct workload *wl)
 {
         labels_release(&w->label_sets, &wl->labels);
@@ -323,7 +321,8 @@ static int workload_take(struct cache *w, struct watched_kind *k, struct text js
                 wl = workload_new(w, k, &view->meta);
         bool listed = wl->epoch != epoch; /* in a new list, which counts even if a restored etcd has an older state */
         wl->epoch = epoch;
-        /* An event from before halflife's write may come after the write's answer, and an answer after later events. */
+        /* Take only a newer state: an event from before halflife's write may come after the answer, and an answer after
+         * later events. */
         bool newer = listed || view->meta.generation > wl->generation, same = view->meta.generation == wl->generation;
         if (newer || (same && (!events || *events == wl->events))) {
                 uint64_t was = roles_digest(w, wl);
