@@ -49,8 +49,8 @@ static size_t annotation_commands_bytes(const struct cache *w)
         return bytes;
 }
 
-/* A namespace's commands may have as many bytes as they leave free for others. A command without room is refused, and
- * its text is not kept. */
+/* A namespace's commands may take as many bytes as they leave free for others. A command without room is refused, its
+ * text not kept. */
 static struct annotation_command *annotation_command_new(struct cache *w, struct text ns_name, struct text asks)
 {
         struct annotation_command *c = MEM_NEW(struct annotation_command);

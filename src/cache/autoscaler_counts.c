@@ -6,8 +6,8 @@
 
 #include "cache/cache.h"
 
-/* A row of the index of workloads by their pods' labels. A workload has one row for each label, one for its namespace
- * alone, and one more if its labels were cut (cut_digest). */
+/* A row of the index of workloads by their pods' labels: one for each label, one for the namespace alone, one if labels
+ * were cut (cut_digest). */
 struct counted {
         uint64_t digest; /* digest of the namespace and the label */
         struct workload *of;
@@ -162,8 +162,8 @@ static bool selector_is_unread(const struct workload *wl)
         return wl && workload_more(wl)->roles.selector_unread;
 }
 
-/* The selector of the workload that the autoscaler scales. A Rollout may lack one, and then has that of the workload
- * whose template it runs. NULL: no selector, no room in the share to read it, or too long (*ret_unread). */
+/* The selector of the scaled workload, or else of the workload whose template that one runs. NULL: there is none, it is
+ * too long (*ret_unread), or the share is used up. */
 static struct selector *scale_selector(struct cache *w, const struct autoscaler *s, struct count_share *share,
                                        bool *ret_unread)
 {
@@ -232,8 +232,8 @@ static bool counts_other(struct cache *w, const struct autoscaler *s, const stru
                           : selector_match(asks, labels.pair, labels.count);
 }
 
-/* An autoscaler that is not compared may count any workload, so it is noted on all workloads of its namespace. Each
- * keeps the first by key, so only the first such autoscaler for a resource is news. */
+/* Note an autoscaler that is not compared on all workloads of its namespace: it may count any. A workload keeps only
+ * the first by key, so later ones need no note. */
 static void autoscaler_count_all(struct autoscaler *s, enum counting why, const struct counted_index *all,
                                  struct count_share *share)
 {

@@ -121,7 +121,7 @@ static struct pod *watermarked_pods(const struct target *t)
 }
 
 /* Move watermarks later than after_ms back to the history's newest sample. A watermark ahead of the clock would refuse
- * all samples until the clock reaches it. */
+ * all samples of the meantime. */
 static void watermarks_back(const struct history *h, int64_t after_ms)
 {
         for (struct pod *p = watermarked_pods(h->target); p; p = p->next_of_target)
@@ -177,8 +177,8 @@ static void counted_add(struct checkpointer *cp, struct history *h, const uint8_
         all->history[all->histories++] = h;
 }
 
-/* Add all kills that `h` counted, of known pods and of pods that are not listed yet. The memory that each killed
- * process held is no longer known, but the store keeps the rows that it carried over. */
+/* Add all kills that `h` counted, of known pods and of pods that are not listed yet. The memory of the killed processes
+ * is no longer known, but the store keeps the rows that it carried over. */
 static void counted_add_known(struct checkpointer *cp, struct history *h)
 {
         struct target *t = h->target;

@@ -76,8 +76,8 @@ struct wall clock_skew_latest(const struct clock_skew *s)
         return (struct wall){clock_skew_later(s) + APART_MS};
 }
 
-/* Set a time that is further ahead of the later clock than most_ms allows back to the latest allowed time. Returns
- * whether the time was ahead. */
+/* Set a time more than most_ms and APART_MS ahead of the later clock back to most_ms ahead. Returns whether the time
+ * was so far ahead. */
 static bool clock_skew_pull_back(int64_t *at_ms, int64_t later_ms, int64_t most_ms)
 {
         if (*at_ms <= later_ms + APART_MS + most_ms)

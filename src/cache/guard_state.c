@@ -129,8 +129,8 @@ void guard_state_begin(struct target *t, struct guard_state *seen)
         guard_state_free(seen);
 }
 
-/* A pod's restarts before the change. If more pods had restarted than have rows, a pod without a row may have had all
- * its restarts before the change. */
+/* A pod's restarts before the change. If more pods had restarted than have rows, these are all restarts of an older pod
+ * without a row. */
 static uint16_t guard_state_restarts_before(const struct guard_state *g, const struct pod *p)
 {
         uint32_t digest = pod_digest(p);
@@ -239,8 +239,8 @@ static int64_t integer_of(const json_t *o, const char *key)
         return (int64_t)json_integer_value(json_object_get(o, key));
 }
 
-/* Bound `hads`, which may be any number in a stored record: the number of rows, or one more if all GUARD_PODS_MAX rows
- * are used and more pods had restarted. How many more makes no difference. */
+/* Read the rows. A stored `hads` may be any number, so it is only taken as whether more pods than GUARD_PODS_MAX had
+ * restarted. */
 static void had_read(struct guard_state *g, const json_t *list, int64_t hads)
 {
         size_t i;

@@ -22,8 +22,8 @@ static void node_oom_event_forget(struct cache *w, struct node_oom_event *s)
         mem_free(s);
 }
 
-/* May an entry be dropped? Yes if it is older than a day, or about an unknown node. Called only if no room is left,
- * because nodes may be listed after the Events. */
+/* May an entry be dropped where no room is left? Yes if it is older than a day, or about an unknown node, which may yet
+ * be listed. */
 static bool may_go(const struct cache *w, const struct node_oom_event *s, struct wall latest)
 {
         return latest.ms - s->at_ms > DAY_MS || !map_get(&w->nodes.by_name, text_of(s->node));

@@ -35,8 +35,8 @@ void pod_kills_forget(struct pod_container *c, int first)
         c->kills = NULL;
 }
 
-/* The kill with that number; a new kill is inserted in order. If there are too many kills, the oldest is dropped. NULL:
- * the new kill would itself be the oldest. */
+/* The kill with that number; an unknown kill is inserted in order. Too many kills: the oldest is dropped. NULL: the new
+ * kill would be the oldest. */
 static struct pod_kill *pod_kill_numbered(struct pod_container *c, int64_t number)
 {
         int count = c->kills ? c->kills->count : 0, at = count;
@@ -108,7 +108,7 @@ static int64_t above_request(const struct pod_container *c)
 }
 
 /* The container that counts as the cause of an eviction for memory: the one furthest above its request, by the
- * kubelet's message, else by the last samples. *ret_used: its bytes by the message; 0: not in the message. */
+ * kubelet's message, else by the last samples. *ret_used: the container's bytes by the message; 0: not in it. */
 static struct pod_container *evicted_container(struct pod *p, struct text message, int64_t *ret_used)
 {
         struct pod_container *worst = NULL;

@@ -256,8 +256,8 @@ static uint32_t own_restarts(struct pod_container *c, const struct container_sta
         return restarts > e->node_restarts ? restarts - e->node_restarts : 0;
 }
 
-/* Sum a pod's restarts, without those of init containers that run to completion. Restarts while the pod has its
- * originals go to start_restarts, because no lower request caused them. */
+/* Sum a pod's restarts, without those of init containers that run to completion. Restarts with the originals go to
+ * start_restarts: no lower request caused them. */
 static void count_restarts(struct pod *p, const struct pod_view *v)
 {
         int64_t sum = 0, ended_ms = 0;

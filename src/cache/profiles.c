@@ -149,8 +149,8 @@ static bool is_text(const json_t *object, const char *key, const char *want)
         return s && strcmp(s, want) == 0;
 }
 
-/* Read what the holder of the Lease wrote to a profile's status: fuses, canary state and conditions. Replicas go by
- * these. The holder goes by its own state. */
+/* Read the fuses, canary state and conditions that the holder of the Lease wrote to a profile's status. Replicas go by
+ * them, the holder by its own state. */
 static void verdicts_read(struct profile *p, const json_t *status)
 {
         size_t i;

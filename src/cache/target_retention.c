@@ -64,8 +64,8 @@ static int64_t target_watched_ms(const struct target *t)
         return span.newest_ms > span.first_ms ? span.newest_ms - span.first_ms : 0;
 }
 
-/* Whether the target is kept for the whole retention time: it lost only its profile; or a person holds it; or pods that
- * outlive its workload may have requests by halflife. */
+/* Whether the target is kept for the whole retention time: it lost only its profile, a person holds it, or pods may
+ * still have requests by halflife. */
 static bool target_is_kept_longest(const struct target *t)
 {
         return t->workload || t->hold ||
@@ -137,8 +137,8 @@ static size_t count_gone(struct cache *w, int64_t now_ms, int64_t retention_ms, 
         return sum;
 }
 
-/* Sort by namespace. Within one, targets of dimension Pod come last, because most pods never come back under their
- * names. Otherwise the longest retention comes first, then the target that went last. */
+/* Sort by namespace. Targets of dimension Pod come last in it, as most pods never come back under their names.
+ * Otherwise the longest retention comes first, then the latest gone_ms. */
 static int gone_target_compare(const void *one, const void *other)
 {
         const struct gone_target *a = one, *b = other;

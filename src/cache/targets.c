@@ -27,8 +27,8 @@ static void guard_from(struct target *t, const struct status_guard *g)
         t->apply_state_dirty = true;
 }
 
-/* Take a later change than the last known from a Recommendation's status. So no cooldown gets shorter after the
- * database was lost or another halflife held the Lease. The guard stops watching the older change. */
+/* Take a later change than the one known from a Recommendation's status, so that no cooldown gets shorter after a lost
+ * database or another leader. The guard stops watching the older change. */
 static void remember_from(struct cache *w, struct target *t, const struct recommendation_status *s)
 {
         guard_from(t, s->guard);

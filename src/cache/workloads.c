@@ -393,8 +393,8 @@ void workloads_release(struct cache *w)
 
 /* --- links between objects and their owners --- */
 
-/* The owner with that UID, in the same namespace only. Anybody may name an object of another namespace as owner;
- * Kubernetes ignores that, and so its samples, kills and restarts do not reach that owner. */
+/* The owner with that UID, in the same namespace only. Anybody may name an owner in another namespace; like Kubernetes,
+ * halflife ignores that one. */
 static struct workload *owner_by_uid(struct cache *w, const char *ns /* interned */,
                                      const uint8_t uid[static UID_BYTES])
 {
@@ -402,8 +402,8 @@ static struct workload *owner_by_uid(struct cache *w, const char *ns /* interned
         return owner && owner->ns == ns ? owner : NULL;
 }
 
-/* Find a workload's owner, or the workload that it refers to. A name is looked up each time, as another object may be
- * made with that name. */
+/* Find a workload's owner, or the workload that it refers to. The name of the latter is looked up each time, as another
+ * object may get it. */
 static struct workload *owner_find(struct cache *w, const struct workload *wl)
 {
         const struct controller_owner *refers = &workload_more(wl)->refers;
@@ -414,8 +414,8 @@ static struct workload *owner_find(struct cache *w, const struct workload *wl)
         return workload_find(w, own_group, refers->kind, wl->ns, refers->name);
 }
 
-/* Does a chain of owners lead from one workload to another? A link that would close a circle is not made, so that each
- * walk up a chain of owners ends. */
+/* Does a chain of owners lead from one workload to another? A link that would close a circle is not made, so every walk
+ * up a chain ends. */
 static bool workload_leads_to(const struct workload *from, const struct workload *to)
 {
         while (from && from != to)
