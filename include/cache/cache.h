@@ -32,11 +32,12 @@
 struct bookkeeping;
 struct change_log;
 
-/* Who books what pods ask for (cache/bookkeeping.h), and is told before one of them changes; NULL: nobody. */
+/* The bookkeeping of what pods ask for (cache/bookkeeping.h). The cache calls before_change before a pod changes. NULL:
+ * nothing is booked. */
 struct cache_books {
         struct bookkeeping *of;
         void (*before_change)(struct bookkeeping *of, struct pod *p);
-        struct change_log *changes; /* change_log.h; NULL: none was logged */
+        struct change_log *changes; /* change_log.h; NULL: no change was logged */
 };
 
 struct pod_list {
@@ -46,7 +47,7 @@ struct pod_list {
 
 struct cached_zones {
         struct map by_name; /* name -> struct cached_zone */
-        struct mono read;   /* when the time zones of the profiles were read last */
+        struct mono read;   /* when the time zones of all profiles were read last */
 };
 
 struct cache {
@@ -54,7 +55,7 @@ struct cache {
         struct map label_sets; /* the sets of labels of all objects (cache/labels.h) */
         struct arena scratch;  /* for decoding one object; the function that allocates from it resets it */
         const char *field_manager;
-        const char *own_ns; /* halflife's own namespace: profiles reach it only by name */
+        const char *own_ns; /* halflife's own namespace: cluster profiles select it only by its name; NULL: not known */
         /* Namespaces in which halflife changes nothing, beside its own: names with commas between; NULL: none. */
         const char *exempt_namespaces;
         struct cache_books books;
@@ -65,10 +66,10 @@ struct cache {
         size_t ordered, order_cap;
         struct pod **fresh; /* pods not yet in order */
         size_t freshes, fresh_cap;
-        struct pod_list dropped; /* pods gone, freed at the next settle */
+        struct pod_list dropped; /* pods that are gone; freed by pods_free_dropped, once their kills are counted */
         struct watched_kind *kinds;
         struct map kinds_by_key; /* "group/Kind" -> struct watched_kind */
-        bool kinds_renamed;      /* some kind_share is stale */
+        bool kinds_renamed;      /* the profiles of some kind_share may name other kinds (it is stale) */
         bool kinds_recommended;  /* Recommendations name other kinds than at the last settle */
         struct kind_share named; /* kinds that ClusterProfiles name */
         struct map workloads;    /* key -> struct workload */
@@ -81,7 +82,7 @@ struct cache {
         struct map profiles;          /* key -> struct profile */
         struct cached_zones zones;
         struct map specs;               /* digest -> struct shared_profile_spec */
-        struct profile_list of_cluster; /* ClusterProfiles; each namespace has its Profiles */
+        struct profile_list of_cluster; /* the ClusterProfiles; Profiles are in their struct ns */
         struct map published;           /* "ns/name" -> struct published */
         struct map targets;             /* key -> struct target */
         struct pod *killed;             /* the pod written last, if it has a kill that is not counted yet; else NULL */
@@ -89,11 +90,11 @@ struct cache {
         bool ns_gone;                   /* an object was removed from some namespace: namespaces_sweep is due */
         bool changed;                   /* links may differ from those of the last cache_relink */
         bool turned; /* a pod started or stopped in a namespace where autoscaler targets follow requests */
-        /* does the API server have pods/resize? */
+        /* whether the API server serves the subresource pods/resize */
         enum resize_support { RESIZE_UNASKED, RESIZE_ABSENT, RESIZE_SERVED } resize;
 
         /* dimensions Pod, Namespace (pod_namespace_targets.h) and Node (node_target.h) */
-        size_t others[DIMENSIONS];                 /* number of their targets */
+        size_t others[DIMENSIONS];                 /* number of targets in each dimension */
         const char *whole;                         /* CONTAINER_WHOLE, interned */
         struct watched_kind synthetic[DIMENSIONS]; /* kinds of their synthetic workloads; never watched */
 };
@@ -103,15 +104,15 @@ void cache_release(struct cache *w);
 /* Make every link afresh: owners, chosen profiles, targets, pods of targets, kills. */
 void cache_relink(struct cache *w, struct now now);
 
-/* --- written by other modules; *_take_* return the value and reset it --- */
+/* --- written by other modules; functions *_take_* return the field's value and reset the field --- */
 
-void cache_set_pod_labels(struct cache *w, bool kept); /* before the first watch */
+void cache_set_pod_labels(struct cache *w, bool kept); /* call it before the first watch */
 void cache_set_resize(struct cache *w, enum resize_support resize);
 bool cache_take_changed(struct cache *w);
 void cache_set_changed(struct cache *w);
 bool cache_take_turned(struct cache *w);
 bool cache_take_kills(struct cache *w);
 void cache_set_kills(struct cache *w);
-struct pod *cache_take_killed(struct cache *w); /* NULL: none */
+struct pod *cache_take_killed(struct cache *w); /* NULL: the pod written last has no uncounted kill */
 
 #endif

@@ -13,15 +13,16 @@
 #include "core/label_selector.h"
 #include "objects/decode.h"
 
-/* The pairs may be shared with other objects, so nobody changes them. */
+/* The labels of one object. The pairs may be shared with other objects, so nobody changes them. */
 struct labels {
         const struct label_pair *pair;
         size_t count;
 };
 
-/* sets: all sets of labels that are kept (cache.label_sets), from the texts of a set to the set. */
+/* Set *l to a kept copy of the labels `pair`, which equal sets share. The labels that *l had are released. `sets`: all
+ * kept sets of labels (cache.label_sets), by the texts of a set. */
 void labels_set(struct map *sets, struct labels *l, const struct label_pair *pair, size_t count);
-/* The same only where they differ; returns whether they do. */
+/* Do labels_set only where `pair` differs from *l. Returns whether it differs. */
 bool labels_keep(struct map *sets, struct labels *l, const struct label_pair *pair, size_t count);
 void labels_release(struct map *sets, struct labels *l);
 

@@ -14,14 +14,14 @@
 
 struct cache;
 
-struct text key_of_object(struct cache *w, const struct object_view *view); /* "ns/name" in scratch */
+struct text key_of_object(struct cache *w, const struct object_view *view); /* "ns/name", in cache.scratch */
 static inline bool uid_none(const uint8_t uid[static UID_BYTES])
 {
         static const uint8_t none[UID_BYTES];
         return memcmp(uid, none, UID_BYTES) == 0;
 }
 
-/* Split an apiVersion, as "apps/v1"; the group of "v1" is "". */
+/* Split an apiVersion such as "apps/v1" into group and version, which point into it; the group of "v1" is "". */
 void key_split(struct text api_version, struct text *ret_group, struct text *ret_version);
 
 #endif

@@ -11,10 +11,10 @@
 
 struct oom_kill {
         const char *container; /* interned */
-        struct wall at;
-        enum kill_cause cause; /* the cause that halflife accepts */
+        struct wall at;        /* when the process was killed */
+        enum kill_cause cause; /* the cause as halflife judges it */
         int64_t untold;        /* unreported earlier ends of the container, which count as the same kind of kill */
-        double limit;          /* bytes, where the limit was the cause; else 0 */
+        double limit;          /* the container's memory limit in bytes, where it was the cause; else 0 */
 };
 
 #endif

@@ -12,9 +12,9 @@
 enum { PROFILE_FUSES_MOST = 100 }; /* namespaces with a blown fuse; one more blows the fuse of the whole profile */
 
 struct profile_fuse {
-        char *ns;           /* "": the fuse of the whole profile; a Profile has only this one */
+        char *ns;           /* "": the fuse of the whole profile, the only one that a Profile has */
         int64_t blown_ms;   /* wall ms, a multiple of 1000: a status holds seconds */
-        int64_t generation; /* of the profile's spec when the fuse blew */
+        int64_t generation; /* generation of the profile's spec when the fuse blew */
         char *why;          /* for people: "6 guards within an hour: shop/Deployment/web, …" */
 };
 
@@ -25,18 +25,18 @@ bool target_fused(const struct target *t);
 /* The fuse that blew first, for a message; NULL: none is blown. */
 const struct profile_fuse *profile_fuse_first(const struct profile *p);
 
-/* Blow the fuse of a namespace, or of the whole profile (""), unless it is blown already. Copies the texts. */
+/* Blow the fuse of the namespace `ns`, or of the whole profile (""), unless it is blown already. Copies the texts. */
 void profile_fuse_blow(struct profile *p, const char *ns, int64_t blown_ms, int64_t generation, const char *why);
 void profile_fuse_drop(struct profile *p, struct profile_fuse *f);
 
-/* As JSON, sorted by namespace: a list for the profile's status and for the database. NULL: none is blown. */
+/* The blown fuses as a JSON list, sorted by namespace, for the profile's status and for the database. NULL: none. */
 json_t *profile_fuses_json(const struct profile *p);
-/* Blow the fuses that such a list has. A wrong row counts as absent. */
+/* Blow the fuses in a list that profile_fuses_json made. A wrong row counts as absent. */
 void profile_fuses_add(struct profile *p, const json_t *list);
 
-/* Read the fuses that the profile's status reports, into fuses_told: they do not hold anything yet. */
+/* Read the fuses that the profile's status reports into fuses_told, where they do not hold any change. */
 void profile_fuses_read(struct profile *p, const json_t *status);
-/* For a replica: exactly those that the status reports of the present spec are blown. */
+/* On a replica: make exactly the fuses blown that the status reports for the present generation of the spec. */
 void profile_fuses_follow(struct profile *p);
 void profile_fuses_release(struct profile *p);
 

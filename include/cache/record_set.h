@@ -23,14 +23,13 @@ struct record_set {
         struct record_row *row;
         int rows;
         bool present;
-        bool broken; /* the annotation cannot be read: which requests are halflife's and which the owner's is not known
-                      */
+        bool broken; /* the annotation cannot be read, so nobody knows which requests are halflife's */
 };
 
-/* Read an annotation record. One that cannot be read gives no rows, and sets broken. */
+/* Read an annotation record. An unreadable annotation gives no rows, and sets `broken`; an empty one gives {0}. */
 struct record_set record_set_read(struct cache *w, struct text annotation);
 void record_set_release(struct cache *w, struct record_set *s);
-/* Its requests in the form of status.applied.containers; the caller's. */
+/* The record's requests as JSON in the form of status.applied.containers; the caller owns it. */
 json_t *record_set_rows(const struct record_set *s);
 
 #endif

@@ -17,9 +17,9 @@
 
 struct cache;
 
-/* How many kinds that are not built in may be named: by a namespace's profiles, and by its Recommendations. All
+/* How many kinds that are not built in may be named: by a namespace's Profiles, and by its Recommendations. All
  * ClusterProfiles together may name KINDS_OF_PROFILES as well. A Recommendation may outlive the profile that named its
- * kind, so the second has room for the kinds of both a Profile and a ClusterProfile. */
+ * kind, so KINDS_OF_RECOMMENDATIONS has room for the kinds that Profiles named and those that ClusterProfiles named. */
 enum { KINDS_OF_PROFILES = 16, KINDS_OF_RECOMMENDATIONS = 2 * KINDS_OF_PROFILES };
 
 /* A kind of workload: built in (core/kind.h), or named by a profile and found by discovery. */
@@ -30,21 +30,21 @@ struct watched_kind {
         const char *version, *plural; /* interned; NULL: not found yet */
         const char *template_path;
         unsigned flags;            /* enum kind_flags */
-        struct kind_lookup lookup; /* discovery, for a kind that not every cluster has */
+        struct kind_lookup lookup; /* the state of discovery, for a kind that not every cluster has */
         bool built_in;
-        bool named;    /* a profile or a Recommendation names it within a share: as of the last watched_kinds_settle */
-        bool unplaced; /* the server has it, but other kinds have all watches */
-        int rank;      /* the lowest place of a named kind in a share; 0: a ClusterProfile names it */
-        size_t workloads;          /* workloads of this kind, and deleted ones that something still points to */
-        struct informer *informer; /* NULL: it is not watched */
-        const struct err *trouble; /* why its watch fails, code 0: it works; valid while it is watched */
+        bool named;       /* the kind is in some kind_share: as of the last watched_kinds_settle */
+        bool unplaced;    /* the API server has the kind, but other kinds have all watches */
+        int rank;         /* the lowest place of a named kind in any kind_share; 0: a ClusterProfile names the kind */
+        size_t workloads; /* workloads of this kind, and deleted ones that something still points to */
+        struct informer *informer; /* NULL: the kind is not watched */
+        const struct err *trouble; /* why the kind's watch fails, code 0: it works; valid while the kind is watched */
 };
 
-/* The kinds that one namespace's profiles name, or its Recommendations, or all ClusterProfiles. */
+/* The kinds that one namespace's Profiles name, or one namespace's Recommendations, or all ClusterProfiles. */
 struct kind_share {
-        struct watched_kind **kind; /* in the order in which they were named */
+        struct watched_kind **kind; /* the kinds, in the order in which they were named */
         int count;
-        bool stale; /* its profiles may name other kinds than at the last watched_kinds_settle */
+        bool stale; /* the share's profiles may name other kinds than at the last watched_kinds_settle */
 };
 static inline void kind_share_release(struct kind_share *s)
 {
@@ -52,21 +52,21 @@ static inline void kind_share_release(struct kind_share *s)
         *s = (struct kind_share){0};
 }
 
-/* "group/Kind", interned; takes one reference. */
+/* "group/Kind", interned; the caller gives the reference back with intern_drop. */
 const char *watched_kind_key(struct cache *w, struct text group, struct text kind);
-/* Find a kind, or NULL. */
+/* The kind of this group and name; NULL: the cache does not have it. */
 struct watched_kind *watched_kind_find(const struct cache *w, struct text group, struct text kind);
-/* Find a kind, or add it. It stays until watched_kinds_settle finds that nothing names it. */
+/* Find a kind, or add it. The kind stays until watched_kinds_settle finds that nothing names or uses it. */
 struct watched_kind *kind_watched(struct cache *w, struct text group, struct text kind);
 /* Update which kinds are named, and forget the kinds that are neither named nor used. */
 void watched_kinds_settle(struct cache *w);
 void watched_kinds_release(struct cache *w);
-size_t watched_kinds_unplaced(const struct cache *w); /* how many kinds are unplaced */
+size_t watched_kinds_unplaced(const struct cache *w); /* how many named kinds get no watch: others have all watches */
 static inline bool watched_kind_is_wanted(const struct watched_kind *k)
 {
         return k->built_in || k->named;
 }
-/* Does every API server have the kind? Discovery is asked for all others. */
+/* Does every API server have the kind? For any other kind halflife asks the discovery API. */
 static inline bool watched_kind_is_standard(const struct watched_kind *k)
 {
         return k->built_in && (strcmp(k->group, "apps") == 0 || strcmp(k->group, "batch") == 0);
@@ -74,7 +74,8 @@ static inline bool watched_kind_is_standard(const struct watched_kind *k)
 
 /* --- written by other modules --- */
 
-/* informer NULL: it is not watched */
+/* Set the informer that watches the kind, and where it reports why the watch fails; `in` NULL: the kind is not watched.
+ */
 void watched_kind_set_informer(struct watched_kind *k, struct informer *in, const struct err *trouble);
 void watched_kind_set_unplaced(struct watched_kind *k, bool unplaced);
 void watched_kind_set_version(struct cache *w, struct watched_kind *k, const char *version, const char *plural);

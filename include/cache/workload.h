@@ -1,6 +1,4 @@
-/*
- * Workloads as watched.
- */
+/* Workloads as watched: their containers' requests, labels, owners and the facts of their rollouts. */
 #ifndef HALFLIFE_CACHE_WORKLOAD_H
 #define HALFLIFE_CACHE_WORKLOAD_H
 
@@ -41,37 +39,38 @@ struct controller_owner {
         uint8_t uid[UID_BYTES];
 };
 
-/* The Rollouts that run a workload's template in its place, by a workloadRef; taken together. */
+/* The Rollouts (Argo) that run a workload's template in its place, by a workloadRef; taken together. */
 struct rollout_ref {
-        const struct watched_kind *kind; /* NULL: no Rollout refers to the workload */
+        const struct watched_kind *kind; /* kind of these Rollouts; NULL: no Rollout refers to the workload */
         int64_t replicas;
-        const char *blocked; /* a constant text: why they cannot roll out a change now; NULL: they can */
+        const char *blocked; /* a constant text: why the Rollouts cannot roll out a change now; NULL: they can */
         bool under_way, needs_person;
-        uint64_t progress; /* of their rollouts, as rollout_progress */
+        uint64_t progress; /* sum of rollout_progress over the Rollouts */
 };
 
-/* Facts that few workloads have. */
+/* Facts that few workloads have, so that most workloads need no memory for them. */
 struct workload_more {
         struct amount pod_asks[RESOURCES]; /* pod-level requests (spec.resources of the pod) */
-        struct request_readers readers;    /* of its containers' requests */
-        struct runtime_heaps heaps;        /* of its containers */
-        char *refused;                     /* why a quota refuses its new pods; NULL: none does */
-        struct controller_owner refers;    /* the workload whose template it runs, by name (a Rollout's workloadRef);
-                                              kind NULL: it has its own template */
+        struct request_readers readers;    /* readers of the containers' requests */
+        struct runtime_heaps heaps;        /* heaps of the containers' runtimes */
+        char *refused;                     /* why a ResourceQuota refuses the workload's new pods; NULL: none does */
+        struct controller_owner refers;    /* the workload whose template this one runs, by name (workloadRef of a
+                                              Rollout); kind NULL: this one has its own template */
         struct rollout_ref rollout_ref;    /* as of the last cache_relink */
-        int64_t observed_referred;         /* generation of the referred workload that it has observed */
+        int64_t observed_referred;         /* generation of the referred workload that this one has observed */
         enum rollout_phase phase;          /* status.phase, for kinds that have one */
         struct label_roles_rest roles;     /* what `roles` of the workload cannot tell */
-        bool suspended;                    /* it makes no pods (spec.suspend) */
-        /* an autoscaler of another workload that counts its pods, and compares their utilization of the resource; NULL:
-         * none. As of the last cache_relink */
+        bool suspended;                    /* the workload makes no pods (spec.suspend) */
+        /* An autoscaler of another workload that counts this workload's pods, and compares their utilization of the
+         * resource; NULL: none. As of the last cache_relink. */
         const struct autoscaler *counted_by[RESOURCES];
 };
 
-/* Why nothing of a workload is applied. LABELS: it or its template has more than are kept, so a selector could choose a
- * wrong profile. CONTAINERS, OWNERS: of these it has more than are kept (decode.h). */
+/* Why halflife applies nothing to a workload. LABELS: the workload or its template has more labels than are kept, so a
+ * selector could choose a wrong profile. CONTAINERS, OWNERS: the workload has more containers, or more field managers
+ * of requests, than are kept (decode.h). */
 enum never { NEVER_UNSET, NEVER_BY_ANNOTATION, NEVER_BY_LABELS, NEVER_BY_CONTAINERS, NEVER_BY_OWNERS };
-/* Any value of the annotation counts as Never: when in doubt, change nothing. */
+/* Any value of the annotation halflife.dev/apply counts as Never: when in doubt, halflife changes nothing. */
 static inline enum never never_of(const struct object_view *meta, bool containers_cut, bool owners_cut)
 {
         return meta->annotation.apply.len > 0 ? NEVER_BY_ANNOTATION
@@ -85,19 +84,20 @@ struct workload {
         struct watched_kind *kind;
         char *key; /* "ns/group/Kind/name"; name points into it */
         const char *ns, *name;
-        struct workload_more *more; /* NULL: none of these facts; read by workload_more */
+        struct workload_more *more; /* facts that few workloads have, read by workload_more; NULL: none */
         struct share surge;         /* maxSurge; unset: the kind's default */
-        const char *priority_class; /* priority class of its pods; interned; NULL: none */
+        const char *priority_class; /* priority class of the workload's pods; interned; NULL: none */
         uint8_t uid[UID_BYTES];
-        char *uid_text; /* a UID that does not fit the bytes; NULL: `uid` has it (workload_uid) */
+        char *uid_text; /* the workload's UID, where `uid` cannot hold its text; else NULL (workload_uid) */
         uint32_t epoch;
-        int children;
+        int children;    /* workloads and pods whose `owner` points here */
         uint32_t events; /* how many events of this object the watch has delivered */
         int64_t generation, created_ms;
-        struct labels labels;     /* its own and its template's: both are seen by selectors */
-        struct label_roles roles; /* of these labels */
+        struct labels labels;     /* the workload's own labels and its template's: selectors see both */
+        struct label_roles roles; /* roles of these labels */
         struct controller_owner owner_ref;
-        /* owner_ref's object or the referred workload; linked by cache_relink; counted in children */
+        /* The object that owner_ref names, or the workload that this one refers to; linked by cache_relink, and counted
+         * in the owner's `children`. NULL: none is known. */
         struct workload *owner;
         struct container_spec *container;
         struct foreign_owner *foreign;
@@ -108,37 +108,40 @@ struct workload {
         enum never apply_never;
         bool paused, on_delete, recreate, deadline_exceeded, in_place_only, needs_person;
         int64_t partition, observed_generation, updated, available, status_replicas;
-        struct autoscaler *autoscaler;                   /* the autoscalers that scale it; the first by name */
-        const struct other_autoscaler *other_autoscaler; /* of those that point to the workload or an owner the one that
-                                                            wins (other_autoscaler_wins); NULL: none */
+        struct autoscaler *autoscaler; /* the first by name of the autoscalers that scale the workload; NULL: none */
+        const struct other_autoscaler *other_autoscaler; /* the VPA of the workload, else of its nearest owner with one;
+                                                            of several, the one that wins; NULL: none */
         uint64_t digest;                                 /* template fingerprint */
-        struct profile *chosen;                          /* the profile that selects it: as of the last settle */
-        struct profile *of_pods;                         /* the same for its pods, in dimension Pod */
-        struct target *target;                           /* its history and Recommendation; NULL: none */
+        struct profile *chosen;  /* the profile that selects the workload, as of the last settle;
+                                    NULL: none */
+        struct profile *of_pods; /* the profile that selects its pods, in dimension Pod, as of the last settle; NULL:
+                                    none */
+        struct target *target;   /* the workload's target; NULL: none */
         struct workload *next_gone;
 };
 
 int workload_upsert(struct cache *w, struct watched_kind *k, struct text json, uint32_t epoch, struct err *err);
 /*
- * Update a workload from the API server's answer to a write by halflife. events: how many events of the object the
+ * Update a workload from the API server's answer to a write by halflife. `events`: how many events of the object the
  * watch had delivered when the write began. If the watch has delivered more since, the cache may be newer than the
- * answer: only an answer with a newer generation then counts. An answer makes no new entry, because the watch may have
- * seen the deletion already (ERR_NOTFOUND).
+ * answer: only an answer with a newer generation then counts. An unknown workload gives ERR_NOTFOUND and is not added,
+ * because the watch may have seen its deletion already.
  */
 int workload_answer(struct cache *w, struct watched_kind *k, struct text json, uint32_t epoch, uint32_t events,
                     struct err *err);
 void workload_remove(struct cache *w, struct watched_kind *k, struct text json);
 void workload_swept(struct cache *w, struct watched_kind *k, uint32_t epoch);
-void workload_forget(struct cache *w, const struct watched_kind *k); /* drop all of a kind that is no longer watched */
+/* Drop all workloads of a kind that is no longer watched. */
+void workload_forget(struct cache *w, const struct watched_kind *k);
 struct workload *workload_find(const struct cache *w, const char *group, const char *kind, const char *ns,
                                const char *name);
-/* its UID as the API server writes it, freed by the caller; NULL: none */
+/* The workload's UID as the API server writes it, freed by the caller; NULL: it has none. */
 char *workload_uid(const struct workload *wl);
-struct workload_more *workload_more_made(struct workload *wl); /* workload_more to write; made when missing */
-/* An object names the owner with this UID: undo a link to any other owner. */
+struct workload_more *workload_more_made(struct workload *wl); /* wl->more, made when NULL */
+/* An object now names the owner with this UID: if *owner has another UID, unlink it, and set *owner to NULL. */
 void owner_unlink(struct workload **owner, const uint8_t uid[static UID_BYTES]);
 /* Parts of cache_relink and cache_release. */
-void workloads_settle(struct cache *w); /* links to owners */
+void workloads_settle(struct cache *w); /* link workloads and pods to their owners */
 void workloads_free_gone(struct cache *w);
 void workloads_release(struct cache *w);
 static inline struct labels workload_own_labels(const struct workload *wl)
@@ -146,14 +149,15 @@ static inline struct labels workload_own_labels(const struct workload *wl)
         return (struct labels){wl->labels.pair, wl->roles.own};
 }
 
-/* The facts that few workloads have, for reading; all zero where it has none. */
+/* The facts that few workloads have, for reading; all zero where the workload has none. */
 static inline const struct workload_more *workload_more(const struct workload *wl)
 {
         static const struct workload_more none;
         return wl->more ? wl->more : &none;
 }
 
-/* The topmost of its owners that are not gone, or itself; NULL where it is gone, or NULL. */
+/* The topmost of the workload's owners below the first that is gone, or the workload itself; NULL: the workload is
+ * gone, or `wl` is NULL. */
 static inline const struct workload *workload_topmost(const struct workload *wl)
 {
         if (!wl || wl->gone)
@@ -163,27 +167,31 @@ static inline const struct workload *workload_topmost(const struct workload *wl)
         return wl;
 }
 
-/* Is it never a target, but only a link between pods and the object with their template? Then little of it is kept. */
+/* Is the workload only a link between pods and the object with their template, and never a target? Then little of the
+ * workload is kept. */
 static inline bool workload_is_link(const struct workload *wl)
 {
         return ((wl->kind->flags & KIND_UNOWNED_ONLY) && wl->owner_ref.kind) || workload_more(wl)->refers.kind;
 }
 
-/* The desired pods of its template: its own replicas and those of Rollouts that refer to it. */
+/* The desired pods of the workload's template: its own replicas and those of Rollouts that refer to it. */
 static inline int64_t workload_replicas(const struct workload *wl)
 {
         int64_t sum;
         return __builtin_add_overflow(wl->replicas, workload_more(wl)->rollout_ref.replicas, &sum) ? INT64_MAX : sum;
 }
 
-/* workload_rollout.c: is its rollout done, and those of Rollouts that refer to it? */
+/* --- rollouts (workload_rollout.c) --- */
+
+/* Are the workload's own rollout, and the rollouts of Rollouts that refer to the workload, done? */
 bool rollout_done(const struct workload *wl);
-/* A digest of the figures of its rollout: it changes as the rollout goes on. */
+/* A digest of the figures of the workload's rollout, which changes as the rollout goes on. */
 uint64_t rollout_progress(const struct workload *wl);
-/* A constant text: why a change may not roll out now; NULL: it may. named: the profile's targets name its kind. */
+/* A constant text: why the workload may not roll out a change now; NULL: it may. `named`: its profile's targets name
+ * the workload's kind. */
 const char *rollout_blocked(const struct workload *wl, bool named);
-/* Add the state of a Rollout (by) that runs the template of another workload (of). */
+/* Add to the workload `of` the state of a Rollout `by`, which runs the template of `of`. */
 void rollout_ref_of(struct workload *of, const struct workload *by);
-uint64_t template_fingerprint(struct text object, const char *template_path); /* template_fingerprint.c */
+uint64_t template_fingerprint(struct text object, const char *template_path); /* see template_fingerprint.c */
 
 #endif

@@ -1,9 +1,9 @@
-/* Annotation commands on Recommendations, as read from the API server. */
+/* Annotation commands on Recommendations, as read from the API server, and their answers until these are written. */
 #include <string.h>
 
 #include "cache/cache.h"
 
-/* Bytes of all commands that wait. A person who may annotate Recommendations can write 256 KiB on each. */
+/* The most bytes of all waiting commands. A person who may annotate Recommendations can write 256 KiB on each. */
 enum { COMMANDS_BYTES = 32 << 20 };
 
 static const char *const asks_by[ANNOTATION_COMMANDS] = {
@@ -21,7 +21,7 @@ static void annotation_command_forget_text(struct cache *w, struct annotation_co
         if (!ns)
                 return;
         ns->command_bytes -= c->bytes;
-        w->ns_gone |= !ns->known; /* it may have been kept for this command alone */
+        w->ns_gone |= !ns->known; /* the namespace may have been kept for this command alone */
 }
 
 void annotation_command_free(struct cache *w, struct annotation_command *c)
@@ -49,7 +49,8 @@ static size_t annotation_commands_bytes(const struct cache *w)
         return bytes;
 }
 
-/* A namespace has as many bytes as it leaves free. Without room the command is refused, and its text is not kept. */
+/* A namespace's commands may take as many bytes as they leave free for others. A command without room is refused, its
+ * text not kept. */
 static struct annotation_command *annotation_command_new(struct cache *w, struct text ns_name, struct text asks)
 {
         struct annotation_command *c = MEM_NEW(struct annotation_command);

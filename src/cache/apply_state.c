@@ -19,7 +19,7 @@ int64_t apply_state_step_bound(int64_t ms)
         return ms < 0 ? 0 : ms > apply_state_step_most_ms ? apply_state_step_most_ms : ms;
 }
 
-/* --- what starts need --- */
+/* --- what containers need while they start --- */
 
 static json_t *starts_of_all(const struct target *t)
 {
@@ -36,7 +36,7 @@ static json_t *starts_of_all(const struct target *t)
         return all;
 }
 
-/* --- the record --- */
+/* --- a target's record --- */
 
 char *apply_state_print(const struct target *t, bool starts)
 {

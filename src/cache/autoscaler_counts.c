@@ -1,16 +1,15 @@
-/*
- * Which workloads an autoscaler counts beside its own. The HPA controller takes the selector of its target's scale
- * subresource, and counts all pods of the namespace that the selector matches, no matter which workload made them.
- */
+/* Which workloads an autoscaler counts beside its own. The HPA controller takes the selector in the scale subresource
+ * of the workload that it scales, and counts all pods of the namespace that the selector matches, no matter which
+ * workload made them. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "cache/cache.h"
 
-/* An index by label: a row for each label of a workload's pods, one without a label, and one where there are more
- * labels than are known, all by digest. */
+/* A row of the index of workloads by their pods' labels: one for each label, one for the namespace alone, one if labels
+ * were cut (cut_digest). */
 struct counted {
-        uint64_t digest; /* of the namespace and the label */
+        uint64_t digest; /* digest of the namespace and the label */
         struct workload *of;
 };
 
@@ -35,8 +34,7 @@ static struct labels labels_of_pods(const struct workload *wl, struct arena *a)
 }
 
 /* Whether a workload has pods that an autoscaler may count. In a chain of owners only the topmost workload with a
- * template counts. A Job does not: it ends soon, so it would hold changes back, and put requests back, only for a
- * moment. */
+ * template counts. A Job does not count: it ends soon, so it would hold changes back only for a moment. */
 static bool counts_has_pods(const struct workload *wl)
 {
         bool once = (wl->kind->flags & KIND_TO_COMPLETION) && !(wl->kind->flags & KIND_BY_RUNS);
@@ -57,8 +55,8 @@ static int counted_index_order(const void *x, const void *y)
         return a->digest < b->digest ? -1 : a->digest > b->digest;
 }
 
-/* A workload with more labels than halflife keeps may have any label, so the index has one digest for all of these in a
- * namespace. */
+/* A workload with more labels than halflife keeps may have any label. The index has one digest for all such workloads
+ * of a namespace. */
 static uint64_t cut_digest(const char *ns)
 {
         return label_digest(ns, TEXT(""), TEXT("cut"));
@@ -81,7 +79,7 @@ static void counted_index_add(struct counted_index *to, struct workload *wl, str
                         (struct counted){label_digest(wl->ns, labels.pair[i].key, labels.pair[i].value), wl};
 }
 
-/* The workloads of the namespaces to be counted anew that have an autoscaler by utilization. */
+/* The index of all workloads in namespaces that are counted anew and have an autoscaler by utilization. */
 static struct counted_index counted_index_make(struct cache *w)
 {
         struct counted_index to = {0};
@@ -101,7 +99,7 @@ static struct counted_index counted_index_make(struct cache *w)
         return to;
 }
 
-/* The first row whose digest is at least that. */
+/* The place of the first row whose digest is at least `digest`. */
 static size_t counted_index_from(const struct counted_index *all, uint64_t digest)
 {
         size_t low = 0, high = all->rows;
@@ -115,7 +113,7 @@ static size_t counted_index_from(const struct counted_index *all, uint64_t diges
         return low;
 }
 
-/* The rows with a digest. */
+/* The rows whose digest is `digest`; they stay the index' own. */
 static struct counted_index counted_index_with(const struct counted_index *all, uint64_t digest)
 {
         size_t from = counted_index_from(all, digest);
@@ -123,7 +121,7 @@ static struct counted_index counted_index_with(const struct counted_index *all, 
         return (struct counted_index){all->row + from, end - from};
 }
 
-/* The rows to compare with the selector: those of its rarest label. No other row can match. */
+/* The rows to compare with the selector: those of the rarest label that it asks for. No other row can match. */
 static struct counted_index counted_index_few(const struct counted_index *all, const char *ns, const struct selector *s)
 {
         struct counted_index few = counted_index_with(all, ns_digest(ns));
@@ -139,9 +137,9 @@ static struct counted_index counted_index_few(const struct counted_index *all, c
         return few;
 }
 
-/* --- what one namespace's autoscalers may compare --- */
+/* --- bounds on the comparisons for one namespace's autoscalers --- */
 
-/* Comparisons of labels for the autoscalers of one namespace, in the order of their keys. */
+/* The comparisons of texts that one namespace's autoscalers have left, which they use in the order of their keys. */
 struct count_share {
         const char *ns;
         int64_t left; /* below 0: an autoscaler needed more than was left, and the later ones are not compared */
@@ -164,8 +162,8 @@ static bool selector_is_unread(const struct workload *wl)
         return wl && workload_more(wl)->roles.selector_unread;
 }
 
-/* A Rollout that runs another's template may lack a selector, and then has the other's. NULL: there is none, the share
- * does not suffice to read it, or it is longer than halflife reads (*ret_unread). */
+/* The selector of the scaled workload, or else of the workload whose template that one runs. NULL: there is none, it is
+ * too long (*ret_unread), or the share is used up. */
 static struct selector *scale_selector(struct cache *w, const struct autoscaler *s, struct count_share *share,
                                        bool *ret_unread)
 {
@@ -200,7 +198,7 @@ const struct selector *autoscaler_selector(const struct cache *w, const struct a
         return asks;
 }
 
-/* A workload keeps one autoscaler for each resource: of several, the first by key. */
+/* Note on a workload that an autoscaler counts its pods. For each resource the workload keeps the first by key. */
 static void counted_note(const struct autoscaler *s, struct workload *of)
 {
         for (enum resource r = CPU; r < RESOURCES; r++) {
@@ -212,7 +210,7 @@ static void counted_note(const struct autoscaler *s, struct workload *of)
         }
 }
 
-/* The most comparisons that one match of the selector takes. */
+/* The most comparisons of texts that matching the selector with so many labels takes. */
 static int64_t selector_cost(const struct selector *s, size_t labels)
 {
         int64_t cost = 1;
@@ -234,8 +232,8 @@ static bool counts_other(struct cache *w, const struct autoscaler *s, const stru
                           : selector_match(asks, labels.pair, labels.count);
 }
 
-/* An autoscaler that is not compared may count any workload, so it holds all workloads. Each of them keeps the first
- * such autoscaler by key, as counted_note does. */
+/* Note an autoscaler that is not compared on all workloads of its namespace: it may count any. A workload keeps only
+ * the first by key, so later ones need no note. */
 static void autoscaler_count_all(struct autoscaler *s, enum counting why, const struct counted_index *all,
                                  struct count_share *share)
 {
@@ -252,7 +250,7 @@ static void autoscaler_count_all(struct autoscaler *s, enum counting why, const 
         s->counting = why;
 }
 
-/* The other workloads that an autoscaler counts, among some rows. */
+/* The other workloads, among some rows of the index, whose pods an autoscaler counts. */
 struct counted_others {
         const struct workload *first;
         uint32_t count;
@@ -269,7 +267,7 @@ static void counted_others_find(struct cache *w, const struct autoscaler *s, con
                 ret->count++;
                 counted_note(s, of);
                 if (!ret->first || strcmp(of->key, ret->first->key) < 0)
-                        ret->first = of; /* so that messages name the same workload after a restart */
+                        ret->first = of; /* first by key, so that messages name the same workload after a restart */
         }
 }
 
@@ -303,7 +301,7 @@ static void autoscaler_count(struct cache *w, struct autoscaler *s, const struct
                 autoscaler_count_few(w, s, all, share);
         if (share->left < 0)
                 autoscaler_count_all(s, COUNTS_ANY, all, share);
-        arena_reset(&w->scratch); /* each selector may be long */
+        arena_reset(&w->scratch); /* frees this selector before the next one, as both may be long */
 }
 
 static bool counts_due(const struct cache *w)
@@ -332,8 +330,8 @@ static int autoscaler_order(const void *a, const void *b)
         return strcmp((*(struct autoscaler *const *)a)->key, (*(struct autoscaler *const *)b)->key);
 }
 
-/* Reset the counts of all autoscalers in namespaces that are due. Returns how many of these scale by utilization, and
- * lists them by key, so that a namespace's autoscalers are neighbours; the caller frees the list. */
+/* Reset the counts of all autoscalers in namespaces that are counted anew. Lists those that scale by utilization, by
+ * key, so that a namespace's are neighbours, and returns their number. The caller frees *ret. */
 static size_t autoscalers_to_count(struct cache *w, struct autoscaler ***ret)
 {
         struct autoscaler *s, **due = NULL;

@@ -39,7 +39,7 @@ static void leave_workload(struct autoscaler *s)
         s->next = NULL;
 }
 
-/* The next cache_relink counts the namespace anew; until then no workload may point to what is freed. */
+/* Unlink an autoscaler, before it is freed, from workloads whose pods it counts. The next cache_relink counts anew. */
 static void autoscaler_uncount(struct cache *w, const struct autoscaler *s)
 {
         struct workload *wl;
@@ -87,7 +87,7 @@ static struct autoscaler *autoscaler_get(struct cache *w, const struct autoscale
         return s;
 }
 
-/* NULL for an empty text. */
+/* The interned text; NULL: the text is empty. */
 static const char *autoscaler_interned(struct cache *w, struct text t)
 {
         return t.len ? intern_text(w->names, t) : NULL;
@@ -129,7 +129,7 @@ static struct autoscaler_metric *metric_of(struct autoscaler *s, const struct re
         return NULL;
 }
 
-/* Copy the targets in halflife's annotation to their metrics. Returns how many targets the annotation has. */
+/* Copy the target percentages in a halflife annotation to their metrics. Returns how many the annotation has. */
 static int set_records(struct cache *w, struct text annotation, struct autoscaler *s, bool original)
 {
         struct recorded_target *row = arena_new(&w->scratch, VIEW_METRICS * sizeof *row);
@@ -143,7 +143,7 @@ static int set_records(struct cache *w, struct text annotation, struct autoscale
         return rows < 0 ? 0 : rows;
 }
 
-/* Interned names are compared by address. */
+/* Whether `a` and `b` differ in nothing that decisions depend on. Interned names are compared by address. */
 static bool autoscaler_is_same(const struct autoscaler *a, const struct autoscaler *b)
 {
         bool same = a->target_group == b->target_group && a->target_kind == b->target_kind && a->target_name &&
@@ -285,7 +285,7 @@ void autoscalers_release(struct cache *w)
         map_release(&w->autoscalers);
 }
 
-/* --- links --- */
+/* --- links between autoscalers and workloads --- */
 
 void autoscalers_forget(struct workload *wl)
 {
@@ -293,7 +293,7 @@ void autoscalers_forget(struct workload *wl)
                 leave_workload(wl->autoscaler);
 }
 
-/* Sorted by name, so that messages name the same autoscaler after a restart. */
+/* A workload's autoscalers are sorted by name, so that messages name the same autoscaler after a restart. */
 static void link_to(struct workload *wl, struct autoscaler *s)
 {
         struct autoscaler **link = &wl->autoscaler;
@@ -318,7 +318,7 @@ void autoscalers_settle(struct cache *w)
         for (size_t at = 0; (s = map_each(&w->autoscalers, &at));) {
                 struct workload *wl = workload_find(w, s->target_group, s->target_kind, s->ns, s->target_name);
                 if (wl && workload_more(wl)->refers.kind && wl->owner)
-                        wl = wl->owner; /* it scales a Rollout that runs the template of wl->owner */
+                        wl = wl->owner; /* wl is a Rollout that runs the template of wl->owner */
                 if (autoscaler_spoken_for(w, s))
                         wl = NULL;
                 if (wl == s->workload)

@@ -9,12 +9,14 @@
 struct bookkeeping {
         struct bookkeeping_options o;
         struct ledger *ledger;
-        int64_t until_ms;  /* all running pods are booked up to then, monotonic; -1: not since this process leads */
-        int64_t loaded_ms; /* wall time of the last checkpoint of the process before; 0: none, or accounted for */
-        bool led;          /* this process led at some time */
+        int64_t until_ms;  /* all running pods are booked up to then, monotonic; -1: this process booked none yet, or
+                              does not lead */
+        int64_t loaded_ms; /* wall time of the last checkpoint by the process before; 0: none, or the time since is
+                              booked as unbooked */
+        bool led;          /* this process has led at some time */
 };
 
-/* --- what is booked, and where --- */
+/* --- the amounts that are booked, and their accounts --- */
 
 static int64_t bookkeeping_mono_ms(const struct bookkeeping *b)
 {
@@ -32,7 +34,6 @@ static bool is_booked(const struct pod *p)
         return p->runs && !p->gone;
 }
 
-/* "ns//Pod/name" of a pod that no known workload owns. */
 static const struct workload *pod_top_owner(const struct pod *p)
 {
         const struct workload *top = p->owner;
@@ -41,6 +42,7 @@ static const struct workload *pod_top_owner(const struct pod *p)
         return top;
 }
 
+/* The pod's account by workload: its target's key, else its topmost owner's, else "ns//Pod/name", in `alone`. */
 static const char *pod_workload(const struct pod *p, char alone[static LEDGER_NAME_MAX])
 {
         const struct workload *top = pod_top_owner(p);
@@ -52,14 +54,15 @@ static const char *pod_workload(const struct pod *p, char alone[static LEDGER_NA
         return alone;
 }
 
-/* The key of a ClusterProfile is "/name". */
+/* The account by profile: "ns/name", or "name" of a ClusterProfile, whose key is "/name"; "": no profile. */
 static const char *profile_account(const struct target *t)
 {
         const char *key = t && t->profile ? t->profile->key : "";
         return *key == '/' ? key + 1 : key;
 }
 
-/* What a pod's account by label is called: "key=value" by the workload's own label, or "". NULL: there are none. */
+/* The account by label: "key=value" by the workload's own label; "": it lacks the label. NULL: no label is booked by.
+ */
 static const char *label_account(const struct bookkeeping *b, const struct workload *of,
                                  char out[static LEDGER_NAME_MAX])
 {
@@ -75,7 +78,7 @@ static const char *label_account(const struct bookkeeping *b, const struct workl
         return "";
 }
 
-/* Add what flowed in the ms before now, hour by hour. */
+/* Book the rates over the last `ms` milliseconds, each hour by itself. */
 static void bookkeeping_flow(struct bookkeeping *b, const struct ledger_names *names, const struct ledger_rates *rates,
                              int64_t ms)
 {
@@ -90,14 +93,14 @@ static void bookkeeping_flow(struct bookkeeping *b, const struct ledger_names *n
         }
 }
 
-/* --- pods: those of a workload stand together, so they are summed up first and then booked once --- */
+/* --- pods: a workload's pods are neighbours, so they are summed up first and then booked once --- */
 
 struct pod_walk {
         struct bookkeeping *b;
         struct pod_originals originals;
         struct now now;
-        int64_t fresh_ms; /* how old a measurement may be */
-        struct pod_sums { /* of pods with the same names, over the same time; not in the ledger yet */
+        int64_t fresh_ms; /* how old a measurement of usage may be */
+        struct pod_sums { /* sums over pods with the same accounts, over the same time; not in the ledger yet */
                 struct ledger_names names;
                 int64_t ms; /* 0: nothing is summed up */
                 struct ledger_sum sum;
@@ -139,19 +142,19 @@ static void pod_rates(struct pod_walk *w, const struct pod *p, struct ledger_rat
         }
 }
 
-/* Whether the ms before now lie within one hour; not so before 1970, when nothing is booked. */
+/* Whether the last `ms` milliseconds lie within one hour. False before 1970, when nothing is booked. */
 static bool pod_walk_in_hour(const struct pod_walk *w, int64_t ms)
 {
         return w->now.wall.ms > 0 && ms <= (w->now.wall.ms - 1) % HOUR_MS + 1;
 }
 
-/* of: the workload whose label is booked by */
+/* Add a pod's rates over the last `ms` milliseconds to the open sums. `of`: the workload whose label is booked by. */
 static void pod_walk_add(struct pod_walk *w, const struct ledger_names *names, const struct workload *of,
                          const struct ledger_rates *rates, int64_t ms)
 {
         bool same = ms == w->open.ms;
         for (int a = 0; same && a < LEDGER_LABEL; a++)
-                same = names->of[a] == w->open.names.of[a]; /* by address: equal texts elsewhere are booked apart */
+                same = names->of[a] == w->open.names.of[a]; /* by address: equal texts at two addresses get two sums */
         if (!same) {
                 pod_walk_book(w);
                 w->open = (struct pod_sums){.names = *names, .ms = ms};
@@ -202,7 +205,7 @@ static void book_unbooked(struct bookkeeping *b, int64_t ms)
                 ledger_book(b->ledger, &names, &sum, bookkeeping_wall_ms(b));
 }
 
-/* The time that no process booked, from the last checkpoint of the one before until this one begins. */
+/* Book as unbooked the time from the last checkpoint by the process before until this process begins to book. */
 static void book_restart(struct bookkeeping *b)
 {
         if (b->loaded_ms > 0)
@@ -210,7 +213,7 @@ static void book_restart(struct bookkeeping *b)
         b->loaded_ms = 0;
 }
 
-/* --- when it is booked --- */
+/* --- when bookings are made --- */
 
 static void book_all(struct bookkeeping *b, int64_t now_ms)
 {
@@ -230,7 +233,7 @@ static void book_all(struct bookkeeping *b, int64_t now_ms)
         b->until_ms = now_ms;
 }
 
-/* Book up to now, if this process leads since the last time. */
+/* Book up to now, if this process has led since the last call; else only begin to book, or stop. */
 static void bookkeeping_settle(struct bookkeeping *b)
 {
         int64_t now_ms = bookkeeping_mono_ms(b);
@@ -276,7 +279,8 @@ void bookkeeping_count(struct cache *w, const struct target *t, enum ledger_even
 
 void bookkeeping_load(struct bookkeeping *b, const struct ledger_page_key *key, struct text packed)
 {
-        (void)ledger_restore(b->ledger, key, packed); /* a page that cannot be gone on with stays as it is */
+        (void)ledger_restore(b->ledger, key,
+                             packed); /* a page that the ledger cannot continue stays in the database as it is */
 }
 
 void bookkeeping_load_note(struct bookkeeping *b, struct text value)
@@ -300,7 +304,7 @@ void bookkeeping_write(struct bookkeeping *b, struct store_batch *to)
         char value[24];
         bookkeeping_settle(b);
         if (!b->led)
-                return; /* nothing was booked */
+                return; /* a process that never led has booked nothing */
         int64_t now_ms = bookkeeping_wall_ms(b);
         int len = snprintf(value, sizeof value, "%lld", (long long)now_ms);
         ledger_write(b->ledger, now_ms, write_page, to);
@@ -328,7 +332,7 @@ const char *bookkeeping_label(const struct bookkeeping *b)
         return b->o.label ? b->o.label : "";
 }
 
-/* --- from start to end --- */
+/* --- making and freeing a bookkeeping --- */
 
 struct bookkeeping *bookkeeping_new(const struct bookkeeping_options *o)
 {

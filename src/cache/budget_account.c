@@ -7,7 +7,7 @@
 
 struct budget_share {
         int64_t used[BUDGET_UNITS];
-        char ns[]; /* the key */
+        char ns[]; /* the namespace: the share's key in budget_account.shares */
 };
 
 void budget_account_release(struct budget_account *a)
@@ -29,7 +29,7 @@ static int64_t budget_least(int64_t a, int64_t b)
         return a < b ? a : b;
 }
 
-/* What a share counts for. What no namespace is known of counts in full. */
+/* The amount by which a share counts: at most `most`; in full if its namespace is not known (""). */
 static int64_t budget_counts(const struct budget_share *s, enum budget_unit u, int64_t most)
 {
         return *s->ns ? budget_least(s->used[u], most) : s->used[u];

@@ -21,7 +21,7 @@ void cache_init(struct cache *w, const char *field_manager, const char *own_ns)
 void cache_relink(struct cache *w, struct now now)
 {
         if (!w->changed)
-                return; /* all links are still right */
+                return; /* nothing changed, so all links are still right */
         workloads_settle(w);
         pods_settle(w);
         autoscalers_settle(w);

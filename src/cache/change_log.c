@@ -8,8 +8,8 @@
 struct change_log {
         struct change **row; /* a ring of CHANGES_MOST places; each row is one block with its texts */
         size_t first, rows;
-        int64_t last_id, written_id; /* given last; in the database already */
-        struct change_table *shared; /* made of what is logged now; NULL: it has changed since */
+        int64_t last_id, written_id; /* the id given last; the last id that the database has */
+        struct change_table *shared; /* the table of all rows; NULL: none was made since the rows changed */
 };
 
 static struct change_log *change_log_of(struct cache *w)
@@ -30,7 +30,7 @@ static void change_log_drop_first(struct change_log *l)
         l->rows--;
 }
 
-/* Rows come in the order of their ids. Takes over c. */
+/* Append a row and take it over; rows come in the order of their ids. A full log drops its oldest row. */
 static void change_log_append(struct change_log *l, struct change *c)
 {
         if (l->rows == CHANGES_MOST)
@@ -49,7 +49,7 @@ static void change_log_forget_old(struct change_log *l, struct wall now)
         }
 }
 
-/* --- a row --- */
+/* --- a row of the log --- */
 
 enum { CHANGE_TEXTS = 9, CHANGE_TEXT_MAX = 512 };
 
@@ -63,7 +63,7 @@ static struct change_texts change_texts_of(struct change *c)
                 {&c->ns, &c->group, &c->object_kind, &c->name, &c->mode, &c->container, &c->by, &c->reason, &c->words}};
 }
 
-/* One block with all its texts, each bounded. */
+/* Copy a change and its texts into one block of memory; a text is cut to CHANGE_TEXT_MAX bytes. */
 static struct change *change_copy(const struct change *from)
 {
         struct change plain = *from;
@@ -199,7 +199,7 @@ void change_log_write(struct cache *w, struct store_batch *to, struct wall now)
                 char *record = change_print(c);
                 if (record)
                         store_batch_change(to, c->id, (struct wall){c->at_ms}, text_of(record));
-                free(record); /* jansson's */
+                free(record); /* allocated by jansson */
         }
         l->written_id = l->last_id;
         store_batch_forget_changes(to, l->last_id - CHANGES_MOST, (struct wall){now.ms - CHANGES_KEPT_MS});

@@ -29,7 +29,7 @@ static void *load_target(void *arg, const struct store_key *key)
         return target_get(cp->cache, key->ns, key->group, key->kind, key->name);
 }
 
-/* What containers need while they start. The histories themselves are loaded after the record. */
+/* Load what containers need while they start. The histories themselves are loaded after the record. */
 static void load_starts(struct checkpointer *cp, struct target *t, struct text record)
 {
         AUTO(json_decref) json_t *o = json_loadb(record.p, record.len, 0, NULL);
@@ -51,7 +51,7 @@ static void load_record(void *arg, void *target, struct text record, struct wall
         struct checkpointer *cp = arg;
         struct target *t = target;
         apply_state_read(cp->cache, t, record);
-        if (memmem(record.p, record.len, "\"starts\"", 8)) /* else it would be parsed for nothing */
+        if (memmem(record.p, record.len, "\"starts\"", 8)) /* most records have none, and need no second parsing */
                 load_starts(cp, t, record);
         t->gone_ms = gone.ms;
 }
@@ -62,8 +62,8 @@ static void load_usage(void *arg, void *target, struct text name, const struct u
         struct checkpointer *cp = arg;
         const char *container = intern_text(cp->cache->names, name);
         struct history *h = history_get(target, container, unknown_policy);
-        struct usage_starts *starts = h->usage.starts; /* of the target's record */
-        h->usage = *u;                                 /* the reader owns its doubles: copy them */
+        struct usage_starts *starts = h->usage.starts; /* loaded before, with the target's record */
+        h->usage = *u; /* the reader owns the histograms' memory, so it is copied below */
         h->usage.starts = starts;
         if (target_is_sum(target))
                 usage_make_sum(&h->usage);
@@ -120,8 +120,8 @@ static struct pod *watermarked_pods(const struct target *t)
         return t->dimension == DIMENSION_WORKLOAD ? t->pods : NULL;
 }
 
-/* Move watermarks after a time back to the history's newest sample. A watermark ahead of the clock would refuse all
- * samples until then. */
+/* Move watermarks later than after_ms back to the history's newest sample. A watermark ahead of the clock would refuse
+ * all samples of the meantime. */
 static void watermarks_back(const struct history *h, int64_t after_ms)
 {
         for (struct pod *p = watermarked_pods(h->target); p; p = p->next_of_target)
@@ -157,7 +157,7 @@ static void checkpointer_recalled(struct checkpointer *cp, const struct store_re
                 }
 }
 
-/* Add a kill that h counted to the rows that are stored with h. */
+/* Add a kill that `h` counted to the batch that will be stored together with `h`. */
 static void counted_add(struct checkpointer *cp, struct history *h, const uint8_t *uid, int64_t restarts, double bytes)
 {
         struct counted *all = &cp->counted;
@@ -177,8 +177,8 @@ static void counted_add(struct checkpointer *cp, struct history *h, const uint8_
         all->history[all->histories++] = h;
 }
 
-/* Add all kills that h counted, of known pods and of pods that are not listed yet. The memory each one held is no
- * longer known, but the store keeps the rows that it carried over. */
+/* Add all kills that `h` counted, of known pods and of pods that are not listed yet. The memory of the killed processes
+ * is no longer known, but the store keeps the rows that it carried over. */
 static void counted_add_known(struct checkpointer *cp, struct history *h)
 {
         struct target *t = h->target;
@@ -193,8 +193,8 @@ static void counted_add_known(struct checkpointer *cp, struct history *h)
                         counted_add(cp, h, t->killed[i].uid, t->killed[i].restarts, 0);
 }
 
-/* A database that was damaged or taken away was replaced. Rows that could not be carried over must be written again, or
- * the next start lacks them. Nobody knows which rows these are, so everything is written. */
+/* The store replaced a damaged or missing database. Rows that the store could not carry over must be written again, or
+ * the next start lacks them. Nobody knows which, so everything is written. */
 static void checkpointer_replaced(struct checkpointer *cp, const struct err *why)
 {
         struct target *t;
@@ -213,7 +213,7 @@ static void checkpointer_replaced(struct checkpointer *cp, const struct err *why
                 cp->callbacks.replaced(cp->callbacks.arg);
 }
 
-/* A report that the store's thread adds to. */
+/* Who gets a report once the store's thread has added to it. */
 struct checkpoint_report {
         checkpointer_reported *answered;
         void *arg;
@@ -267,7 +267,7 @@ static void store_told(void *arg, const struct store_result *r)
         loop_post(told->checkpointer->loop, checkpointer_on_loop, told);
 }
 
-/* What was booked before does not keep halflife from learning. */
+/* Load the ledger. A damaged part is only logged, because halflife can learn without it. */
 static void load_pages(struct checkpointer *cp)
 {
         struct err err = {0};
@@ -336,7 +336,7 @@ static void put_apply_state(struct store_batch *b, struct target *t)
         struct store_key key = checkpointer_key_of(t, "");
         char *record = apply_state_print(t, true);
         bool starts = strlen(record) <= RECORD_MAX;
-        if (!starts) { /* the rest matters more */
+        if (!starts) { /* leave out the starts: the rest of the record matters more */
                 free(record);
                 record = apply_state_print(t, false);
         }
@@ -386,7 +386,7 @@ static void checkpointer_put_usage(struct store_batch *b, const struct history *
         mem_free(watermark);
 }
 
-/* A checkpoint under way is written later and may have older rows, so it gets the apply state as well. */
+/* A checkpoint under way is written later and may have an older apply state, so it gets the present one as well. */
 void checkpointer_apply_state(struct checkpointer *cp, struct target *t)
 {
         if (!cp->store)
@@ -462,7 +462,7 @@ static void submit_rows(struct checkpointer *cp, struct store_batch *b)
                 store_batch_free(b);
 }
 
-/* Finish a checkpoint under way: it may have older rows, so it must reach the database first. */
+/* Finish the checkpoint under way. Its rows may be older than the next batch's, so it must reach the database first. */
 static void finish_packing(struct checkpointer *cp)
 {
         while (cp->packing && !checkpointer_pack(cp))
@@ -555,7 +555,7 @@ static bool starts_after(const struct history *h, int64_t at_ms)
         return h->usage.starts && usage_starts_after(h->usage.starts, (struct wall){at_ms});
 }
 
-/* The store has no starts from before, so they are dated to the present. */
+/* The store has no earlier samples of starts, so samples ahead of the clocks are dated to the present. */
 static void starts_back(struct history *h, int64_t latest_ms, int64_t ahead_ms)
 {
         history_pull_back_starts(h, (struct wall){latest_ms});
@@ -568,7 +568,7 @@ static void starts_back(struct history *h, int64_t latest_ms, int64_t ahead_ms)
 void checkpointer_recall(struct checkpointer *cp)
 {
         enum { AHEAD_MS = 5 * MINUTE_MS, PATIENCE = 3 };
-        int64_t latest = clock_skew_later(cp->skew); /* counts the server's last known time, too: usage may be away */
+        int64_t latest = clock_skew_later(cp->skew); /* by the API server's last Date too: usage may be away */
         int64_t ahead = latest + AHEAD_MS;
         struct target *t;
         for (size_t at = 0; (t = map_each(&cp->cache->targets, &at));)
@@ -649,7 +649,7 @@ int checkpointer_close(struct checkpointer *cp, struct err *err)
                 return 0;
         finish_packing(cp);
         while (!checkpointer_pack(cp))
-                ; /* pack the checkpoint under way, and then what is new since */
+                ; /* the checkpoint under way is finished: pack what is new since */
         int rc = store_close(cp->store, err);
         cp->store = NULL;
         return rc;

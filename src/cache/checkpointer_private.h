@@ -3,7 +3,7 @@
 
 #include "cache/checkpointer.h"
 
-/* histories packed at once */
+/* how many histories one call of checkpointer_pack packs */
 enum { CHECKPOINT_SLICE = 2048 };
 struct checkpointer {
         struct loop *loop;
@@ -13,15 +13,15 @@ struct checkpointer {
         const char *database; /* NULL: memory only */
         struct checkpointer_callbacks callbacks;
         struct store *store;   /* NULL: memory only */
-        char store_error[256]; /* why there is no store, or why the last write failed */
+        char store_error[256]; /* why there is no store, or why the last checkpoint failed; "": neither */
         struct store_batch *packing;
         size_t pack_at;
         struct counted {
-                struct store_batch *batch; /* the kills; NULL: none yet */
-                struct history **history;  /* the histories that counted them */
+                struct store_batch *batch; /* the rows of these kills; NULL: none yet */
+                struct history **history;  /* the histories that counted these kills */
                 size_t histories, cap;
         } counted;   /* kills counted in this pass, and not stored yet */
-        int reports; /* that the store's thread adds to now */
+        int reports; /* how many reports the store's thread adds to now */
         uint64_t batch_sent, batch_done, errors, displaced;
         struct metric_seconds seconds;
         int64_t file_bytes;

@@ -13,7 +13,7 @@ enum { APART_MS = 5 * MINUTE_MS };
 struct clock_skew {
         const struct loop *loop;
         struct wall server; /* the last Date in an answer of the server; ms 0: none yet */
-        struct mono told;   /* when it came */
+        struct mono told;   /* when that answer came */
         bool apart;
 };
 
@@ -76,7 +76,8 @@ struct wall clock_skew_latest(const struct clock_skew *s)
         return (struct wall){clock_skew_later(s) + APART_MS};
 }
 
-/* Pull a time back that is later than any clock. Returns whether it was. */
+/* Set a time more than most_ms and APART_MS ahead of the later clock back to most_ms ahead. Returns whether the time
+ * was so far ahead. */
 static bool clock_skew_pull_back(int64_t *at_ms, int64_t later_ms, int64_t most_ms)
 {
         if (*at_ms <= later_ms + APART_MS + most_ms)
@@ -97,7 +98,7 @@ void clock_skew_clamp(const struct clock_skew *s, struct target *t)
         for (int i = 0; t->limit_harms && i < t->limit_harms->rows; i++)
                 changed |= clock_skew_pull_back(&t->limit_harms->row[i].kill.at_ms, later, 0);
         if (clock_skew_pull_back(&d->reset_seen_ms, later, 0)) {
-                d->reset_seen_ms = d->changed_ms; /* the reset was seen after that change */
+                d->reset_seen_ms = d->changed_ms; /* the reset came after that change, and no better time is known */
                 changed = true;
         }
         if (d->guard) {

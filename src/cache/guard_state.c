@@ -7,7 +7,7 @@
 #include "base/yaml.h"
 #include "cache/guard_state.h"
 
-/* --- lifetime --- */
+/* --- making and freeing a guard state --- */
 
 struct guard_state *target_guard_state(struct target *t)
 {
@@ -53,7 +53,7 @@ void target_drop_guard_state(struct target *t)
         t->apply_state.guard = NULL;
 }
 
-/* --- what happens --- */
+/* --- events of a watched change --- */
 
 void guard_state_released(struct target *t, struct wall at)
 {
@@ -82,7 +82,7 @@ void guard_state_fired(struct guard_state *g, enum guard_cause cause, char *why,
         g->until_ms = at.ms + g->step_ms;
 }
 
-/* --- pods --- */
+/* --- a target's pods before and since the change --- */
 
 static uint32_t pod_digest(const struct pod *p)
 {
@@ -110,7 +110,7 @@ struct guard_state *guard_state_survey(const struct target *t)
                         continue;
                 if (p->restarts)
                         guard_state_remember(g, p);
-                if (pod_is_unheard(p)) /* not known whether it is ready */
+                if (pod_is_unheard(p)) /* nobody knows whether this pod is ready */
                         continue;
                 g->before.count++;
                 g->before.ready += p->ready;
@@ -129,7 +129,8 @@ void guard_state_begin(struct target *t, struct guard_state *seen)
         guard_state_free(seen);
 }
 
-/* A pod's restarts before the change. Where rows were dropped, an unknown pod may have had all its restarts before. */
+/* A pod's restarts before the change. If more pods had restarted than have rows, these are all restarts of an older pod
+ * without a row. */
 static uint16_t guard_state_restarts_before(const struct guard_state *g, const struct pod *p)
 {
         uint32_t digest = pod_digest(p);
@@ -147,7 +148,8 @@ void guard_state_add_by_limit(struct guard_state *g, const struct pod *p, int64_
         g->by_limit += 1 + untold;
 }
 
-/* A restart is reported seconds after its process ended, so one from before the change may be reported after it. */
+/* A restart is reported seconds after the process ended, so a restart from before the change may be reported after it.
+ */
 void guard_state_hear(struct target *t)
 {
         struct guard_state *g = t->apply_state.guard;
@@ -170,7 +172,8 @@ int64_t guard_state_restarts(const struct target *t)
         return sum > g->by_limit ? sum - g->by_limit : 0;
 }
 
-/* Since when the pod has been unready. While its kubelet was away, it was unready in name only: that does not count. */
+/* Since when the pod has been unready. The time while its kubelet was away does not count: the pod may have been ready.
+ */
 static int64_t not_ready_since(const struct pod *p)
 {
         int64_t turned_ms = (int64_t)p->ready_turned_s * SECOND_MS, back_ms = p->node ? p->node->turned_ms : 0;
@@ -236,8 +239,8 @@ static int64_t integer_of(const json_t *o, const char *key)
         return (int64_t)json_integer_value(json_object_get(o, key));
 }
 
-/* hads from the store may be any number. More pods than rows can only have restarted where all GUARD_PODS_MAX rows are
- * used, and how many more makes no difference. */
+/* Read the rows. A stored `hads` may be any number, so it is only taken as whether more pods than GUARD_PODS_MAX had
+ * restarted. */
 static void had_read(struct guard_state *g, const json_t *list, int64_t hads)
 {
         size_t i;
@@ -259,7 +262,7 @@ void guard_state_read(struct target *t, const json_t *from)
         g->change_ms = time_kept(from, "change");
         g->before = (struct guard_pods){integer_of(from, "pods"), integer_of(from, "ready")};
         had_read(g, json_object_get(from, "had"), integer_of(from, "hads"));
-        g->by_limit = time_kept(from, "byLimit"); /* a count, but time_kept bounds it as needed */
+        g->by_limit = time_kept(from, "byLimit"); /* a count, not a time, but time_kept bounds it as needed */
         g->kill = (struct guard_kill){{time_kept(from, "killed")},
                                       {time_kept(from, "killedSince")},
                                       json_is_true(json_object_get(from, "evicted"))   ? KILL_EVICTION

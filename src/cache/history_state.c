@@ -23,7 +23,7 @@ void history_ran(struct history *h, int64_t started_ms)
         h->usage.runs++;
 }
 
-/* --- starts --- */
+/* --- what the container needs while it starts --- */
 
 void history_ignore_first(struct history *h, const struct resource_policy policy[static RESOURCES])
 {
@@ -36,7 +36,7 @@ void history_ignore_first(struct history *h, const struct resource_policy policy
                 }
         if (!starts || !usage_starts_empty(starts))
                 return;
-        mem_free(starts); /* with their time, which the back-fill may load again */
+        mem_free(starts); /* also forgets live_since_ms: a back-fill may then load starts again */
         h->usage.starts = NULL;
         h->target->apply_state_dirty = true;
 }
@@ -72,7 +72,7 @@ void history_pull_back_starts(struct history *h, struct wall at)
         target_record_changed(h->target);
 }
 
-/* --- moving to another target --- */
+/* --- moving histories to another target --- */
 
 struct history *history_detach(struct target *t)
 {
@@ -80,7 +80,7 @@ struct history *history_detach(struct target *t)
         if (!h)
                 return NULL;
         t->histories = h->next;
-        mem_free(h->watermark); /* watermarks of pods of the old target */
+        mem_free(h->watermark); /* these watermarks are of the old target's pods */
         h->watermark = NULL;
         h->watermarks = 0;
         return h;

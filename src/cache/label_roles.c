@@ -9,11 +9,11 @@
 
 MEM_AUTO(selector_free, struct selector *)
 
-enum { BITS = 32, SELECTOR_TEXT_MAX = 4 << 20 }; /* a text is shorter than its object, which has at most that */
+enum { BITS = 32, SELECTOR_TEXT_MAX = 4 << 20 }; /* more bytes than any object has, and so any selector */
 
-/* --- as bits --- */
+/* --- labels and selectors as bits --- */
 
-/* The bit of a label of the workload; 0: the workload lacks it, has it with another value, or has it beyond the last
+/* The bit of a label of the workload; 0: the workload lacks the label, or has it with another value, or beyond the last
  * bit. */
 static uint32_t bit_of(const struct labels *labels, struct text key, struct text value)
 {
@@ -36,7 +36,8 @@ static bool carried_as_bits(const struct workload_view *v, const struct labels *
         return true;
 }
 
-/* A selector that asks its pods for some labels that the template gives them, as apps/v1 demands, is bits. */
+/* Express a selector as bits. Returns false unless it asks only for labels that the template gives the pods, as apps/v1
+ * demands. */
 static bool selected_as_bits(const struct selector *s, const struct labels *labels, uint32_t carried, uint32_t *ret)
 {
         uint32_t bits = 0;
@@ -52,7 +53,7 @@ static bool selected_as_bits(const struct selector *s, const struct labels *labe
         return true;
 }
 
-/* --- as text --- */
+/* --- selectors as text --- */
 
 static void print_requirement(struct buf *b, const struct requirement *r)
 {
@@ -77,7 +78,7 @@ static char *label_roles_print(const struct selector *s)
         return buf_steal(&b);
 }
 
-/* --- reading --- */
+/* --- reading a workload's label roles --- */
 
 static void set_selector(const struct selector *s, const struct labels *labels, struct label_roles *to,
                          struct label_roles_rest *rest)
@@ -86,8 +87,8 @@ static void set_selector(const struct selector *s, const struct labels *labels, 
                 rest->selector = label_roles_print(s);
 }
 
-/* The status has the selector of the scale subresource where the kind tells it, as custom kinds do. A selector that
- * cannot be read, or asks for nothing, counts as none: an autoscaler refuses it. */
+/* Where the status has the scale subresource's selector, as in custom kinds, that selector counts; else the spec's. An
+ * unreadable or empty selector counts as none, because an autoscaler refuses it. */
 static void label_roles_read_selector(const struct workload_view *v, const struct labels *labels, struct arena *a,
                                       struct label_roles *to, struct label_roles_rest *rest)
 {
@@ -127,7 +128,7 @@ void label_roles_release(struct map *sets, struct label_roles_rest *r)
         r->selector = NULL;
 }
 
-/* --- the whole --- */
+/* --- all labels and the selector, from bits or text --- */
 
 static struct labels labels_of_bits(const struct labels *labels, uint32_t bits, struct arena *a)
 {

@@ -8,7 +8,7 @@
 
 struct label_set {
         size_t references, count, text_len;
-        struct label_pair pair[]; /* then all keys and values without a separator, which is the key in the map */
+        struct label_pair pair[]; /* behind the pairs: all keys and values in one text, which is the set's map key */
 };
 
 static bool labels_same(const struct labels *l, const struct label_pair *pair, size_t count)
@@ -81,7 +81,8 @@ void labels_release(struct map *sets, struct labels *l)
 
 void labels_set(struct map *sets, struct labels *l, const struct label_pair *pair, size_t count)
 {
-        const struct label_pair *kept = count ? label_set_keep(sets, pair, count) : NULL; /* pair may be l's own */
+        const struct label_pair *kept =
+                count ? label_set_keep(sets, pair, count) : NULL; /* before the release: pair may be l's own */
         labels_release(sets, l);
         *l = (struct labels){kept, count};
 }

@@ -26,7 +26,7 @@ const struct limit_harm *limit_harms_newest(const struct target *t)
         return newest && newest->kill.at_ms > 0 ? newest : NULL;
 }
 
-/* A row for one more container, empty. */
+/* Add an empty row for one more container. */
 static struct limit_harm *limit_harms_add(struct target *t)
 {
         struct limit_harms *all = t->limit_harms;
@@ -47,7 +47,7 @@ static struct limit_harm *limit_harms_oldest(const struct target *t)
         return oldest;
 }
 
-/* The row of a container, made when unknown. */
+/* The row of a container. An unknown container gets a new row, or the oldest one if all rows are in use. */
 static struct limit_harm *limit_harms_get(struct cache *w, struct target *t, const char *container)
 {
         struct limit_harm *row = limit_harms_at(t, container);
@@ -92,7 +92,8 @@ void limit_harms_forget(struct cache *w, struct target *t)
 
 /* --- throttling --- */
 
-/* Where all places are taken by kills, a share does not drive one out: a kill is known only here. */
+/* May a container's throttling get a row? No if kills take all rows: a kill is known only here, throttling can be
+ * measured again. */
 static bool limit_harms_may_measure(const struct target *t, const char *container)
 {
         bool full = t->limit_harms && t->limit_harms->rows == VIEW_CONTAINERS;
@@ -157,7 +158,7 @@ void limit_harms_unmeasured(struct target *t)
                 t->limit_harms->row[i].throttled_percent = 0;
 }
 
-/* --- in the store --- */
+/* --- kills by limits, in the store --- */
 
 void limit_harms_print(const struct target *t, json_t *record)
 {
@@ -173,7 +174,7 @@ void limit_harms_print(const struct target *t, json_t *record)
                                                       (json_int_t)row->kill.limit));
         }
         json_object_set_new(record, "limitKills", kills);
-        /* the version before reads the newest alone */
+        /* the version of halflife before reads only the newest kill */
         json_object_set_new(record, "killedByLimit", json_integer(newest->kill.at_ms));
         json_object_set_new(record, "limitOf", json_string(newest->container));
 }
@@ -196,6 +197,6 @@ void limit_harms_read(struct cache *w, struct target *t, const json_t *record)
                 limit_harms_read_kill(w, t, container,
                                       (struct limit_kill){time_kept(kill, "at"), limit > 0 ? limit : 0});
         }
-        if (of) /* of the version before; else one of the rows above */
+        if (of) /* the only kill in a record by the version before; in a newer record it was read above */
                 limit_harms_read_kill(w, t, of, (struct limit_kill){time_kept(record, "killedByLimit"), 0});
 }

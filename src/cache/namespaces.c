@@ -1,11 +1,10 @@
-/*
- * Namespaces, and their LimitRanges.
- */
+/* Namespaces as watched, and the LimitRanges in them. */
 #include <string.h>
 
 #include "cache/cache.h"
 
-/* An empty name in the list names no namespace. */
+/* Whether a namespace is halflife's own, or in the setting exempt-namespaces. An empty name in the setting names none.
+ */
 static bool ns_is_exempt(const struct cache *w, const char *name)
 {
         size_t len;
@@ -62,7 +61,8 @@ int ns_upsert(struct cache *w, struct text json, uint32_t epoch, struct err *err
         return rc;
 }
 
-/* Clear a deleted namespace. Its entry stays while pods, targets and others are in it, because they share its name. */
+/* Clear a deleted namespace. Its entry stays while pods, targets and other objects are in it, because they use its
+ * name. */
 static void ns_forget(struct cache *w, struct ns *ns)
 {
         labels_release(&w->label_sets, &ns->labels);

@@ -1,6 +1,6 @@
 /*
- * The facts of nodes. A node that lies is refused or bounded: by core/node_ring its usage, here its texts and its
- * number.
+ * The facts of nodes. A false report by a node is refused or bounded: its usage in core/node_ring, the length of its
+ * labels and taints here. The number of nodes with facts is bounded here as well.
  */
 #include <string.h>
 
@@ -28,7 +28,7 @@ void node_facts_free(struct cache *w, struct node *n)
         n->facts = NULL;
 }
 
-/* --- from the object --- */
+/* --- facts from the node's object --- */
 
 static void node_facts_add_labels(struct buf *out, const struct node_view *v, struct node_facts *f)
 {
@@ -56,7 +56,7 @@ static void node_facts_add_taints(struct buf *out, const struct node_view *v)
         (void)buf_add(out, "", 1);
 }
 
-/* The value of a label; NULL: the node does not have it. */
+/* The node's value of the label `key`; NULL: the node does not have that label. */
 static const char *node_facts_label(const struct node_facts *f, const char *key)
 {
         for (const char *at = f->texts; key && at < f->texts + f->labels_size;) {
@@ -68,7 +68,7 @@ static const char *node_facts_label(const struct node_facts *f, const char *key)
         return NULL;
 }
 
-/* Nodes are updated every few minutes and seldom change: equal texts stay where they are. Returns whether they differ.
+/* Keep a node's labels and taints. Returns whether they changed; equal texts, which most updates bring, are not copied.
  */
 static bool node_facts_keep_texts(struct node_facts *f, const struct buf *texts, size_t labels_size)
 {

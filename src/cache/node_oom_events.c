@@ -1,13 +1,12 @@
-/*
- * Nodes that were short of memory, by the kubelet's Events SystemOOM. The Events name no pod, so they count as no kill;
- * they only show that a kill need not come from a limit. An Event counts only if the node's own kubelet reported it, in
- * namespace default, where Events about nodes are: more people may write Events in other namespaces.
- */
+/* Nodes that were short of memory, by the kubelet's Events SystemOOM. The Events name no pod, so they count as no kill;
+ * they only show that a kill may have another cause than a limit. An Event counts only if the node's own kubelet
+ * reported it, and in namespace default, where Events about nodes are: more people may write Events in other
+ * namespaces. */
 #include "cache/cache.h"
 
 enum {
         ABOUT_MS = 5 * MINUTE_MS,
-        NODES_MAX = 4096, /* a bound, because anybody who may write Events there can name any node */
+        NODES_MAX = 4096, /* a bound, because whoever may write Events in namespace default can name any node */
 };
 
 struct node_oom_event {
@@ -23,14 +22,15 @@ static void node_oom_event_forget(struct cache *w, struct node_oom_event *s)
         mem_free(s);
 }
 
-/* May an entry be dropped? Yes if it is older than a day, or about an unknown node. Nodes and pods may be listed after
- * the Events, so unknown nodes are dropped only when there is no room left. */
+/* May an entry be dropped where no room is left? Yes if it is older than a day, or about an unknown node, which may yet
+ * be listed. */
 static bool may_go(const struct cache *w, const struct node_oom_event *s, struct wall latest)
 {
         return latest.ms - s->at_ms > DAY_MS || !map_get(&w->nodes.by_name, text_of(s->node));
 }
 
-/* NULL: no room, as NODES_MAX nodes were short of memory within a day. */
+/* The entry of a node, made where there is none. NULL: no room, as NODES_MAX nodes were short of memory within a day.
+ */
 static struct node_oom_event *node_oom_event_get(struct cache *w, struct text node, struct wall latest)
 {
         struct node_oom_event *s = map_get(&w->node_oom_events, node), *old;
@@ -52,7 +52,7 @@ static bool tells_of_node(const struct event_view *e)
                e->name.len <= VIEW_NAME;
 }
 
-/* Times ahead of the clocks are kept apart: one that is years ahead must not hide later Events. */
+/* Note the time of an Event. Times ahead of the clocks are kept apart: one years ahead must not hide later Events. */
 static void node_oom_event_note(struct node_oom_event *s, struct wall at, struct wall latest)
 {
         if (at.ms > latest.ms)

@@ -7,7 +7,8 @@
 #include "cache/cache.h"
 #include "objects/json_writer.h"
 
-/* {"name":"n-1","capacity":[4000,17179869184],"hot":[1763999000000,0],"samples":[[1764000000,1200,8589934592],…]}, the
+/* One node:
+ * {"name":"n-1","capacity":[4000,17179869184],"hot":[1763999000000,0],"samples":[[1764000000,1200,8589934592],…]}, the
  * oldest sample first */
 static void node_samples_print_one(struct writer *w, const struct node *n)
 {
@@ -38,7 +39,7 @@ static void node_samples_print_one(struct writer *w, const struct node *n)
         writer_close(w, '}');
 }
 
-/* Are the samples still worth something? */
+/* Is the newest sample of a ring recent enough for the ring to count? */
 static bool node_samples_is_recent(const struct node_ring *g, struct wall now)
 {
         return g->count > 0 && now.ms - (int64_t)node_ring_at(g, 0)->at_s * SECOND_MS <= NODE_WINDOW_MS;
@@ -56,7 +57,7 @@ void node_samples_print(const struct cache *w, struct wall now, struct buf *out)
         writer_close(&to, ']');
 }
 
-/* Read an array of count integers; what is missing is -1. */
+/* Read an array of `count` integers; a missing integer becomes -1, and further ones are skipped. */
 static void node_samples_parse_row(struct json *j, int64_t *ret, int count)
 {
         int n = 0;

@@ -18,7 +18,7 @@ static void node_target_drop(struct node_facts *f)
         f->whole = NULL;
 }
 
-/* --- choosing --- */
+/* --- choosing the profile of a node --- */
 
 static struct profile *node_target_profile(struct cache *w, const struct node *n, const struct label_pair *label,
                                            size_t labels)
@@ -77,7 +77,8 @@ bool node_size_differs(const int64_t a[static RESOURCES], const int64_t b[static
         return false;
 }
 
-/* The size that the Recommendation reports: halflife may have been down while the node was replaced. */
+/* Set the machine's size to that in the Recommendation, because the node may have been replaced while halflife was
+ * down. */
 static void node_target_recall(struct node_target *nt, const int64_t capacity[static RESOURCES])
 {
         const struct published *p = nt->target->published;
@@ -86,7 +87,7 @@ static void node_target_recall(struct node_target *nt, const int64_t capacity[st
                 nt->size[r] = was && was[r].capacity > 0 ? was[r].capacity : capacity[r];
 }
 
-/* Learn anew. The history stays, empty, so that the stored one is overwritten. */
+/* Learn anew what a node's pods use. An empty history replaces the old one, and overwrites the stored one. */
 static void node_target_restart(struct cache *w, struct target *t, const char *name)
 {
         struct history *h;

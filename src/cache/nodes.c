@@ -1,5 +1,6 @@
 /*
- * Nodes: what each has for pods, and whether its kubelet is away. Without permission to watch nodes, neither is known.
+ * Nodes: what each node has for pods, and whether its kubelet is away. Without permission to watch nodes, halflife
+ * knows neither.
  */
 #include "cache/cache.h"
 
@@ -43,7 +44,7 @@ void node_give(struct cache *w, struct pod *p)
         node_forget(w, p->node);
 }
 
-/* A node was deleted. Its pods stay for a minute or more, and no kubelet reports about them. */
+/* A node was deleted. Its pods stay for a minute or more; as no kubelet reports about them, the node counts as away. */
 static void node_unknown(struct cache *w, struct node *n)
 {
         n->away = n->known && !LIST_EMPTY(&n->pods);
@@ -84,7 +85,7 @@ void node_remove(struct cache *w, struct text json)
         arena_reset(&w->scratch);
 }
 
-/* What the database knew of nodes that are not listed goes as well. */
+/* Facts that came from the database, about nodes that the list lacks, are dropped as well. */
 void node_swept(struct cache *w, uint32_t epoch)
 {
         struct node *n;
@@ -93,14 +94,14 @@ void node_swept(struct cache *w, uint32_t epoch)
                         node_unknown(w, n);
 }
 
-/* Did the container's process begin so late that it may have no sample yet? */
+/* Did the container's process begin so short before `at` that it may have no sample yet? */
 static bool is_young(const struct pod *p, const struct pod_container *c, struct wall at, int64_t fresh_ms)
 {
         int64_t began_ms = (int64_t)pod_ended(c).began_s * SECOND_MS;
         return at.ms - (began_ms > pod_started_ms(p) ? began_ms : pod_started_ms(p)) <= fresh_ms;
 }
 
-/* Does metrics-server leave out the pod? It does while a container is down, and until it has a new sample. */
+/* Does metrics-server leave out the pod? Yes while a container is down, and until a started one has a sample. */
 static bool is_left_out(const struct pod *p, struct wall at, int64_t fresh_ms)
 {
         for (int i = 0; i < p->containers; i++) {
@@ -111,9 +112,9 @@ static bool is_left_out(const struct pod *p, struct wall at, int64_t fresh_ms)
         return false;
 }
 
-/* The memory a container used at a time, in bytes; -1: not known. The last sample counts if it is fresh, or if no newer
- * one could come. A container too young for a sample counts with its request. A container that had stopped before used
- * nothing, but one that stopped at that time counts: the same shortage may have killed it. */
+/* The memory a container used at the time `at`, in bytes; -1: not known. The last sample counts if it is fresh, or if
+ * no newer one could come. A container too young for a sample counts with its request. A container that had stopped
+ * before `at` used nothing, but one that stopped at that time counts: the same shortage may have killed it. */
 static int64_t used_then(const struct pod *p, const struct pod_container *c, struct wall at, int64_t fresh_ms)
 {
         enum { SLACK_MS = 5 * SECOND_MS }; /* containers killed by one shortage stop within this time */

@@ -51,7 +51,7 @@ static struct other_autoscaler *other_autoscaler_new(struct cache *w, const stru
         return r;
 }
 
-/* Is everything but the status the same? A VPA's status changes all the time. */
+/* Does the VPA still say all that halflife uses? Its status, which changes all the time, does not count. */
 static bool says_the_same(const struct other_autoscaler *r, const struct vpa_view *v)
 {
         struct text group, version;
@@ -110,14 +110,14 @@ void other_autoscalers_release(struct cache *w)
         map_release(&w->other_autoscalers);
 }
 
-/* --- links --- */
+/* --- links between VPAs and workloads --- */
 
 bool other_autoscaler_wins(const struct other_autoscaler *a, const struct other_autoscaler *b)
 {
         return a->created_ms != b->created_ms ? a->created_ms < b->created_ms : strcmp(a->name, b->name) < 0;
 }
 
-/* Index VPAs by target. */
+/* Index VPAs by the key of the workload that they set; of several VPAs for one workload, keep the one that wins. */
 static void index_other_autoscalers(struct cache *w, struct map *ret)
 {
         struct other_autoscaler *r;

@@ -1,7 +1,7 @@
 /*
- * Kills for lack of memory, and evictions, as statuses and Events of a pod tell of them. A kill is counted once per
- * (pod UID, container, restart count). lastState describes the process before the present one, and state the present
- * one. If the restart count jumped, nothing reports how the processes between them ended.
+ * Kills for lack of memory, and evictions, as statuses and Events of a pod report them. A kill is counted once per (pod
+ * UID, container, restart count). In a container's status, state describes the present process, and lastState the one
+ * before. If the restart count rose by more than one, nothing reports how the processes between these two ended.
  */
 #include <string.h>
 
@@ -35,8 +35,8 @@ void pod_kills_forget(struct pod_container *c, int first)
         c->kills = NULL;
 }
 
-/* The kill with that number; a new one is inserted in order. If there are too many, the oldest is dropped. NULL: the
- * new kill would itself be the oldest. */
+/* The kill with that number; an unknown kill is inserted in order. Too many kills: the oldest is dropped. NULL: the new
+ * kill would be the oldest. */
 static struct pod_kill *pod_kill_numbered(struct pod_container *c, int64_t number)
 {
         int count = c->kills ? c->kills->count : 0, at = count;
@@ -70,7 +70,7 @@ static void pod_kill_note(struct pod_container *c, int64_t number, const struct 
         k->latest = latest;
 }
 
-/* How many processes have ended. While a container waits to restart, its restart count lacks the last end. */
+/* How many processes of a container have ended. While it waits to restart, its restart count lacks the last end. */
 static int64_t pod_kills_ends(const struct container_status_view *s)
 {
         return s->restarts + (s->waits ? 1 : 0);
@@ -87,7 +87,7 @@ static void pod_kills_told_end(struct pod_container *c, int64_t number)
                 pod_ends(c)->told = number;
 }
 
-/* By the next status, the present process is the last one; its kill keeps its number. */
+/* A kill in `state` gets the number that it will have in `lastState` once the container has restarted. */
 void pod_kills_read(struct pod_container *c, const struct container_status_view *s)
 {
         for (int i = 0; c->kills && i < c->kills->count; i++)
@@ -108,7 +108,7 @@ static int64_t above_request(const struct pod_container *c)
 }
 
 /* The container that counts as the cause of an eviction for memory: the one furthest above its request, by the
- * kubelet's message, else by the last samples. *ret_used: its bytes by the message; 0: not in the message. */
+ * kubelet's message, else by the last samples. *ret_used: the container's bytes by the message; 0: not in it. */
 static struct pod_container *evicted_container(struct pod *p, struct text message, int64_t *ret_used)
 {
         struct pod_container *worst = NULL;
@@ -120,7 +120,7 @@ static struct pod_container *evicted_container(struct pod *p, struct text messag
                 struct pod_container *c = &p->container[i];
                 if (c->role == ROLE_INIT)
                         continue;
-                if (c->evicted || pod_ended(c).evicted_s) /* as in an earlier status or Event */
+                if (c->evicted || pod_ended(c).evicted_s) /* chosen by an earlier status or Event */
                         return c;
                 if (told && text_is(name, c->name)) {
                         *ret_used = used;
@@ -132,8 +132,8 @@ static struct pod_container *evicted_container(struct pod *p, struct text messag
         return worst;
 }
 
-/* The restarts before an eviction. The kubelet may leave out the container's status when it evicts; then the last
- * status or the last counted kill has the number. */
+/* A container's restarts before an eviction. The kubelet may leave out the container's status when it evicts a pod;
+ * then the last status or the last counted kill has the number. */
 static int64_t pod_restarts_before(const struct pod_container *c)
 {
         const struct pod_ends e = pod_ended(c);
@@ -144,7 +144,8 @@ static int64_t pod_restarts_before(const struct pod_container *c)
  * of the eviction (status, condition, Event) therefore get the same number, and count once. */
 static void note_eviction(struct pod_container *c, struct wall at)
 {
-        if (c->evicted && !c->kills && !c->has_status) /* the counted kill may be this eviction */
+        if (c->evicted && !c->kills &&
+            !c->has_status) /* the kill that was counted last may be this eviction, which must not count twice */
                 return;
         c->evicted = true;
         int64_t number = pod_restarts_before(c) + 1;
@@ -164,7 +165,7 @@ static void pod_evicted(struct pod *p, struct text message, struct wall at)
         note_eviction(c, at);
 }
 
-/* Anybody who may write in the namespace may write Events, so their usage figures do not count. */
+/* Take evictions from Events, but not the usage in them: anybody who may write in the namespace may write Events. */
 void pod_kills_believe_events(struct pod *p)
 {
         for (int i = 0; i < p->containers; i++)
@@ -195,7 +196,7 @@ void pod_kills_tell(struct cache *w, struct pod *p)
         w->kills |= w->killed != NULL;
 }
 
-/* An Event about an eviction. It may come before or after the pod's status. */
+/* Take an Event about an eviction, which may come before or after the pod's status. */
 static void event_evicted(struct cache *w, struct pod *p, const struct event_view *e)
 {
         int64_t used;

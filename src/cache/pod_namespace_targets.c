@@ -1,5 +1,5 @@
 /*
- * Which pods and namespaces are targets, and their synthetic workloads.
+ * Which pods and namespaces are targets of their own (dimensions Pod and Namespace), and their synthetic workloads.
  */
 #include "cache/pod_namespace_targets.h"
 
@@ -78,7 +78,8 @@ void pod_born_read(struct cache *w, struct pod *p, const struct pod_view *v)
                 more_of(p)->born = born;
 }
 
-/* The pod's annotation records, by halflife's admission or before a resize. Its synthetic workload shares them. */
+/* Read the annotation records that halflife wrote on a pod, at admission or before a resize. The pod's synthetic
+ * workload shares them. */
 static void records_read(struct cache *w, struct pod_more *more, const struct our_annotations *notes)
 {
         struct workload *synthetic = more->single ? more->single->synthetic : NULL;
@@ -110,8 +111,8 @@ void pod_more_read(struct cache *w, struct pod *p, const struct pod_view *v)
         if (!alone && watched_kind_find(w, kind_group(meta->owner.api_version), meta->owner.kind)) {
                 if (p->more && p->more->alone) { /* a controller adopted the pod */
                         static const struct our_annotations none;
-                        records_read(w, p->more, &none); /* clears them in the synthetic workload as well, which shares
-                                                            them until the next settle */
+                        records_read(w, p->more, &none); /* clears the records in the synthetic workload as well, which
+                                                            shares them until the next settle */
                         dimension_more_clear(w, p->more);
                         w->changed = true;
                 }
@@ -134,7 +135,7 @@ void pod_more_read(struct cache *w, struct pod *p, const struct pod_view *v)
         }
         pod_more_keep_asks(p, v);
         if (p->more && p->more->single)
-                w->changed = true; /* its requests may differ after a resize */
+                w->changed = true; /* the pod's requests may differ after a resize */
 }
 
 /* --- synthetic workloads --- */
@@ -173,12 +174,12 @@ static void synthetic_of_pod(struct cache *w, struct target *t, const struct pod
         wl->roles.own = (uint32_t)own.count;
         memcpy(wl->uid, p->uid, UID_BYTES);
         wl->created_ms = p->created_ms;
-        wl->generation = more ? p->created_ms : 0; /* has the records of an ownerless pod compared once */
+        wl->generation = more ? p->created_ms : 0; /* not 0: an ownerless pod's records are compared once */
         wl->apply_never = more ? more->apply_never : p->owner->apply_never;
-        /* the records are the pod's, which lives as long as this link */
+        /* the pod owns the records, and lives as long as this link */
         wl->original = more ? more->original : (struct record_set){0};
         wl->applied = more ? more->applied : (struct record_set){0};
-        if (wl->more || (more && (more->readers.rows || more->heaps.rows))) { /* likewise the pod's */
+        if (wl->more || (more && (more->readers.rows || more->heaps.rows))) { /* the pod owns these too */
                 workload_more_made(wl)->readers = more ? more->readers : (struct request_readers){0};
                 wl->more->heaps = more ? more->heaps : (struct runtime_heaps){0};
         }
@@ -194,7 +195,7 @@ static void synthetic_of_pod(struct cache *w, struct target *t, const struct pod
         }
 }
 
-/* --- choosing --- */
+/* --- choosing profiles of pods and namespaces --- */
 
 static struct target *target_find(struct cache *w, const char *ns, enum dimension d, const char *name)
 {
@@ -234,7 +235,7 @@ static void settle_namespace(struct cache *w, struct ns *ns)
         wl->roles.own = (uint32_t)ns->labels.count;
 }
 
-/* Is its name like "web-3" of workload "web"? */
+/* Is the pod's name that of its owner, '-' and a number, such as "web-3" of the workload "web"? */
 static bool is_ordinal(const struct pod *p)
 {
         size_t len = strlen(p->owner->name);
@@ -269,7 +270,8 @@ static struct target *settle_single(struct cache *w, struct pod *p)
         return by ? t : NULL;
 }
 
-/* Does the pod count in its namespace's target? Selected by its topmost workload or, if unknown, by its own labels. */
+/* Does the pod count in its namespace's target: does the profile `by` select its topmost workload or, if none is known,
+ * the pod's own labels? */
 static bool dimension_is_part(struct cache *w, const struct pod *p, const struct profile *by)
 {
         const struct workload *top = workload_topmost(p->owner);
@@ -337,7 +339,7 @@ void dimension_settle(struct cache *w)
         }
 }
 
-/* --- links --- */
+/* --- links between pods and their targets --- */
 
 void dimension_link(struct pod *p)
 {
@@ -378,7 +380,7 @@ void dimension_forget(struct cache *w, struct target *t)
         w->others[t->dimension]--;
 }
 
-/* --- sums --- */
+/* --- what a pod takes of its node, and its sums of usage --- */
 
 struct amount pod_overhead(const struct pod *p, enum resource r)
 {

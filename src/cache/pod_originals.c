@@ -6,7 +6,7 @@
 #include "objects/annotation_record.h"
 
 struct pod_original {
-        const char *text; /* the key */
+        const char *text; /* the annotation's text: the key in pod_originals.read */
         int count;
         struct recorded row[];
 };
@@ -25,7 +25,7 @@ static int pod_record_add(void *arg, const struct recorded *r)
 
 static const struct pod_original *pod_original_read(struct pod_originals *all, const char *text)
 {
-        if (all->last && all->last->text == text) /* interned */
+        if (all->last && all->last->text == text) /* by address, as texts are interned */
                 return all->last;
         struct pod_original *o = map_get(&all->read, text_of(text));
         struct pod_record record;
@@ -34,11 +34,11 @@ static const struct pod_original *pod_original_read(struct pod_originals *all, c
                 return all->last = o;
         record.rows = 0;
         if (record_read(text_of(text), &all->scratch, pod_record_add, &record, &ignored) < 0)
-                record.rows = 0; /* somebody edited it */
+                record.rows = 0; /* somebody edited the annotation */
         o = arena_new(&all->scratch, sizeof *o + (size_t)record.rows * sizeof o->row[0]);
         o->text = text;
         o->count = record.rows;
-        for (int i = 0; i < o->count; i++) /* names point into the text, or into scratch */
+        for (int i = 0; i < o->count; i++) /* container names point into the text, or into scratch */
                 o->row[i] = record.row[i];
         map_put(&all->read, text_of(o->text), o);
         return all->last = o;
@@ -52,7 +52,8 @@ static const struct record_row *pod_original_row(const struct record_set *set, c
         return NULL;
 }
 
-/* As the pod's workload has it: what halflife recorded of a request that it set, else what the template requests. */
+/* The original by the workload: as halflife recorded it if the template has halflife's request, else the template's
+ * request; where that is unset, the limit. */
 static struct amount pod_original_of_template(const struct workload *wl, const struct pod_container *c, enum resource r)
 {
         const struct record_row *applied = pod_original_row(&wl->applied, c->name),

@@ -1,5 +1,5 @@
 /*
- * Writes to a pod by other modules, and sums of what it has.
+ * Writes to a pod by other modules, and the sum of its usage.
  */
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /*
- * Pods: which run, their owners, and the facts of each container that are kept between samples. What their statuses
- * tell of ends is in pod_kills.c.
+ * Pods: which run, their owners, and the facts of each container that are kept between samples. pod_kills.c reads from
+ * their statuses how processes ended.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -39,7 +39,7 @@ struct resizing *pod_resizing(struct pod *p)
         return p->resizing;
 }
 
-/* Takes no memory for a pod that was never raised, as most are. */
+/* Most pods are never raised: these get no struct resizing, to save memory. */
 void pod_set_raised(struct pod *p, struct text annotation)
 {
         struct wall at = {0};
@@ -49,7 +49,7 @@ void pod_set_raised(struct pod *p, struct text annotation)
                 pod_resizing(p)->raised_ms = at.ms;
 }
 
-/* Take the progress of a resize, and the time of the last raise; most pods have neither. */
+/* Take a resize's progress and message, and the time of the last raise. Most pods have none, and get no resizing. */
 static void resize_set(struct pod *p, const struct pod_view *v)
 {
         p->ours = v->meta.annotation.applied.len > 0;
@@ -93,14 +93,14 @@ static void pod_turns(struct cache *w, const struct pod *p)
         w->turned |= ns && ns->retunes;
 }
 
-/* Pods leave cache.order at the next settle only, because a poll of metrics may be walking along it (pod_at). */
+/* Mark a pod as gone. It leaves cache.order at the next settle only, as a poll may be walking along it (pod_at). */
 static void pod_drop(struct cache *w, struct pod *p)
 {
         pod_changes(w, p);
         p->gone = true;
         if (p->running)
                 pod_turns(w, p);
-        p->running = false; /* it stays in its target's list until the next settle */
+        p->running = false; /* the pod stays in its target's list until the next settle */
         map_drop(&w->pods, text_of(pod_key(p)));
         struct pod_list *to = &w->dropped;
         if (to->count == to->cap)
@@ -183,7 +183,7 @@ static int64_t pod_base_s(const struct pod *p)
         return p->started_s ? p->started_s : p->created_ms / SECOND_MS;
 }
 
-/* began_after_s ends at 18 hours. A container may begin later, as after days without its image: ends has the time. */
+/* began_after_s reaches 18 hours. If a container begins later, as after days without its image, `ends` has the time. */
 static void container_began(const struct pod *p, struct pod_container *c, const struct container_status_view *s)
 {
         if (!s || s->running_since.ms <= 0)
@@ -243,7 +243,8 @@ static void pod_describe(struct cache *w, struct pod *p, const struct object_vie
         labels_set(&w->label_sets, &pod_tell(p)->labels, pair, (size_t)meta->labels);
 }
 
-/* Restarts without those by node shutdowns. lastState shows such a restart until the next one, but it counts once. */
+/* A container's restarts without those by node shutdowns. lastState shows a shutdown until the next restart: count it
+ * once. */
 static uint32_t own_restarts(struct pod_container *c, const struct container_status_view *s)
 {
         uint32_t restarts = pod_kills_restarts(s), ends = restarts + (s->waits ? 1 : 0);
@@ -255,8 +256,8 @@ static uint32_t own_restarts(struct pod_container *c, const struct container_sta
         return restarts > e->node_restarts ? restarts - e->node_restarts : 0;
 }
 
-/* Sum the restarts of a pod, without those of init containers that run to completion. A restart with the originals is
- * no harm by a lower request. */
+/* Sum a pod's restarts, without those of init containers that run to completion. Restarts with the originals go to
+ * start_restarts: no lower request caused them. */
 static void count_restarts(struct pod *p, const struct pod_view *v)
 {
         int64_t sum = 0, ended_ms = 0;
@@ -296,7 +297,7 @@ static void pod_set(struct cache *w, struct pod *p, struct pod_view *v, uint32_t
         p->stopped = v->stopped;
         p->ready = v->ready;
         p->ready_turned_s = seconds_of(v->ready_turned.ms);
-        if (v->node.len && !p->node) /* a pod never changes its node */
+        if (v->node.len && !p->node) /* a pod stays on its first node */
                 node_take(w, p, v->node);
         pod_describe(w, p, &v->meta);
         resize_set(p, v);
@@ -328,7 +329,7 @@ static bool pod_same(const struct pod *p, const struct pod_view *v)
         return true;
 }
 
-/* The pod vanished without a last status: it has ended. */
+/* A pod that vanished without a last status has ended, so evictions that Events reported count. */
 static void pod_vanish(struct cache *w, struct pod *p)
 {
         pod_kills_believe_events(p);
@@ -343,7 +344,7 @@ int pod_upsert(struct cache *w, struct text json, uint32_t epoch, struct err *er
         int rc = decode_pod(json, &w->scratch, view, err);
         if (rc == 0) {
                 struct pod *p = map_get(&w->pods, key_of_object(w, &view->meta));
-                if (p && !pod_same(p, view)) { /* deleted and made again between two events */
+                if (p && !pod_same(p, view)) { /* the pod was deleted and made again between two events */
                         pod_vanish(w, p);
                         p = NULL;
                 }
@@ -387,7 +388,7 @@ void pod_swept(struct cache *w, uint32_t epoch)
                         pod_vanish(w, p);
 }
 
-/* --- the order --- */
+/* --- the order of pods (cache.order) --- */
 
 static int pod_compare(const struct pod *a, const struct pod *b)
 {
@@ -400,8 +401,8 @@ static int pod_compare_at(const void *a, const void *b)
         return pod_compare(*(struct pod *const *)a, *(struct pod *const *)b);
 }
 
-/* Remove gone pods, sort new ones and merge them from the back. Time is linear in the number of pods, and 0 if none
- * came or went. */
+/* Remove gone pods from cache.order, sort new ones and merge them in from the back. Takes time linear in the number of
+ * pods, and none if no pod came or went. */
 void pods_settle(struct cache *w)
 {
         if (w->dropped.count) {
@@ -451,8 +452,8 @@ void pods_free_dropped(struct cache *w)
 }
 
 /*
- * The pod of a metrics item. Metrics are sorted like cache.order, so the pod is nearly always at the cursor or a few
- * places further. If not (other order, unknown pods), it is looked up in the map.
+ * The pod that metrics are about. Metrics are sorted like cache.order, so the pod is nearly always at the cursor or a
+ * few places further. If not (other order, unknown pods), the pod is looked up in the map.
  */
 struct pod *pod_at(const struct cache *w, struct text ns, struct text name, size_t *cursor)
 {
@@ -472,7 +473,7 @@ struct pod *pod_at(const struct cache *w, struct text ns, struct text name, size
         struct pod *p = map_get(&w->pods, (struct text){key, ns.len + 1 + name.len});
         if (!p)
                 return NULL;
-        size_t low = 0, high = w->ordered; /* find its place, so that the walk goes on from there */
+        size_t low = 0, high = w->ordered; /* find the pod's place, so that the walk goes on from there */
         while (low < high) {
                 size_t mid = low + (high - low) / 2;
                 if (pod_compare(w->order[mid], p) < 0)

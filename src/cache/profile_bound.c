@@ -5,7 +5,7 @@
 #include "cache/cache.h"
 #include "cache/pod_namespace_targets.h"
 
-/* --- subjects --- */
+/* --- counting the subjects of profiles --- */
 
 static void profile_subjects_add(struct profile_subjects *of, int64_t times, size_t labels)
 {
@@ -13,7 +13,7 @@ static void profile_subjects_add(struct profile_subjects *of, int64_t times, siz
         of->labels += times * (int64_t)labels;
 }
 
-/* A workload is compared once more by the kind that runs its template. */
+/* A workload whose template a Rollout runs is compared twice: by its own kind and by the Rollout's. */
 static void profile_subjects_add_workload(struct cache *w, const struct workload *wl)
 {
         struct profile_subjects *of = ns_get(w, text_of(wl->ns))->subjects;
@@ -23,7 +23,8 @@ static void profile_subjects_add_workload(struct cache *w, const struct workload
         profile_subjects_add(&of[DIMENSION_POD], 1, wl->labels.count);
 }
 
-/* A pod without owner is a subject of its own; and each pod may be part of its namespace. */
+/* A pod without an owner is a subject in dimension Pod. Each pod is a subject in dimension Namespace, as a part of it.
+ */
 static void profile_subjects_add_pod(struct cache *w, const struct pod *p)
 {
         struct profile_subjects *of = ns_get(w, text_of(p->ns))->subjects;
@@ -57,7 +58,7 @@ static void profile_subjects_count(struct cache *w)
                 profile_subjects_add_pod(w, w->order[i]);
 }
 
-/* --- bounds --- */
+/* --- how many Profiles are within the bounds --- */
 
 size_t profile_list_within(const struct profile_list *l, const struct profile_subjects *of)
 {
@@ -82,7 +83,7 @@ static void profile_list_cut(struct profile_list *l, size_t within)
                 l->of[i]->left_out = i >= within;
 }
 
-/* ClusterProfiles have no bound: whoever writes those may stop halflife anyway. */
+/* ClusterProfiles have no bound: a person who may write them could stop halflife anyway. */
 void profile_bounds_settle(struct cache *w)
 {
         struct ns *ns;

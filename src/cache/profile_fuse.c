@@ -5,7 +5,7 @@
 
 #include "cache/cache.h"
 
-/* --- asking --- */
+/* --- which fuses are blown --- */
 
 const struct profile_fuse *profile_fuse_of(const struct profile *p, const char *ns)
 {
@@ -30,7 +30,7 @@ const struct profile_fuse *profile_fuse_first(const struct profile *p)
         return first;
 }
 
-/* --- blowing --- */
+/* --- blowing and dropping fuses --- */
 
 static void profile_fuse_free(struct profile_fuse *f)
 {
@@ -67,7 +67,7 @@ void profile_fuse_drop(struct profile *p, struct profile_fuse *f)
         profile_fuse_free(f);
 }
 
-/* --- as JSON --- */
+/* --- fuses as JSON --- */
 
 static int compare_fuses(const void *a, const void *b)
 {
@@ -120,7 +120,7 @@ void profile_fuses_add(struct profile *p, const json_t *list)
         fuses_parse(&p->fuses, list);
 }
 
-/* --- by the status --- */
+/* --- fuses in a profile's status --- */
 
 void profile_fuses_read(struct profile *p, const json_t *status)
 {

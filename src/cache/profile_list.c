@@ -11,7 +11,7 @@ static struct profile_rank profile_rank_of(const struct profile *p)
         return (struct profile_rank){!p->ns, p->spec->priority, p->created_ms, p->name};
 }
 
-/* How many profiles of the list win over a profile of that rank. */
+/* How many profiles of the list win over a profile of that rank: the place of such a profile in the list. */
 static size_t profile_list_before(const struct profile_list *l, struct profile_rank rank)
 {
         size_t low = 0, high = l->count;

@@ -6,7 +6,7 @@
 #include "cache/cache.h"
 #include "core/quantity.h"
 
-/* --- its targets, counted by a pass --- */
+/* --- a profile's targets, counted by a pass --- */
 
 void profile_count_begin(struct profile *p)
 {
@@ -37,7 +37,7 @@ void profile_set_shown(struct profile *p, const struct snapshot_profile *shown)
         p->shown = shown;
 }
 
-/* --- canaries --- */
+/* --- a profile's canaries --- */
 
 void profile_canary_begin(struct profile *p)
 {
@@ -68,7 +68,7 @@ void profile_canary_end(struct profile *p, bool closed)
         p->canary_closed = closed;
 }
 
-/* --- its status --- */
+/* --- a profile's status --- */
 
 static void condition_turn(bool now, bool *was, int64_t *since_ms, int64_t at_ms)
 {

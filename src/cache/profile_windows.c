@@ -21,7 +21,7 @@ void windows_forget_zones(struct cache *w, struct mono now)
         w->zones.read.ns = now.ns - (int64_t)ZONES_MS * 1000000;
 }
 
-/* Load time zones once an hour: tzdata may be installed later, and governments change time zones. */
+/* Read all time zones once an hour: tzdata may be installed later, and governments change time zones. */
 static void zones_settle(struct cache *w, struct mono now)
 {
         if (now.ns - w->zones.read.ns < (int64_t)ZONES_MS * 1000000)

@@ -1,6 +1,4 @@
-/*
- * Profiles, and which of them a workload gets.
- */
+/* Profiles and ClusterProfiles, and which of them wins for a workload, pod, namespace or node. */
 #include <string.h>
 
 #include "base/yaml.h"
@@ -17,7 +15,7 @@ static struct text profile_key(struct cache *w, bool cluster, const struct objec
         return key_of_object(w, &v);
 }
 
-/* Say which window stays shut, because its time zone could never be read. */
+/* Set the message about the first window that stays shut, because its time zone could never be read. */
 static void profile_set_trouble(struct profile *p)
 {
         mem_free(p->trouble);
@@ -62,7 +60,7 @@ static void profile_named_read(struct cache *w, struct profile *p)
                 struct text group = kind_group(text_of(p->spec->target[i].api_version));
                 struct text kind = text_of(p->spec->target[i].kind);
                 if (kind_dimension(group, kind) != DIMENSION_WORKLOAD || kind_find(group, kind))
-                        continue; /* always watched, or looked for */
+                        continue; /* no kind of workload, or one that halflife watches or looks for anyway */
                 named[p->nameds++] =
                         (struct profile_kind){watched_kind_key(w, group, kind), watched_kind_find(w, group, kind)};
         }
@@ -94,13 +92,13 @@ void profiles_read_zones(struct cache *w)
                 profile_set_trouble(p);
 }
 
-/* Read a profile; object NULL: its JSON is wrong, as `why` describes. */
+/* Read a profile from its object. `object` NULL: the profile's JSON is wrong, as `why` describes. */
 static void profile_read(struct cache *w, struct profile *p, const json_t *object, const json_error_t *why)
 {
         struct err err = {0};
         mem_free(p->error);
         p->error = NULL;
-        /* If the spec becomes unreadable, the last good one still makes recommendations, but nothing is applied. */
+        /* If the spec becomes unreadable, the last good spec still makes recommendations, but nothing is applied. */
         struct shared_profile_spec *shared =
                 object ? profile_specs_take(w, json_object_get(object, "spec"), &err) : NULL;
         if (shared && p->ns && shared->spec->dimension == DIMENSION_NODE) {
@@ -126,7 +124,7 @@ static void profile_read(struct cache *w, struct profile *p, const json_t *objec
         }
 }
 
-/* Read since when its conditions hold, as halflife wrote it before a restart. */
+/* Read from a profile's status since when its conditions hold, as halflife wrote them before a restart. */
 static void standing_read(struct profile *p, const json_t *status)
 {
         size_t i;
@@ -151,8 +149,8 @@ static bool is_text(const json_t *object, const char *key, const char *want)
         return s && strcmp(s, want) == 0;
 }
 
-/* Read the fuses and the canary state from the status, as the holder of the Lease wrote them. The holder itself knows
- * them. */
+/* Read the fuses, canary state and conditions that the holder of the Lease wrote to a profile's status. Replicas go by
+ * them, the holder by its own state. */
 static void verdicts_read(struct profile *p, const json_t *status)
 {
         size_t i;
@@ -212,7 +210,7 @@ int profile_upsert(struct cache *w, bool cluster, struct text json, uint32_t epo
         return rc;
 }
 
-/* Drop the profiles that are going, and what points to them. */
+/* Free the profiles that are marked as going, and clear what points to them. */
 static void profiles_drop_going(struct cache *w)
 {
         struct target *t;
@@ -276,7 +274,7 @@ bool profile_unread(const struct cache *w, const struct target *t)
         return p && !p->valid;
 }
 
-/* --- choosing --- */
+/* --- choosing the profile of a workload, pod or namespace --- */
 
 bool profile_system_namespace(const struct cache *w, const char *ns)
 {
@@ -315,7 +313,8 @@ struct profile_subject profile_subject_of(struct cache *w, const struct workload
         };
 }
 
-/* The first profile of a list that selects the subject, where none was chosen before; the others lose. */
+/* The winner: `best`, or if that is NULL the list's first profile that selects the subject. All other profiles that
+ * select the subject lose. */
 static struct profile *profile_choose_among(const struct profile_list *l, const struct profile_subject *s,
                                             const struct watched_kind *by, struct profile *best)
 {

@@ -1,4 +1,4 @@
-/* ResourceQuotas as watched. Nothing links to them, so they never mark the cache as changed. */
+/* ResourceQuotas as watched. No links lead to quotas, so an update of one never marks the cache as changed. */
 #include <string.h>
 
 #include "cache/cache.h"
@@ -19,7 +19,7 @@ static void quota_drop(struct cache *w, struct quota **link)
         quota_free(w, q);
 }
 
-/* The place of the quota in the sorted list, or where to insert it. */
+/* The link to the quota of that name in the namespace's sorted list, or the link at which to insert it. */
 static struct quota **quota_place(struct ns *ns, struct text name)
 {
         struct quota **at = &ns->quotas;

@@ -1,6 +1,6 @@
 /*
- * Recommendations as they are in the API server: the last published status, so that a restart does not write it again,
- * and a person's hold.
+ * Recommendations as they are in the API server: the last published status, so that halflife does not write an equal
+ * one after a restart, and a person's hold.
  */
 #include <string.h>
 
@@ -8,7 +8,7 @@
 #include "base/yaml.h"
 #include "cache/cache.h"
 
-enum { HOLD_MOST = 1024 }; /* bytes of a person's reason; an annotation may have 256 KiB */
+enum { HOLD_MOST = 1024 }; /* bytes that are kept of a person's reason for a hold; an annotation may have 256 KiB */
 
 static void status_release(struct cache *w, struct recommendation_status *s)
 {
@@ -86,7 +86,7 @@ static void published_clear(struct cache *w, struct published *p)
         p->profile_name = p->target_api_version = p->target_kind = p->target_name = NULL;
 }
 
-/* Set the kind of its target, where that is a workload of a kind that is not built in. */
+/* Set kind_key, where the Recommendation's target is a workload of a kind that is not built in; else NULL. */
 static void published_set_kind_key(struct cache *w, struct published *p)
 {
         struct text group, version, kind = text_of(p->target_kind);

@@ -1,12 +1,12 @@
 /*
- * Restart counts that fall. A kubelet computes restartCount from the runtime's records, so the count falls when these
- * are lost, as when a node comes back. Kills are numbered by this count: after a fall, new kills would have numbers
- * that were counted already. So halflife continues the count from where it was.
+ * Restart counts that fall. A kubelet computes restartCount from the container runtime's records, so the count falls
+ * when these are lost, as when a node comes back. Kills are numbered by this count: after a fall, new kills would have
+ * numbers that were counted already. So halflife continues the count from its last value.
  */
 #include "cache/cache.h"
 
-/* The continued count after a fall: one more if the status has an end newer than any known, else the same. Ends that no
- * status showed are unknown. */
+/* The continued restart count after a fall: one more if the status has an end newer than any known, else the same. Ends
+ * that no status showed are unknown. */
 static int64_t restarts_going_on(const struct pod_ends *e, const struct container_status_view *s)
 {
         return (int64_t)e->reported + e->base + (s->last.at.ms / SECOND_MS > e->end_s);

@@ -85,7 +85,7 @@ void target_set_admitted(struct cache *w, struct target *t, const char *json)
         arena_reset(&w->scratch);
 }
 
-/* Skip other members of a row: they are not requests. */
+/* The requests in a row of status.applied.admitted, as an annotation record has them. Other members are no requests. */
 static json_t *admitted_note(const json_t *row)
 {
         json_t *requests = json_object();
@@ -109,7 +109,7 @@ void target_set_admitted_rows(struct cache *w, struct target *t, const char *row
         }
         char *text = json_object_size(notes) > 0 ? json_dumps(notes, JSON_COMPACT) : NULL;
         target_set_admitted(w, t, text);
-        free(text); /* jansson's */
+        free(text); /* allocated by jansson */
 }
 
 const struct record_row *target_setting(const struct target *t, const char *container)

@@ -10,10 +10,10 @@
 #include "cache/cache.h"
 #include "cache/guard_state.h"
 
-/* An hour of watching is kept for a day, so that a workload that is there for an hour of each day learns on. */
+/* A target watched for an hour is kept for a day, so that a workload that runs for an hour each day keeps learning. */
 enum { KEPT_FACTOR = 24 };
 
-/* Whether its Recommendation has a learned value, which outlives a lost database. */
+/* Whether the target's Recommendation has a learned value, which is there even if the database was lost. */
 static bool target_shows_learned(const struct target *t)
 {
         const struct recommendation_status *s = &t->published->status;
@@ -24,7 +24,7 @@ static bool target_shows_learned(const struct target *t)
         return false;
 }
 
-/* Whether halflife learned anything about the target, or changed it. */
+/* Whether halflife learned anything about the target, or changed its requests. */
 static bool target_is_known(const struct target *t)
 {
         const struct apply_state *d = &t->apply_state;
@@ -36,7 +36,7 @@ static bool target_is_known(const struct target *t)
 }
 
 struct watched_span {
-        int64_t first_ms, newest_ms; /* 0: no sample */
+        int64_t first_ms, newest_ms; /* times of the first and the newest sample; 0: no sample */
 };
 
 static void watched_span_add(struct watched_span *s, int64_t first_ms, int64_t newest_ms)
@@ -64,15 +64,15 @@ static int64_t target_watched_ms(const struct target *t)
         return span.newest_ms > span.first_ms ? span.newest_ms - span.first_ms : 0;
 }
 
-/* Whether it is kept for the whole retention time: its workload is there, and only the profile is not; or a person
- * holds it; or pods that outlive the workload may have requests that halflife set on them. */
+/* Whether the target is kept for the whole retention time: it lost only its profile, a person holds it, or pods may
+ * still have requests by halflife. */
 static bool target_is_kept_longest(const struct target *t)
 {
         return t->workload || t->hold ||
                (t->apply_state.in_place && t->apply_state.containers && t->dimension == DIMENSION_WORKLOAD);
 }
 
-/* The end of the guard's hold, or of the one after a conflict: a workload that is made again is still held. */
+/* The end of the hold by the guard or after a conflict, whichever is later: a recreated workload is still held. */
 static int64_t target_held_until_ms(const struct target *t)
 {
         const struct apply_state *d = &t->apply_state;
@@ -80,7 +80,7 @@ static int64_t target_held_until_ms(const struct target *t)
         return guard_ms > d->contested_ms ? guard_ms : d->contested_ms;
 }
 
-/* How long it is kept after gone_ms. */
+/* How long a target is kept after gone_ms, in ms. */
 static int64_t target_kept_ms(const struct target *t, int64_t retention_ms)
 {
         if (!target_is_known(t))
@@ -103,21 +103,22 @@ bool target_is_over(const struct target *t, int64_t now_ms, int64_t retention_ms
         return t->surplus || now_ms - t->gone_ms >= target_kept_ms(t, retention_ms);
 }
 
-/* --- the bound of a namespace --- */
+/* --- the bound on the gone targets of a namespace --- */
 
 struct gone_target {
         struct target *target;
         int64_t kept_ms;
 };
 
-/* Whether a namespace's bound counts it. */
+/* Whether the target counts in the bound of its namespace: its workload is gone, and it is still kept. */
 static bool target_counts_gone(const struct cache *w, const struct target *t, int64_t now_ms, int64_t retention_ms)
 {
         return t->gone_ms && !t->workload && !t->retuned && target_is_seen(w, t) &&
                !target_is_over(t, now_ms, retention_ms);
 }
 
-/* Count what each namespace keeps. Returns their sum; *ret_beyond: whether some namespace has more than its bound. */
+/* Count the gone targets that each namespace keeps. Returns the sum over all; *ret_beyond: some namespace exceeds its
+ * bound. */
 static size_t count_gone(struct cache *w, int64_t now_ms, int64_t retention_ms, bool *ret_beyond)
 {
         struct ns *ns;
@@ -136,8 +137,8 @@ static size_t count_gone(struct cache *w, int64_t now_ms, int64_t retention_ms, 
         return sum;
 }
 
-/* Sort by namespace. Within one, pods come last, because most never come back under their names; before that the target
- * with the longest retention comes first, then the one that went last. */
+/* Sort by namespace. Targets of dimension Pod come last in it, as most pods never come back under their names.
+ * Otherwise the longest retention comes first, then the latest gone_ms. */
 static int gone_target_compare(const void *one, const void *other)
 {
         const struct gone_target *a = one, *b = other;
@@ -154,7 +155,8 @@ static int gone_target_compare(const void *one, const void *other)
         return strcmp(a->target->key, b->target->key);
 }
 
-/* The counted targets of the namespaces that have more than their bound, into room for all that are counted. */
+/* Put into `ret` the counted targets of namespaces that exceed their bound. Returns how many; `ret` has room for all.
+ */
 static size_t gone_beyond(struct cache *w, int64_t now_ms, int64_t retention_ms, struct gone_target *ret)
 {
         struct target *t;
@@ -166,7 +168,7 @@ static size_t gone_beyond(struct cache *w, int64_t now_ms, int64_t retention_ms,
         return count;
 }
 
-/* The log reports a namespace once. */
+/* Log, once for each namespace, that it has more gone targets than halflife keeps. */
 static void tell_surplus(struct ns *ns)
 {
         if (ns->gone_told)

@@ -7,7 +7,7 @@
 #include "cache/cache.h"
 #include "cache/oom_kill.h"
 
-/* --- progress --- */
+/* --- progress of writes, rollouts and resizes --- */
 
 void target_set_busy(struct target *t, bool busy)
 {

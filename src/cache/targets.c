@@ -1,7 +1,5 @@
-/*
- * Targets: the objects of recommendations. A target and its histories outlive its workload and its profile
- * (target_retention.c).
- */
+/* Targets: what recommendations are about. A target and its histories outlive the workload and the profile
+ * (target_retention.c). */
 #include <stdio.h>
 #include <string.h>
 
@@ -11,8 +9,8 @@
 #include "cache/pod_namespace_targets.h"
 #include "objects/target_key.h"
 
-/* Take the guard's hold from a Recommendation's status, whose times are whole seconds. The halflife that wrote the
- * status knew all kills until then. */
+/* Take a later hold of the guard from a Recommendation's status, whose times are whole seconds. The halflife that wrote
+ * the status knew all kills until then. */
 static void guard_from(struct target *t, const struct status_guard *g)
 {
         if (!g || (t->apply_state.guard && t->apply_state.guard->until_ms / SECOND_MS >= g->until_ms / SECOND_MS))
@@ -29,8 +27,8 @@ static void guard_from(struct target *t, const struct status_guard *g)
         t->apply_state_dirty = true;
 }
 
-/* Take the last change from a Recommendation's status. So no cooldown gets shorter when the database was lost, or when
- * another halflife held the Lease. An older change is no longer watched. */
+/* Take a later change than the one known from a Recommendation's status, so that no cooldown gets shorter after a lost
+ * database or another leader. The guard stops watching the older change. */
 static void remember_from(struct cache *w, struct target *t, const struct recommendation_status *s)
 {
         guard_from(t, s->guard);
@@ -47,7 +45,7 @@ static void remember_from(struct cache *w, struct target *t, const struct recomm
         t->apply_state_dirty = true;
 }
 
-/* Take over the hold that its Recommendation has by now. */
+/* Take over the hold, or the lack of one, that the target's Recommendation has now. */
 static void target_hold_seen(struct target *t)
 {
         const char *hold = t->published->hold;
@@ -78,7 +76,7 @@ static void target_link_published(struct cache *w, struct target *t)
         }
 }
 
-/* The target's names are in the same memory block. */
+/* Make a target. Its key and its Recommendation's name are in the same memory block. */
 static struct target *target_new(struct cache *w, struct text key, struct text ns, struct text group, struct text kind,
                                  struct text name)
 {
@@ -213,7 +211,7 @@ void targets_release(struct cache *w)
         map_release(&w->targets);
 }
 
-/* --- settling --- */
+/* --- finding the targets and what belongs to them --- */
 
 static void choose_profiles(struct cache *w)
 {
@@ -224,7 +222,7 @@ static void choose_profiles(struct cache *w)
         }
 }
 
-/* Is some owner of the workload chosen by a profile? The highest such owner is the target for all its workloads. */
+/* Does a profile select some owner of the workload? The highest such owner is the target for all workloads below it. */
 static bool covered_from_above(const struct workload *wl)
 {
         for (const struct workload *up = wl->owner; up && !up->gone; up = up->owner)
@@ -260,7 +258,7 @@ static void adopt_published(struct cache *w)
                 key_split(text_of(p->target_api_version), &group, &version);
                 struct target *t = target_get(w, ns, group, text_of(p->target_kind), text_of(p->target_name));
                 if (strcmp(t->recommendation, p->key + ns.len + 1) != 0)
-                        continue; /* the name does not match: somebody else's object */
+                        continue; /* its name does not belong to this target: somebody else made the Recommendation */
                 if (!t->version)
                         t->version = intern_text(w->names, version);
                 target_link_published(w, t);
@@ -281,7 +279,7 @@ static void targets_lifetime(struct cache *w, struct now now)
         }
 }
 
-/* The target of a pod. The chain of owners ends at a gone owner, because after a restart it would end there as well. */
+/* The target of a pod: that of its highest owner with one. A gone owner ends the chain, as it would after a restart. */
 static struct target *pod_target(const struct pod *p)
 {
         struct target *highest = NULL;
@@ -356,7 +354,7 @@ static void link_pods(struct cache *w)
         }
         link_dropped(w);
         for (size_t at = 0; (t = map_each(&w->targets, &at));)
-                if (t->workload) /* its pods are listed: what is left belongs to pods that are gone */
+                if (t->workload) /* the pods are listed, so what is still loaded belongs to pods that are gone */
                         drop_loaded(w, t);
 }
 
@@ -375,7 +373,7 @@ static void reset_counts(struct cache *w)
         }
 }
 
-/* Mark the target of an autoscaler that still has halflife's targets, and whose workload is gone. */
+/* An autoscaler whose workload is gone still has target percentages by halflife: mark that workload's target. */
 static void mark_left_retuned(struct cache *w, const struct autoscaler *s)
 {
         AUTO(mem_free)
@@ -386,8 +384,8 @@ static void mark_left_retuned(struct cache *w, const struct autoscaler *s)
                 t->retuned = true;
 }
 
-/* Mark namespaces whose autoscaler targets depend on their pods' requests, so that a pod's start or end has the targets
- * computed again. */
+/* Mark namespaces with autoscalers whose target percentages depend on pods' requests, so that a pod's start or end has
+ * the percentages computed again. */
 static void mark_retuned(struct cache *w)
 {
         struct ns *ns;

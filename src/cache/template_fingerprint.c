@@ -1,7 +1,5 @@
-/*
- * A digest of a pod template without its requests and without halflife's annotations. Equal digests mean that nothing
- * else changed. That distinguishes a reset (somebody restored the original request) from a deploy.
- */
+/* A digest of a pod template without its requests and without halflife's annotations. Equal digests mean that nothing
+ * else in the template changed. So a reset (somebody restored the original request) differs from a deploy. */
 #include "base/json.h"
 #include "cache/cache.h"
 
@@ -28,7 +26,7 @@ static uint64_t digest_object(struct json *j, bool resources)
                         sum += digest_value(j, hash);
                         continue;
                 }
-                /* an empty object counts as absent: it is what remains when all members are halflife's */
+                /* an empty object counts as absent, because one remains when all members are halflife's */
                 uint64_t inner = digest_object(j, text_is(key, "resources"));
                 if (inner)
                         sum += digest_bytes(hash, &inner, sizeof inner);
@@ -53,7 +51,7 @@ static uint64_t digest_value(struct json *j, uint64_t hash)
         return digest_bytes(hash, raw.p, raw.len);
 }
 
-/* Walk a JSON pointer of plain names ("/spec/template"). */
+/* Go to the value at a JSON pointer of plain names ("/spec/template"). False: the object has no such value. */
 static bool fingerprint_descend(struct json *j, const char *path)
 {
         while (*path == '/') {

@@ -4,7 +4,7 @@
 
 #include "cache/cache.h"
 
-/* --- the table --- */
+/* --- the table of kinds --- */
 
 enum { KIND_KEY_MAX = 384 }; /* more than the API server accepts: a group of 253 bytes, a kind of 63 */
 
@@ -21,7 +21,7 @@ const char *watched_kind_key(struct cache *w, struct text group, struct text kin
         return intern_text(w->names, text_of(key));
 }
 
-/* The kind of an interned key; an unknown kind is made. */
+/* The kind of the interned key "group/Kind"; an unknown kind is made. */
 static struct watched_kind *watched_kind_of(struct cache *w, const char *key)
 {
         struct watched_kind *k = map_get(&w->kinds_by_key, text_of(key));
@@ -51,7 +51,7 @@ static void watched_kind_free(struct cache *w, struct watched_kind *k)
 {
         map_drop(&w->kinds_by_key, text_of(k->key));
         intern_drop(w->names, k->group);
-        intern_drop(w->names, k->kind); /* targets keep version, which a server has few of */
+        intern_drop(w->names, k->kind); /* version is not dropped: targets use it, and a server has few versions */
         intern_drop(w->names, k->key);
         mem_free(k);
 }
@@ -65,7 +65,7 @@ void watched_kinds_release(struct cache *w)
         map_release(&w->kinds_by_key);
 }
 
-/* A lookup under way has to stay until it is answered. */
+/* Free the kinds that nothing names or uses. A kind whose lookup is under way stays until the lookup is answered. */
 static void watched_kinds_forget(struct cache *w)
 {
         for (struct watched_kind **link = &w->kinds; *link;) {
@@ -79,9 +79,9 @@ static void watched_kinds_forget(struct cache *w)
         }
 }
 
-/* --- who names which --- */
+/* --- which kinds profiles and Recommendations name --- */
 
-/* A share while it is counted. */
+/* A kind_share while its kinds are counted. */
 struct kind_count {
         struct watched_kind *kind[KINDS_OF_RECOMMENDATIONS];
         int count, most;
@@ -107,7 +107,7 @@ static void kind_share_set(struct kind_share *s, const struct kind_count *c)
                 s->kind[i] = c->kind[i];
 }
 
-/* The older comes first, so a younger profile takes no kind from it. */
+/* Sort older profiles first, so that a younger profile takes no place in the share from an older one. */
 static int profiles_compare(const void *a, const void *b)
 {
         const struct profile *x = *(struct profile *const *)a, *y = *(struct profile *const *)b;
@@ -189,8 +189,8 @@ static struct text published_ns(const struct published *p)
         return (struct text){p->key, (size_t)(strchr(p->key, '/') - p->key)};
 }
 
-/* Count the kinds of one namespace's Recommendations, which come first in the list. Returns how many of the list are
- * that namespace's. */
+/* Count the kinds that the Recommendations of one namespace name: those at the beginning of the list `all`, of which
+ * the function returns the number. */
 static size_t published_name_kinds(struct cache *w, struct published *const *all, size_t count)
 {
         struct kind_count c = {.most = KINDS_OF_RECOMMENDATIONS};
@@ -230,7 +230,7 @@ static void kind_share_mark(const struct kind_share *s, bool cluster)
         }
 }
 
-/* Only the shares that are stale are counted again, so a change in one namespace costs others nothing. */
+/* Count only stale shares again, so that a change in one namespace costs nothing for the others. */
 static void kind_shares_settle(struct cache *w)
 {
         struct ns *ns;

@@ -39,7 +39,7 @@ uint64_t rollout_progress(const struct workload *wl)
         return digest_bytes(0, figure, sizeof figure);
 }
 
-/* Why the rollout blocks a change; a step that waits for a person is judged elsewhere. */
+/* Why the rollout blocks a change; NULL: it does not. rollout_blocked judges a step that waits for a person. */
 static const char *rollout_block_text(const struct rollout *r)
 {
         static const char *const text[ROLLOUT_BLOCKS] = {
@@ -54,7 +54,7 @@ static const char *rollout_block_text(const struct rollout *r)
         return text[rollout_block(r)];
 }
 
-/* Does the workload roll out nothing itself? Yes if it is scaled to 0 and Rollouts run its template. */
+/* Has the workload nothing to roll out itself? Yes if it is scaled to 0 and Rollouts run its template. */
 static bool rollout_is_idle(const struct workload *wl)
 {
         return workload_more(wl)->rollout_ref.kind && wl->replicas == 0;
@@ -80,7 +80,7 @@ void rollout_ref_of(struct workload *of, const struct workload *by)
         bool follows = observed == 0 || observed >= of->generation;
         const struct rollout r = rollout_of(by);
         const char *blocked = rollout_block_text(&r);
-        s->progress += rollout_progress(by); /* a sum, because they come in any order */
+        s->progress += rollout_progress(by); /* a sum, because Rollouts come in any order */
         s->kind = by->kind;
         s->replicas = s->replicas > INT64_MAX - by->replicas ? INT64_MAX : s->replicas + by->replicas;
         s->under_way |= !rollout_is_done(&r) || !follows;

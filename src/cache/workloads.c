@@ -1,7 +1,5 @@
-/*
- * Workloads: objects with a pod template, reduced to the containers' requests, the owner and the facts of the
- * rollout.
- */
+/* Workloads: objects with a pod template, reduced to the containers' requests, the labels, the owner and the facts of
+ * the rollout. */
 #include <stdio.h>
 #include <string.h>
 
@@ -27,7 +25,7 @@ static struct text uid_key(const uint8_t uid[static UID_BYTES])
         return (struct text){(const char *)uid, UID_BYTES};
 }
 
-/* Prints the UID's bytes as "7d44…-…". */
+/* A UID kept as bytes is printed with hyphens, as "7d44…-…". */
 char *workload_uid(const struct workload *wl)
 {
         char text[40], *at = text;
@@ -45,7 +43,7 @@ struct workload_more *workload_more_made(struct workload *wl)
         return wl->more;
 }
 
-/* Clears all but rollout_ref and counted_by, which come from other objects and are valid until the next settle. */
+/* Clear all facts but rollout_ref and counted_by, which come from other objects and are valid until the next settle. */
 static void workload_more_clear(struct cache *w, struct workload *wl)
 {
         if (!wl->more)
@@ -68,7 +66,7 @@ static void workload_more_clear(struct cache *w, struct workload *wl)
                 memcpy(workload_more_made(wl)->counted_by, counted_by, sizeof counted_by);
 }
 
-/* Clear the fields that a new version of the object sets. */
+/* Clear the fields of a workload that a new version of its object sets. */
 static void workload_clear(struct cache *w, struct workload *wl)
 {
         labels_release(&w->label_sets, &wl->labels);
@@ -112,7 +110,7 @@ static void workload_free(struct cache *w, struct workload *wl)
 static void workload_drop(struct cache *w, struct workload *wl)
 {
         map_drop(&w->workloads, text_of(wl->key));
-        if (map_get(&w->uids, uid_key(wl->uid)) == wl) /* else another object of this UID came later */
+        if (map_get(&w->uids, uid_key(wl->uid)) == wl) /* else a later object has taken this UID */
                 map_drop(&w->uids, uid_key(wl->uid));
         ns_recount(w, wl->ns);
         wl->gone = true;
@@ -121,7 +119,7 @@ static void workload_drop(struct cache *w, struct workload *wl)
         w->changed = true;
 }
 
-/* Freeing a workload may free its owner, so the list is walked again: as often as the longest chain has links. */
+/* Freeing a workload may make its owner free to go, so the list is walked again, as often as a chain has links. */
 void workloads_free_gone(struct cache *w)
 {
         bool again = true;
@@ -156,7 +154,7 @@ static struct workload *workload_new(struct cache *w, struct watched_kind *k, co
         return wl;
 }
 
-/* --- from the view --- */
+/* --- a workload's fields, from its decoded object --- */
 
 static void labels_join(struct cache *w, struct workload *wl, const struct workload_view *v)
 {
@@ -185,7 +183,8 @@ static void roles_set(struct cache *w, struct workload *wl, const struct workloa
                 workload_more_made(wl)->suspended = true;
 }
 
-/* A digest of what decides who counts its pods, and which pods its selector counts. */
+/* A digest of all by which autoscalers count this workload's pods, and its selector other pods. If it changes, the
+ * namespace is counted anew. */
 static uint64_t roles_digest(struct cache *w, const struct workload *wl)
 {
         const struct label_roles_rest *rest = &workload_more(wl)->roles;
@@ -242,7 +241,7 @@ static void rollout_set(struct workload *wl, const struct workload_view *v)
         wl->status_replicas = v->status_replicas;
 }
 
-/* The object was orphaned or adopted by another owner: the next settle links it again. */
+/* Another owner has adopted the object, or it has none now. The next settle links it to the owner that it names. */
 void owner_unlink(struct workload **owner, const uint8_t uid[static UID_BYTES])
 {
         if (!*owner || memcmp((*owner)->uid, uid, UID_BYTES) == 0)
@@ -295,7 +294,7 @@ static void workload_set(struct cache *w, struct workload *wl, const struct work
         wl->applied = record_set_read(w, v->template_annotation.applied);
 }
 
-/* events NULL: the object comes from the watch, not from an answer. */
+/* Take an object of a workload. `events` NULL: the object comes from the watch, not from an answer to a write. */
 static int workload_take(struct cache *w, struct watched_kind *k, struct text json, uint32_t epoch,
                          const uint32_t *events, struct err *err)
 {
@@ -314,15 +313,16 @@ static int workload_take(struct cache *w, struct watched_kind *k, struct text js
                 arena_reset(&w->scratch);
                 return ERR_NOTFOUND;
         }
-        if (wl && !known) { /* deleted and made again between two events */
+        if (wl && !known) { /* the object was deleted and made again between two events */
                 workload_drop(w, wl);
                 wl = NULL;
         }
         if (!wl)
                 wl = workload_new(w, k, &view->meta);
-        bool listed = wl->epoch != epoch; /* afresh: it counts, also where a restored etcd has an older state */
+        bool listed = wl->epoch != epoch; /* in a new list, which counts even if a restored etcd has an older state */
         wl->epoch = epoch;
-        /* An event from before halflife's write may come after the write's answer, and an answer after later events. */
+        /* Take only a newer state: an event from before halflife's write may come after the answer, and an answer after
+         * later events. */
         bool newer = listed || view->meta.generation > wl->generation, same = view->meta.generation == wl->generation;
         if (newer || (same && (!events || *events == wl->events))) {
                 uint64_t was = roles_digest(w, wl);
@@ -391,10 +391,10 @@ void workloads_release(struct cache *w)
         map_release(&w->uids);
 }
 
-/* --- owners --- */
+/* --- links between objects and their owners --- */
 
-/* Anybody may name an object of another namespace as owner, which Kubernetes counts as no owner: an owner's samples,
- * kills and restarts are those of its own namespace alone. */
+/* The owner with that UID, in the same namespace only. Anybody may name an owner in another namespace; like Kubernetes,
+ * halflife ignores that one. */
 static struct workload *owner_by_uid(struct cache *w, const char *ns /* interned */,
                                      const uint8_t uid[static UID_BYTES])
 {
@@ -402,7 +402,8 @@ static struct workload *owner_by_uid(struct cache *w, const char *ns /* interned
         return owner && owner->ns == ns ? owner : NULL;
 }
 
-/* Find the owner. A reference by name is looked up each time, as another object may be made with that name. */
+/* Find a workload's owner, or the workload that it refers to. The name of the latter is looked up each time, as another
+ * object may get it. */
 static struct workload *owner_find(struct cache *w, const struct workload *wl)
 {
         const struct controller_owner *refers = &workload_more(wl)->refers;
@@ -413,8 +414,8 @@ static struct workload *owner_find(struct cache *w, const struct workload *wl)
         return workload_find(w, own_group, refers->kind, wl->ns, refers->name);
 }
 
-/* Does a chain of owners lead from one workload to another? A link that would close a circle is not made, so that every
- * walk up a chain ends. */
+/* Does a chain of owners lead from one workload to another? A link that would close a circle is not made, so every walk
+ * up a chain ends. */
 static bool workload_leads_to(const struct workload *from, const struct workload *to)
 {
         while (from && from != to)
@@ -430,8 +431,8 @@ static void leave_gone(struct workload **owner)
         *owner = NULL;
 }
 
-/* Link objects to owners that could not be linked before. A link stays until the owner is gone, or the object names
- * another owner. */
+/* Link pods and workloads to owners to which they could not be linked before. A link stays until the owner is gone, or
+ * the object names another owner. */
 void workloads_settle(struct cache *w)
 {
         struct workload *wl;
@@ -457,7 +458,7 @@ void workloads_settle(struct cache *w)
         for (size_t at = 0; (p = map_each(&w->pods, &at));)
                 if (!p->owner && (p->owner = owner_by_uid(w, p->ns, p->owner_uid)))
                         p->owner->children++;
-        for (size_t i = 0; i < w->dropped.count; i++) { /* pods that came and went since the last settle */
+        for (size_t i = 0; i < w->dropped.count; i++) { /* link also pods that came and went since the last settle */
                 p = w->dropped.of[i];
                 if (!p->owner && (p->owner = owner_by_uid(w, p->ns, p->owner_uid)))
                         p->owner->children++;
