@@ -13,10 +13,11 @@ enum explain_kind {
         EXPLAIN_SAMPLES,    /* value: unset; spoke: there are samples */
         EXPLAIN_PERCENTILE, /* value: the bucket's upper edge in whole units, rounded up; spoke: a percentile exists */
         EXPLAIN_KILL,  /* memory only; value: the largest kill sample within oomHold; spoke: the kill made the model */
-        EXPLAIN_WEEK,  /* memory with weeklyPeak only; value: the highest peak of a week; spoke: it made the model */
-        EXPLAIN_MODEL, /* value: the largest of the three above, rounded up to 1m or 1Mi; spoke: a model exists */
-        EXPLAIN_MULTIPLIER, /* value: model * multiplier; spoke: that differs from the model */
-        EXPLAIN_ROUNDING,   /* value: the product rounded up to roundTo; spoke: rounding changed it */
+        EXPLAIN_WEEK,  /* memory with weeklyPeak; value: the highest peak of a week; spoke: that peak made the model */
+        EXPLAIN_MODEL, /* value: the largest of percentile, kill sample and peak, rounded up to 1m or 1Mi; spoke: a
+                          model exists */
+        EXPLAIN_MULTIPLIER, /* value: model * multiplier; spoke: the product differs from the model */
+        EXPLAIN_ROUNDING,   /* value: model * multiplier, rounded up to roundTo; spoke: rounding changed the product */
         EXPLAIN_RULE,       /* value: the target after the rule; spoke: the rule changed target, reason or a flag */
         EXPLAIN_GATE,       /* a gate of a change that halflife starts; value: unset; spoke: the gate holds */
         EXPLAIN_DEPLOY,     /* a gate of a deploy; value: unset; spoke: the gate holds */
@@ -37,7 +38,7 @@ struct explain_step {
 struct explain_facts {
         const struct usage *usage; /* NULL: nothing was learned */
         struct wall now;
-        struct correct_facts correct; /* with usage, explain computes the estimate's model and its causes afresh */
+        struct correct_facts correct; /* where usage is set, explain computes the estimate's model and causes afresh */
         enum gate held, deploy_held;  /* the gate that holds a change, and the gate that holds at a deploy */
         enum reason shown, deploy;    /* the reason in the status, and the reason in the answer for a deploy */
 };
@@ -58,10 +59,11 @@ struct explain {
 void explain(const struct explain_facts *f, struct explain *ret);
 
 /*
- * Explain the target that another policy for the resource would give. ret has no steps for gates.
+ * Explain, into *ret, the target that the policy would give with the numbers in *change. ret has no steps for gates.
  *
- * Samples were weighted by the stored half-life; another half-life can age them only from the newest sample on. It
- * therefore changes a percentile at most through an open peak. explain_changed uses room only during the call.
+ * Samples were weighted by the stored half-life; another half-life can age them only from the newest sample on. Another
+ * half-life therefore changes a percentile at most through an open peak. explain_changed uses room, which the caller
+ * owns, only during the call.
  */
 struct explain_change {
         int percentile;       /* tenths of a per cent; 0: the policy's own */

@@ -1,7 +1,7 @@
 /*
  * What many pods use together at one moment, although each pod was measured at a time of its own. The timestamps of
- * metrics-server differ by node and pod, by up to its resolution. A pod is also missing for a cycle when one of its
- * containers restarts or the scrape of its node fails.
+ * metrics-server differ by node and pod, by up to the time between its scrapes. A pod is also missing for a cycle when
+ * one of its containers restarts or the scrape of its node fails.
  *
  * Each cycle takes one sum over all running pods, each with its newest sample. The sample's age decides:
  *
@@ -29,7 +29,7 @@ struct pod_aggregate_sample {
 
 struct pod_aggregate {
         struct wall at;
-        int64_t fresh_ms, patience_ms; /* the ages above: three and five intervals */
+        int64_t fresh_ms, patience_ms; /* the age up to which a sample counts, and up to which a pod's use is unknown */
         double sum[RESOURCES];
         bool lacks[RESOURCES]; /* the sample of a pod that counts lacks the resource, so the sum lacks it too */
         int counted, missing;  /* pods whose sample counts, and pods whose use is unknown */

@@ -48,7 +48,7 @@ struct early_policy {
         int multiplier;   /* thousandths, 1000..10000: the margin at that time, times the policy's own multiplier */
 };
 
-/* How halflife watches its change for harm, and takes it back: core/guard_verdict.h. */
+/* How halflife watches a change that it made, and takes the change back if it did harm: core/guard_verdict.h. */
 struct guard_policy {
         bool enabled;     /* a harmful change is taken back */
         int restarts;     /* this many restarts count as harm; 0: restarts do not count; at most 100000 */
@@ -57,7 +57,7 @@ struct guard_policy {
 
 /* Which workloads or pods are changed first: core/canary_choice.h. */
 struct canary_policy {
-        int percent; /* 1..100, the share of canaries; 100: all are changed at once */
+        int percent; /* 1..100, the share of canaries; 100: all workloads or pods may change at once */
 };
 
 /* With which request a pod starts, and until when: core/startup_stage.h. */
@@ -111,8 +111,8 @@ static inline bool apply_policy_owns_no_basis(const struct apply_policy *p)
         return p->hpa == HPA_LIMIT_BASIS;
 }
 
-/* How requests are written under a mode, as status.applied.mode spells it; NULL: the mode writes none. */
 const char *apply_mode_name(enum apply_mode mode); /* "Recommend", "OnDeploy", … */
+/* How requests are written under a mode, as status.applied.mode spells it; NULL: the mode writes none. */
 const char *apply_mode_writes(enum apply_mode mode);
 
 #endif

@@ -54,9 +54,9 @@ struct profile_subject {
         bool system;                    /* a system namespace: selected only by naming kubernetes.io/metadata.name */
         enum dimension dimension;       /* whether the target is a workload, pod or namespace; a profile of another
                                            dimension does not select it */
-        struct text group, kind;        /* of the workload; group "" is core */
+        struct text group, kind;        /* group and kind of the workload; group "" is core */
         bool by_default;                /* profiles without targets select this kind (kind_is_default) */
-        const struct label_pair *label; /* labels of the workload, then of its template; the first of a key counts */
+        const struct label_pair *label; /* labels of the workload, then its template; of equal keys the first counts */
         size_t labels;
 };
 /* Whether the profile selects the subject. ns is the namespace of a Profile; {NULL, 0} for a ClusterProfile. A

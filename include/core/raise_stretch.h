@@ -29,13 +29,14 @@ struct raise_facts {
         struct wall at;         /* the sample's own time */
         int64_t used;           /* >= 0 */
         int64_t request;        /* the request in force in that pod when the sample was taken, >= 0 */
-        struct amount original; /* effective; unset: no original is known, so the request is never raised */
+        struct amount original; /* the effective original; unset: none is known, so the request is never raised */
         int64_t round_to;       /* >= 1 */
 };
 
 /*
- * Take a sample. Returns whether to raise the request now, and then sets *ret_request to a value above the request and
- * at most the original. Each further sample of the stretch returns true again until the request changes.
+ * Add a sample of usage to the stretch. Returns whether to raise the request now, and then sets *ret_request to a value
+ * above the request and at most the original. Each further sample of the stretch returns true again until the request
+ * changes.
  *
  * A sample at or below the request ends the stretch. A sample after a gap begins a new stretch, and so does a request
  * higher than the stretch's own; a lowered request keeps the stretch, because its samples are above that request too.

@@ -30,11 +30,11 @@ int64_t recommend_model(enum resource r, double percentile, double kill, double 
 
 struct recommend_facts {
         struct wall now;
-        int64_t interval_ms; /* how often usage is read */
+        int64_t interval_ms; /* time from one reading of usage to the next */
         int64_t silent_ms;   /* the longest time that a running pod has gone without a sample; 0: no pod runs */
         bool by_runs;        /* CronJob: Ready after 3 runs and 30 samples, whatever min_history_ms is */
         int64_t min_history_ms;
-        const struct early_policy *early; /* NULL: off */
+        const struct early_policy *early; /* NULL: there are no early requests */
 };
 
 struct recommendation {

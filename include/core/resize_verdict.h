@@ -34,9 +34,9 @@ enum resize_verdict {
 };
 
 /*
- * Judge all n containers of a pod, and set their to. A resize writes no request above the container's limit, none into
- * an init container that runs to completion, none where the container has no request, and none that would restart the
- * container.
+ * Judge all n containers of a pod, and set the field `to` of each. A resize writes no request above the container's
+ * limit, none into an init container that runs to completion, none where the container has no request, and none that
+ * would restart the container.
  *
  * Where the wanted requests would make a Burstable pod Guaranteed, one request that is raised is written one step lower
  * (1m, 1Mi), so that the pod keeps its class.

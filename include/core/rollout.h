@@ -24,7 +24,7 @@ struct rollout {
         int64_t wanted, pods, updated, available;
         bool told; /* the kind always has a rollout status; a custom kind may have none, and then counts as done */
         bool none; /* the kind has no rollouts: only its next run uses a changed template */
-        enum rollout_phase phase; /* if set, it alone says whether the rollout is done */
+        enum rollout_phase phase; /* unless NONE, the phase alone says whether the rollout is done */
         bool paused, on_delete, recreate;
         bool late; /* the rollout has exceeded its deadline */
         int64_t partition;

@@ -35,7 +35,7 @@ struct sample {
                               weighs step_s / 60 as much as a live sample */
         bool starts[RESOURCES]; /* the container starts: the value goes to usage.starts and does not move the target */
         int64_t age_ms;         /* since the container's start, where one of starts is set */
-        double steady[RESOURCES]; /* for start_sample.steady */
+        double steady[RESOURCES]; /* the steady target then, for start_sample.steady */
 };
 
 /* The time of the newest sample taken from one (pod UID, container), so that no sample counts twice. The caller keeps
@@ -84,7 +84,8 @@ struct usage {
 };
 
 void usage_init(struct usage *u, const struct resource_policy policy[static RESOURCES]);
-/* u is of a sum over containers, as a namespace's, whose histograms have more buckets (histogram.h). */
+/* Make u the usage of a sum over containers, such as a namespace's. Its histograms then have more buckets
+ * (histogram.h). */
 void usage_make_sum(struct usage *u);
 /* Take over half-lives and window of a changed profile: what was learned is rescaled and kept. */
 void usage_adopt(struct usage *u, const struct resource_policy policy[static RESOURCES]);
@@ -117,11 +118,12 @@ struct usage_room {
 };
 int usage_add(struct usage *u, struct sample_watermark *watermark, const struct sample *s, struct wall latest,
               enum sample_verdict *ret_verdict, struct usage_room *ret_room);
-/* Count the minute of at as one in which a pod of the history ran. */
+/* Count the minute of `at` as one in which a pod of the history ran. */
 void usage_running(struct usage *u, struct wall at);
 /*
- * Date the samples of starts that are later than at to at, because a clock that was ahead dated them. The minutes in
- * which a pod ran then go on from at as well, unless another sample is later than at too. starts is not NULL.
+ * Date the samples of starts that are later than `at` back to `at`, because a clock that was ahead dated them. The
+ * minutes in which a pod ran then go on from `at` as well, unless another sample is later than `at` too. u->starts must
+ * not be NULL.
  */
 void usage_pull_back_starts(struct usage *u, struct wall at);
 
@@ -168,10 +170,10 @@ int usage_merge(struct usage *dst, const struct usage *src, struct usage_room *r
  *
  * usage_unpack places weights and starts in memory, which has to live as long as *ret. It returns 0; ERR_DAMAGED where
  * the CRC, a length, a count or a weight is not valid; or ERR_INVALID for a version it does not know. On failure *ret
- * is untouched, but memory may have changed. Version 1 had no daily peaks: they load as empty. Only version 3 has
- * starts, and usage_pack writes it only where there are some; only version 4 has buckets beyond those of a container,
- * and usage_pack writes it only where some of them weigh. So older programs can read all other histories. A sum of
- * another version loads as a container's, and memory has the room for usage_make_sum.
+ * is untouched, but memory may have changed. Version 1 had no daily peaks: they load as empty. Version 3 adds starts;
+ * usage_pack writes it only where there are some. Version 4 adds the buckets of a sum beyond those of a container;
+ * usage_pack writes it only where a value exceeds a container's bounds. So older programs can read all other histories.
+ * A sum of an earlier version loads as a container's; memory then has the room for usage_make_sum.
  */
 enum { USAGE_PACK_MAX = 512 + 2 * 8 * HISTOGRAM_SUM_BUCKETS + sizeof(struct usage_starts) };
 struct usage_memory {
