@@ -1,6 +1,6 @@
 /*
- * A Prometheus histogram of durations in seconds, with fixed bounds. The code that measures holds it; the metrics
- * export reads it.
+ * A Prometheus histogram of durations in seconds, with fixed bounds. The code that measures durations owns the
+ * histogram; the metrics export reads it.
  */
 #ifndef HALFLIFE_BASE_METRIC_SECONDS_H
 #define HALFLIFE_BASE_METRIC_SECONDS_H

@@ -1,6 +1,6 @@
 /*
- * A token bucket: rate bounds how often something may start, burst how often at once. The caller passes the time, which
- * must never go back.
+ * A token bucket: `rate` bounds how often a second something may start, `burst` how often at once. The caller passes
+ * the time, which must never go back.
  */
 #ifndef HALFLIFE_BASE_RATE_LIMIT_H
 #define HALFLIFE_BASE_RATE_LIMIT_H

@@ -10,13 +10,13 @@
 #include "base/map.h"
 
 struct recent_count {
-        struct map young, old; /* name -> struct recent_name; old: those of the lifetime before */
+        struct map young, old; /* name -> struct recent_name; old: the names of the lifetime before */
         struct mono began;     /* when young began */
         int64_t lifetime_ms;
         size_t most; /* names in each of the two maps */
 };
 
-/* most: at least 1. The caller passes the time to the functions below, which must never go back. */
+/* most: at least 1. The caller passes the time `now` to this and the functions below; it must never go back. */
 void recent_count_init(struct recent_count *r, int64_t lifetime_ms, size_t most, struct mono now);
 void recent_count_release(struct recent_count *r);
 /* Add to the count of a name, which is copied. */

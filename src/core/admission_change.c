@@ -7,7 +7,7 @@ static const int64_t cpu_steps[] = {5, 10, 20, 25, 50, 100, 125, 200, 250, 500, 
 static const int64_t memory_steps[] = {4LL * MEBI,   8LL * MEBI,   16LL * MEBI,  32LL * MEBI,  64LL * MEBI,
                                        128LL * MEBI, 256LL * MEBI, 512LL * MEBI, 1024LL * MEBI};
 
-/* Whether rules that only raise requests can explain what came back: a request, and none lower than the one sent. */
+/* Whether a rule that only raises requests can explain q: a request came back, and is not lower than the one sent. */
 static bool admission_only_raises(const struct admission_request *q)
 {
         return q->sent.set && q->got.set && q->got.value >= q->sent.value;
