@@ -36,12 +36,12 @@ uint64_t digest_bytes(uint64_t digest, const void *p, size_t len);
 struct intern;
 struct intern *intern_new(void);
 void intern_free(struct intern *in);
-const char *intern_text(struct intern *in, struct text t); /* NUL-terminated; takes one reference */
+const char *intern_text(struct intern *in, struct text t); /* the interned text, NUL-terminated; takes one reference */
 const char *intern_keep(const char *s);                    /* takes a further reference to an interned string */
-void intern_drop(struct intern *in, const char *s);        /* accepts NULL */
+void intern_drop(struct intern *in, const char *s);        /* gives a reference back; accepts NULL */
 
-/* The next value of a map; NULL: there is none left: for (size_t at = 0; (v = map_each(&m, &at));). The loop may drop
- * the entry just returned. */
+/* The next value of a map; NULL: no value is left. Loop: for (size_t at = 0; (v = map_each(&m, &at));). The loop
+ * may drop the entry just returned. */
 static inline void *map_each(const struct map *m, size_t *at)
 {
         struct text key;

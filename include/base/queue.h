@@ -26,13 +26,13 @@ struct queue *queue_new(size_t max, int64_t back_off_least_ms, int64_t back_off_
 /* Set the function that tells whether a key is urgent; the queue calls it as the key becomes ready. NULL, the default:
  * no key is urgent. */
 void queue_set_urgent(struct queue *q, bool (*urgent)(const void *key));
-void queue_set_places(struct queue *q, size_t places); /* keys in work at once; 0: no bound */
+void queue_set_places(struct queue *q, size_t places); /* the most keys in work at once; 0: no bound */
 void queue_free(struct queue *q);
-int queue_add(struct queue *q, void *key); /* 0, or ERR_TOOBIG when the queue holds max keys */
+int queue_add(struct queue *q, void *key); /* makes key ready; returns 0, or ERR_TOOBIG when the queue holds max keys */
 int queue_add_after(struct queue *q, void *key, struct mono now,
                     int64_t delay_ms);              /* of two delays for a key, the sooner counts */
-void *queue_take(struct queue *q, struct mono now); /* NULL: no key is ready whose tenant has a place */
-void queue_done(struct queue *q, void *key);        /* after success: resets the key's back-off */
+void *queue_take(struct queue *q, struct mono now); /* a key to work on; NULL: no ready key's tenant has a place */
+void queue_done(struct queue *q, void *key);        /* ends the work on a key after success: resets its back-off */
 void queue_retry(struct queue *q, void *key, struct mono now,
                  int64_t at_least_ms);         /* after a failure: doubles the key's back-off, with jitter */
 void queue_forget(struct queue *q, void *key); /* drops the key; call it before the key is freed */

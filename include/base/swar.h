@@ -21,7 +21,7 @@
 #define WORD_ONES UINT64_C(0x0101010101010101)
 #define WORD_HIGH (WORD_ONES << 7)
 
-/* Load eight bytes; the first byte in memory becomes the lowest, on every machine. */
+/* Load eight bytes as a word; the first byte in memory becomes the word's lowest, on every machine. */
 static inline uint64_t word_at(const char *p)
 {
         uint64_t word;

@@ -8,7 +8,7 @@
 
 #include "core/amount.h"
 
-/* The bounds of averageUtilization, in per cent. */
+/* The bounds of a retuned averageUtilization, in per cent. */
 enum { RETUNE_LEAST = 1, RETUNE_MOST = INT32_MAX };
 
 /* Sums of originals and requests over all containers that the autoscaler's metric counts, in all running pods;
@@ -30,7 +30,7 @@ int64_t retune_target(int64_t old, const struct retune_sum *s);
 /* The utilization target in an autoscaler, and what halflife's annotations there record about that target; in per
  * cent. */
 struct retune_facts {
-        int64_t live;           /* the target now */
+        int64_t live;           /* the autoscaler's utilization target now */
         struct amount recorded; /* the target before halflife changed it; unset: halflife changed nothing */
         struct amount applied;  /* the target that halflife wrote; unset: not recorded */
 };

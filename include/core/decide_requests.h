@@ -25,12 +25,12 @@ struct decide_container {
                                      profile ignores runtimes */
         struct amount read_least[RESOURCES]; /* the least request that reads as the original (struct gate_facts);
                                                 ignored where the profile ignores runtimes */
-        bool other_autoscaler[RESOURCES];    /* see gate_facts */
+        bool other_autoscaler[RESOURCES];    /* a VerticalPodAutoscaler sets this request */
 };
 
 struct decide_facts {
         struct gate_facts workload; /* facts of the workload; the decision fills in the facts of each resource */
-        bool hpa_holds[RESOURCES], hpa_shared[RESOURCES], hpa_stands[RESOURCES]; /* see gate_facts */
+        bool hpa_holds[RESOURCES], hpa_shared[RESOURCES], hpa_stands[RESOURCES]; /* as in struct gate_facts */
         bool pod_asks[RESOURCES]; /* the pod's own spec.resources has this request; spec.resources then decides QoS
                                      class and LimitRanges, not the containers */
         struct amount range_min[RESOURCES],

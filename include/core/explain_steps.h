@@ -27,8 +27,8 @@ const char *explain_kind_name(enum explain_kind k); /* "samples", "percentile", 
 
 struct explain_step {
         enum explain_kind kind;
-        enum rule rule; /* EXPLAIN_RULE: which rule */
-        enum gate gate; /* EXPLAIN_GATE and EXPLAIN_DEPLOY: which gate */
+        enum rule rule; /* of EXPLAIN_RULE: the rule */
+        enum gate gate; /* of EXPLAIN_GATE and EXPLAIN_DEPLOY: the gate */
         bool spoke;
         bool reached;        /* false: an earlier gate holds, so this gate was not asked */
         struct amount value; /* millicores or bytes; unset: the step has no value, or none yet */
@@ -66,8 +66,8 @@ void explain(const struct explain_facts *f, struct explain *ret);
  * owns, only during the call.
  */
 struct explain_change {
-        int percentile;       /* tenths of a per cent; 0: the policy's own */
-        int multiplier;       /* thousandths; 0: the policy's own */
+        int percentile;       /* tenths of a per cent; 0: the policy's own percentile */
+        int multiplier;       /* thousandths; 0: the policy's own multiplier */
         int64_t half_life_ms; /* 0: the policy's own */
 };
 void explain_changed(const struct explain_facts *f, const struct explain_change *change,

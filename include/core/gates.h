@@ -70,10 +70,10 @@ struct gate_facts {
 };
 
 struct gate_verdict {
-        enum gate gate; /* the first gate that holds; without a hold, GUARD, HPA_SHARED, HPA or READER where it puts the
-                           original back */
-        enum reason hold;  /* what the status shows; REASON_NONE: no gate holds, so the value may be written */
-        int64_t value;     /* the value to write without a hold: the target, a step towards it, or the original */
+        enum gate gate;   /* the first gate that holds; without a hold, GUARD, HPA_SHARED, HPA or READER where that puts
+                             the original back */
+        enum reason hold; /* the reason for the status; REASON_NONE: no gate holds, so the value may be written */
+        int64_t value;    /* the value to write without a hold: the target, a step towards it, or the original */
         bool step_limited; /* maxDecreasePercent bounds the value, so further steps follow */
         int64_t again_ms;  /* > 0: the cooldown ends after that long, so ask again then */
 };
@@ -99,8 +99,8 @@ bool gates_rule_asks_nothing(const struct gate_facts *f);
  * value, whatever the target is by now. Where no value is set, new pods get the original, or a static target.
  */
 struct deploy_verdict {
-        enum gate gate;      /* the first gate that holds */
-        enum reason hold;    /* what the answer shows; REASON_NONE: no gate holds, so the value is halflife's */
+        enum gate gate;   /* the first gate that holds */
+        enum reason hold; /* the reason that the answer shows; REASON_NONE: no gate holds, so the value is halflife's */
         struct amount value; /* the request to deploy with; unset: there is no original */
 };
 void gates_ask_deploy(const struct gate_facts *f, struct deploy_verdict *ret);

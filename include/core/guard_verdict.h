@@ -54,7 +54,7 @@ struct guard_facts {
  */
 enum guard_cause guard_judge(const struct guard_facts *f);
 
-/* Whether a time is within the watch time after a change. */
+/* Whether `at` is within the policy's watch time after a change; false where the change's ms is 0. */
 bool guard_watches(const struct guard_policy *p, struct wall change, struct wall at);
 
 /* Whether a smaller share of the pods is ready than before the change. False where there are no pods now, or none were
@@ -68,7 +68,7 @@ int64_t guard_patience_ms(const struct guard_policy *p);
 /* How many ms a guard holds a workload, if the guard before held it for before_ms (0: this is the first): twice as
  * long, at least a day, at most a week. */
 int64_t guard_step_ms(int64_t before_ms);
-/* A hold time read from outside the process, clamped to 0 .. a week. */
+/* A guard's hold time in ms, read from outside the process, clamped to 0 .. a week. */
 int64_t guard_step_bound(int64_t ms);
 
 #endif

@@ -29,7 +29,7 @@ enum { HISTOGRAM_BUCKETS = 176, HISTOGRAM_SUM_BUCKETS = 352, HISTOGRAM_PERCENTIL
 struct histogram {
         double *w;            /* weights of buckets first .. first+count-1, with room for cap; memory of the caller */
         int64_t ref_ms;       /* reference time, a multiple of half_life_ms */
-        int64_t half_life_ms; /* > 0 */
+        int64_t half_life_ms; /* the half-life, > 0 */
         uint8_t resource;     /* enum resource: which table of bucket starts */
         bool sum;             /* of a sum over containers, with HISTOGRAM_SUM_BUCKETS buckets */
         uint16_t first, count, cap;
@@ -85,7 +85,7 @@ int histogram_percentile(const struct histogram *h, int p, const struct histogra
 struct histogram_place {
         int bucket;
         bool last; /* it is the histogram's last bucket: the percentile may be above value, by how much is not known */
-        double value; /* what the percentile answers */
+        double value; /* the percentile's value, in cores or bytes */
         double below, here, total;
 };
 int histogram_place(const struct histogram *h, int p, const struct histogram_extra *extra, struct histogram_place *ret);

@@ -29,7 +29,7 @@ struct kind {
 
 extern const struct kind kinds[];
 extern const size_t kinds_count;
-/* The row of a kind; group "" is core. NULL: the table has no such kind. */
+/* The table's row for a kind; group "" is core. NULL: the table has no such kind. */
 const struct kind *kind_find(struct text group, struct text kind);
 /* Whether an Argo Rollout can run the template of an object of the kind (spec.workloadRef), so that a change of that
  * template rolls out. True for Deployments only, although a Rollout may also refer to a ReplicaSet or a PodTemplate. A

@@ -17,7 +17,7 @@ enum relation { OP_IN, OP_NOT_IN, OP_EXISTS, OP_DOES_NOT_EXIST, RELATIONS };
 struct requirement {
         char *key;
         enum relation op;
-        char **value; /* unused for Exists and DoesNotExist */
+        char **value; /* the values of In and NotIn; unused for Exists and DoesNotExist */
         size_t values;
 };
 

@@ -36,7 +36,7 @@ struct limit_memory_facts {
 };
 
 struct limit_advice {
-        enum limit_reason reason; /* LIMIT_FINE: nothing is advised, and the rest is 0 */
+        enum limit_reason reason; /* LIMIT_FINE: nothing is advised, and the other fields are 0 */
         int64_t advised;          /* the limit to set, above the present one */
         int64_t needed; /* LIMIT_KILLED: the bytes that the kill asks for, in whole Mi, without margin; else 0 */
 };

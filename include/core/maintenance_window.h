@@ -19,7 +19,7 @@
 #include "base/err.h"
 
 struct window {
-        uint64_t minutes; /* bit n: minute n is in the schedule; likewise the next three */
+        uint64_t minutes; /* bit n: minute n is in the schedule; likewise hours, days, months and weekdays */
         uint32_t hours, days, months;
         uint8_t weekdays;
         bool any_day, any_weekday; /* the field for the day of the month, or of the week, was "*" */

@@ -26,18 +26,18 @@ enum node_verdict {
 const char *node_verdict_name(enum node_verdict v); /* "accepted", "bounded", … (a metric's label) */
 
 struct node_sample {
-        uint32_t at_s;     /* since 1970 */
+        uint32_t at_s;     /* seconds since 1970 */
         int32_t cpu_milli; /* millicores, 0 … the node's capacity */
         int64_t memory_bytes;
 };
 
-/* {0} to begin with. */
+/* The newest samples of one node. Begin with {0}. */
 struct node_ring {
         uint8_t count, newest; /* newest: index of the newest sample, where count > 0 */
         struct node_sample sample[NODE_SAMPLES];
 };
 
-/* A measurement; a missing value is -1. */
+/* One measurement of a node's usage; a missing value is -1. */
 struct node_usage {
         struct wall at;
         int64_t value[RESOURCES]; /* millicores, bytes */
@@ -50,13 +50,13 @@ enum node_verdict node_ring_add(struct node_ring *g, const struct node_usage *u,
                                 const int64_t capacity[static RESOURCES], struct wall latest);
 /* The sample that is i samples older than the newest; i < count. */
 const struct node_sample *node_ring_at(const struct node_ring *g, int i);
-/* How many samples count: those within 15 min of the newest. 0: the newest is older than 5 min, or more than 5 min in
- * the future. */
+/* How many samples of a ring count: those within 15 min of the newest. 0: the newest is older than 5 min, or more than
+ * 5 min in the future. */
 int node_ring_counted(const struct node_ring *g, struct wall now);
 
 /* Shares of the capacity in thousandths, over the samples that count. */
 struct node_load {
-        int samples;             /* 0: the node is silent, and the rest is 0 */
+        int samples;             /* samples that count; 0: the node is silent, and all other fields are 0 */
         int64_t at_ms;           /* time of the newest sample */
         int64_t used[RESOURCES]; /* usage by the newest sample, millicores and bytes */
         int latest[RESOURCES], mean[RESOURCES], most[RESOURCES];
@@ -67,14 +67,14 @@ void node_ring_load(const struct node_ring *g, const int64_t capacity[static RES
 /* Shares of the capacity in millionths of a per cent, each rounded to the nearest; NODE_WHOLE is 100 %. */
 enum { NODE_WHOLE = 100000000 };
 struct node_spread {
-        int samples; /* 0: the node is silent, and the rest is 0 */
+        int samples; /* samples that count; 0: the node is silent, and all other fields are 0 */
         int64_t at_s;
         int32_t latest[RESOURCES], mean[RESOURCES];
         int32_t deviation[RESOURCES]; /* the standard deviation of the samples as a whole population */
 };
 void node_ring_spread(const struct node_ring *g, const int64_t capacity[static RESOURCES], struct wall now,
                       struct node_spread *ret);
-/* How many of the samples that count are above percent of the capacity in a resource. */
+/* How many of the samples that count are above `percent` per cent of the node's capacity in a resource. */
 int node_ring_above(const struct node_ring *g, enum resource r, int64_t capacity, int percent, struct wall now);
 
 /* Whether a node is hot in a resource. above: how many of the node's 15 samples are above the bound. A node becomes hot

@@ -10,7 +10,7 @@
 
 /* What the template records about one resource of one container. */
 struct original_request_facts {
-        struct amount request, limit; /* in the template now */
+        struct amount request, limit; /* request and limit in the template now */
         struct amount range_default;  /* the namespace's LimitRange defaultRequest */
         struct amount range_limit;    /* the LimitRange's default: the limit of a pod whose template has no limit */
         struct amount applied;        /* the request in annotation applied-resources; unset: halflife wrote none */
@@ -18,7 +18,7 @@ struct original_request_facts {
         struct amount original;       /* the request in original-resources; unset: the owner had set none */
         struct amount original_limit; /* the limit in original-resources; unset: the owner had set none */
         bool changed;                 /* admission changed the request that halflife wrote last */
-        struct amount admitted;       /* the request after that change; unset: admission removed the request */
+        struct amount admitted;       /* the request after admission changed it; unset: admission removed the request */
 };
 
 struct original_request {

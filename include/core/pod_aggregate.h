@@ -22,7 +22,7 @@
 
 /* A pod's newest sample: the sum over its containers, which share one timestamp. */
 struct pod_aggregate_sample {
-        int64_t at_ms; /* 0: the pod has no sample yet */
+        int64_t at_ms; /* time of the sample; 0: the pod has no sample yet */
         bool has[RESOURCES];
         double value[RESOURCES]; /* cores, bytes */
 };
@@ -35,7 +35,7 @@ struct pod_aggregate {
         int counted, missing;  /* pods whose sample counts, and pods whose use is unknown */
 };
 
-/* at: the moment that the sum is for; interval_ms: the time from cycle to cycle. */
+/* Begin a sum over pods. at: the moment that the sum is for; interval_ms: the time from cycle to cycle. */
 void pod_aggregate_begin(struct pod_aggregate *t, struct wall at, int64_t interval_ms);
 /* Add a running pod that started at started_ms. */
 void pod_aggregate_add(struct pod_aggregate *t, const struct pod_aggregate_sample *s, int64_t started_ms);

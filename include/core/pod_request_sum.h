@@ -8,7 +8,8 @@
 
 #include "core/rules.h"
 
-/* {0} to begin with. Add the containers in the order of the template, init containers first. */
+/* A pod's requests for one resource, summed up. Begin with {0}. Add the containers in the order of the template, init
+ * containers first. */
 struct pod_sum {
         int64_t together, sidecars, most_init; /* main containers and sidecars; sidecars alone; the largest init need */
         bool any;                              /* a container has a request */

@@ -5,7 +5,7 @@
  *      min(factor * the stretch's highest sample, most * request, original)
  *
  * with each product rounded up to round_to. Each (pod, container, resource) has a stretch of its own. Units are
- * millicores or bytes. The caller rounds usage up to whole units, so that any use above a request is above it here.
+ * millicores or bytes. The caller rounds usage up to whole units, so that any use above a request counts as above.
  */
 #ifndef HALFLIFE_CORE_RAISE_STRETCH_H
 #define HALFLIFE_CORE_RAISE_STRETCH_H
@@ -26,7 +26,7 @@ struct raise_stretch {
 
 struct raise_facts {
         const struct raise_policy *policy;
-        struct wall at;         /* the sample's own time */
+        struct wall at;         /* the time of the sample */
         int64_t used;           /* >= 0 */
         int64_t request;        /* the request in force in that pod when the sample was taken, >= 0 */
         struct amount original; /* the effective original; unset: none is known, so the request is never raised */

@@ -10,13 +10,13 @@
 /* How far learning is. A workload has the least ready state (state_least) of its containers that count. */
 enum state { STATE_NO_DATA, STATE_LEARNING, STATE_READY, STATE_STALE, STATE_HELD, STATES };
 const char *state_name(enum state s); /* "NoData", "Learning", … */
-/* The less ready of two: NoData < Learning < Held < Stale < Ready. */
+/* The less ready of two states: NoData < Learning < Held < Stale < Ready. */
 enum state state_least(enum state a, enum state b);
 
 struct estimate {
         bool known;           /* false: no data for this resource */
         bool by_kill;         /* a kill sample made the model, because it is above the percentile */
-        int64_t model;        /* rounded up to 1m or 1Mi; millicores, bytes */
+        int64_t model;        /* millicores or bytes, rounded up to 1m or 1Mi */
         int64_t lower, upper; /* bounds of the model: lower <= model <= upper */
         bool more; /* the percentile lies in the last bucket: usage may be above the model, by how much is not known */
         int64_t early; /* while learning: the request by core/early_request.h; 0: none */

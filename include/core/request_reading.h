@@ -19,8 +19,8 @@ struct request_reading {
         struct text volume;    /* the volume of the file */
 };
 
-/* The resource whose request a resourceFieldRef names ("requests.cpu"); RESOURCES: it names no request that halflife
- * changes. */
+/* The resource whose request a resourceFieldRef names ("requests.cpu"); RESOURCES: the field names no request that
+ * halflife changes. */
 enum resource request_reading_resource(struct text field);
 /* Read a resourceFieldRef's divisor. Absent or 0 means a whole core or a byte. A text that is no quantity gives the
  * smallest divisor, with which every lower request reads as another value. */

@@ -1,5 +1,6 @@
 /*
- * The progress of a workload's rollout, and what would block the next one, judged from the workload's status and spec.
+ * The progress of a workload's rollout, and what would block the next rollout, judged from the workload's status and
+ * spec.
  */
 #ifndef HALFLIFE_CORE_ROLLOUT_H
 #define HALFLIFE_CORE_ROLLOUT_H
@@ -42,7 +43,7 @@ enum rollout_block {
         ROLLOUT_RECREATE,  /* all pods are deleted at the same time */
         ROLLOUT_PARTITION, /* some pods keep the old template */
         ROLLOUT_LATE,
-        ROLLOUT_DEGRADED, /* failed or aborted */
+        ROLLOUT_DEGRADED, /* the last rollout failed or was aborted */
         ROLLOUT_UNDER_WAY,
         ROLLOUT_BLOCKS
 };

@@ -26,15 +26,15 @@ struct runtime_command {
         size_t variables;
         const struct text *word; /* command, then args */
         size_t words;
-        size_t commands; /* how many words are the command; 0: the image's entrypoint runs */
+        size_t commands; /* how many of the words are the command; 0: the image's entrypoint runs */
 };
 
 enum runtime_cap { CAP_NONE, CAP_JVM_SIZE, CAP_JVM_PERCENTAGE, CAP_GO, CAP_NODE };
 
 struct runtime_heap {
         int64_t start, most;                                /* bytes; 0: not given */
-        int32_t start_percent, most_percent, small_percent; /* of the limit, in thousandths of a per cent; 0: not given.
-                                                               small_percent: MinRAMPercentage */
+        int32_t start_percent, most_percent, small_percent; /* shares of the memory limit, in thousandths of a per cent;
+                                                               0: not given. small_percent: MinRAMPercentage */
         uint8_t cap;                                        /* enum runtime_cap: the option that bounds the heap */
         bool incomplete; /* options come from where they cannot be read: an @file, a variable without a known value */
 };

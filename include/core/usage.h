@@ -12,14 +12,14 @@
 #include "core/histogram.h"
 #include "core/usage_starts.h"
 
-enum { USAGE_FUTURE_MS = 300000 }; /* a sample may be that far ahead of the later of both clocks */
+enum { USAGE_FUTURE_MS = 300000 }; /* how many ms a sample may be ahead of both halflife's clock and the server's */
 
 enum sample_verdict {
         SAMPLE_ACCEPTED,
         SAMPLE_DUPLICATE, /* the same timestamp as the sample accepted last; no error */
         SAMPLE_REORDERED, /* older than the sample accepted last */
         SAMPLE_FUTURE,    /* more than 5 min after the later of halflife's clock and the server's Date */
-        SAMPLE_INVALID,   /* NaN, infinite, negative */
+        SAMPLE_INVALID,   /* a value is NaN, infinite or negative; or there is no value, or the time is before 1970 */
         SAMPLE_ABSURD,    /* above 1e5 cores or 1e15 bytes, and of a sum above 5.7e6 cores or 5.7e15 bytes */
         SAMPLE_NO_MEMORY, /* memory of zero, which is how metrics-server marks a missing value */
         SAMPLE_VERDICTS
@@ -34,7 +34,7 @@ struct sample {
         double step_s;     /* 0: a live sample; else the seconds, at most 86400, that a back-filled point stands for. It
                               weighs step_s / 60 as much as a live sample */
         bool starts[RESOURCES]; /* the container starts: the value goes to usage.starts and does not move the target */
-        int64_t age_ms;         /* since the container's start, where one of starts is set */
+        int64_t age_ms;         /* ms since the container's start, where an element of `starts` is set */
         double steady[RESOURCES]; /* the steady target then, for start_sample.steady */
 };
 
@@ -59,8 +59,8 @@ struct usage_minutes {
 
 enum { USAGE_STEPS = 3 };
 
-/* The UTC day of the newest sample and the seven days before it: a peak that comes back every week is still known when
- * it comes back. */
+/* The days whose peaks are kept: the UTC day of the newest sample and the seven days before it. A peak that comes back
+ * every week is then still known. */
 enum { USAGE_DAYS = 8 };
 
 struct usage {
@@ -148,8 +148,8 @@ double usage_kill_hold(const struct usage *u, const struct resource_policy *memo
  * from 1970, the newest one where two are equal; untouched where there is none. */
 double usage_week_peak(const struct usage *u, struct wall now, int64_t *ret_day);
 
-/* The percentile p (tenths of a per cent) in cores or bytes, and its bucket. The open peak counts. Return 0, or
- * ERR_INVALID where there is no data. */
+/* usage_percentile gives the percentile p (tenths of a per cent) in cores or bytes, usage_place also its bucket. The
+ * open peak counts. Both return 0, or ERR_INVALID where there is no data. */
 int usage_percentile(const struct usage *u, enum resource r, int p, double *ret);
 int usage_place(const struct usage *u, enum resource r, int p, struct histogram_place *ret);
 

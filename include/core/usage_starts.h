@@ -17,9 +17,9 @@
 enum { START_FINE = 4, START_BUCKETS = HISTOGRAM_BUCKETS / START_FINE, START_AGES = 14 };
 
 struct usage_starts {
-        int64_t live_since_ms; /* the caller's: the earliest sample that was taken live; 0: none. It is not packed */
+        int64_t live_since_ms; /* the caller's, and not packed: time of the earliest live sample; 0: none */
         struct start_samples {
-                int64_t at_ms;               /* the newest sample, as of which the weights are; 0: there is none */
+                int64_t at_ms; /* time of the newest sample, as of which the weights are; 0: there is none */
                 float weight[START_BUCKETS]; /* bucket n has the values of buckets 4n .. 4n+3 of a histogram */
                 float above[START_AGES]; /* weights of the samples above the steady target, by age (start_age_edge) */
         } of[RESOURCES];

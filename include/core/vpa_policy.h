@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "core/amount.h"
 
-/* How many policies are read. A VPA with more counts as one that sets everything. */
+/* The most policies that are read of a VPA. A VPA with more counts as one that sets everything. */
 enum { VPA_POLICY_ROWS = 256 };
 
 struct vpa_policy_row {
@@ -21,7 +21,7 @@ struct vpa_policy {
         struct vpa_policy_row row[]; /* no two rows name the same container */
 };
 
-/* What a VPA without policies sets: everything. */
+/* Make p the policy of a VPA that has no containerPolicies: it sets everything. */
 void vpa_policy_begin(struct vpa_policy *p);
 /* Add the next of the VPA's policies; p has room for one row more. Of several policies for one container the first
  * counts; of several for "*" the last. */
@@ -32,7 +32,7 @@ bool vpa_policy_settle(struct vpa_policy *p);
 /* Whether the VPA sets every request of every container. p NULL: true. */
 bool vpa_policy_sets_all(const struct vpa_policy *p);
 bool vpa_policy_sets(const struct vpa_policy *p, struct text container, enum resource r);
-bool vpa_policy_equal(const struct vpa_policy *a, const struct vpa_policy *b); /* rows in the same order */
+bool vpa_policy_equal(const struct vpa_policy *a, const struct vpa_policy *b); /* with rows in the same order */
 
 /* vpa_policy_size: the bytes that a copy needs, names included. vpa_policy_copy: a copy in that many bytes at `to`,
  * which points to nothing outside of them. */

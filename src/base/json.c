@@ -13,7 +13,7 @@ void json_init(struct json *j, const char *p, size_t len)
         j->end = j->p + len;
 }
 
-/* Keeps the first error only. j->p stays where parsing stopped, which gives the place for the message. */
+/* Notes an error, but only the first. j->p stays where parsing stopped, which gives the place for the message. */
 static bool json_fail(struct json *j, const char *why)
 {
         if (!j->error)
@@ -81,7 +81,8 @@ static int32_t json_hex4(const char *p, const char *end)
         return value;
 }
 
-/* The code point of the escape whose backslash stands just before p, or -1. *ret_len: the escape's bytes from p on. */
+/* The code point of the escape whose backslash stands just before p; -1: the escape is wrong. *ret_len: the escape's
+ * bytes from p on. */
 static int32_t json_escape(const char *p, const char *end, size_t *ret_len)
 {
         static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";

@@ -35,7 +35,7 @@ struct line {
 
 struct queue {
         struct map held;
-        struct map lines;         /* by tenant */
+        struct map lines;         /* tenant -> struct line */
         TAILQ_HEAD(, line) turns; /* lines with ready keys; the line whose turn is next is the first */
         struct entry **heap;
         size_t waiting, heap_cap;

@@ -19,10 +19,10 @@ enum {
 
 struct zone {
         int64_t *at_s;     /* instants at which the offset changes, ascending */
-        int32_t *offset_s; /* the offset from at_s[i] on */
+        int32_t *offset_s; /* [i]: the offset from at_s[i] on */
         size_t count;
         int32_t first_s; /* the offset before the first change */
-        bool has_rule;   /* rule gives the times after the last change */
+        bool has_rule;   /* rule gives the offsets after the last change in at_s */
         struct rule rule;
 };
 

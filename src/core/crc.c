@@ -1,8 +1,9 @@
 #include "core/crc.h"
 
 /*
- * Eight bytes at once (M. E. Kounavis and F. L. Berry, A Systematic Approach to Building High Performance
- * Software-Based CRC Generators, 2005). Eight bytes need eight table look-ups, and none waits for another's result.
+ * The CRC is computed of eight bytes at once (M. E. Kounavis and F. L. Berry, A Systematic Approach to Building High
+ * Performance Software-Based CRC Generators, 2005). Eight bytes need eight table look-ups, and none waits for another's
+ * result.
  */
 enum { WORD = 8 };
 
@@ -38,7 +39,8 @@ static uint32_t crc_number(const uint8_t in[static 4])
         return (uint32_t)in[0] | (uint32_t)in[1] << 8 | (uint32_t)in[2] << 16 | (uint32_t)in[3] << 24;
 }
 
-/* The upper half comes first in the sum: only the lower half has to wait for the CRC of the bytes before. */
+/* Add eight bytes to a CRC. The upper half comes first in the sum, because only the lower half has to wait for the CRC
+ * of the bytes before. */
 static uint32_t add_word(uint32_t crc, const uint8_t in[static WORD])
 {
         uint32_t low = crc_number(in) ^ crc, up = crc_number(in + 4);

@@ -10,8 +10,8 @@ struct move {
         int64_t from, to;
         bool put_back; /* `to` is the original: an HPA or a reader holds the request, or a guard takes a change back */
         bool guarded;  /* a guard takes a change back */
-        bool stays;    /* an autoscaler's target that cannot be put back keeps the original from coming back */
-        bool at_once;  /* the change waits for neither minChange nor cooldown */
+        bool stays; /* an autoscaler's utilization target cannot be put back now, so the original does not come back */
+        bool at_once; /* the change waits for neither minChange nor cooldown */
 };
 
 static bool is_decrease(const struct move *m)

@@ -105,7 +105,7 @@ static double histogram_scaled(double w, int power)
 {
         double factor, result;
         assert(power <= MOVE_AFTER);
-        if (power >= DBL_MIN_EXP) { /* nearly every call: saves ldexp */
+        if (power >= DBL_MIN_EXP) { /* true in nearly every call: saves ldexp */
                 uint64_t bits = (uint64_t)(power + DBL_MAX_EXP - 1) << (DBL_MANT_DIG - 1);
                 memcpy(&factor, &bits, sizeof(factor));
                 result = w * factor;

@@ -243,7 +243,7 @@ static bool match_near(const struct window *w, int64_t local_s, int way, int day
         return false;
 }
 
-/* --- starts: instants at which it opens --- */
+/* --- starts: instants at which a window opens --- */
 
 /* The instant at which the clock shows local_s: for a skipped time the first instant after the gap, for a repeated time
  * its first pass. It never decreases as local_s grows: the searches below need that. */

@@ -114,7 +114,7 @@ void node_ring_load(const struct node_ring *g, const int64_t capacity[static RES
         }
 }
 
-/* The integer part of the root of a number below 2^62. */
+/* The integer part of the square root of a number below 2^62. */
 static int64_t node_square_root(int64_t of)
 {
         int64_t root = 0;
