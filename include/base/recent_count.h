@@ -11,7 +11,7 @@
 
 struct recent_count {
         struct map young, old; /* name -> struct recent_name; old: the names of the lifetime before */
-        struct mono began;     /* when young began */
+        struct mono began;     /* when the present lifetime, that of young, began */
         int64_t lifetime_ms;
         size_t most; /* the most names in each of the two maps */
 };

@@ -31,7 +31,7 @@ size_t canary_share(size_t n, int percent);
  * canary is due.
  */
 struct canary_tally {
-        int64_t workloads; /* number of canaries */
+        int64_t workloads; /* number of canary workloads */
         int64_t changed;   /* canaries whose requests halflife has changed */
         int64_t passed;    /* changed canaries whose change has stood for the watch time */
         int64_t reverted;  /* canaries whose change a guard took back, and which the guard still holds */

@@ -17,7 +17,7 @@ struct decide_container {
         bool unasked; /* no profile selects the workload any more: the target published last stands */
         const struct resource_policy *policy; /* the profile's policies [RESOURCES] with the container's overrides */
         struct recommendation learned;
-        struct amount original[RESOURCES]; /* effective: request, else limit, else the LimitRange's defaultRequest */
+        struct amount original[RESOURCES]; /* the effective original: request, else limit, else LimitRange default */
         struct amount current[RESOURCES];  /* the effective request in the template now */
         struct amount limit[RESOURCES];
         struct amount last_good[RESOURCES]; /* the target published last (struct correct_facts) */

@@ -45,8 +45,8 @@ struct explain_facts {
 
 enum { EXPLAIN_STEPS = EXPLAIN_RULE + RULES + 2 * GATES };
 struct explain {
-        bool learned;                 /* a percentile exists */
-        double percentile;            /* cores or bytes */
+        bool learned;                 /* the usage has a percentile */
+        double percentile;            /* the usage percentile in cores or bytes */
         struct histogram_place place; /* the percentile's bucket; weights are as of the histogram's reference time */
         struct usage_kill kill;       /* the largest kill sample not older than oomHold; bytes 0: there is none */
         double week;                  /* the highest peak of a week in bytes; 0: there is none, or weeklyPeak is off */

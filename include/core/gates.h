@@ -75,7 +75,7 @@ struct gate_verdict {
         enum reason hold; /* the reason for the status; REASON_NONE: no gate holds, so the value may be written */
         int64_t value;    /* the value to write without a hold: the target, a step towards it, or the original */
         bool step_limited; /* maxDecreasePercent bounds the value, so further steps follow */
-        int64_t again_ms;  /* > 0: the cooldown ends after that long, so ask again then */
+        int64_t again_ms;  /* > 0: ms until the cooldown ends, so ask again then */
 };
 /*
  * Ask the gates of a change that halflife starts, without those that judge a whole plan (gates.def: OF_PLAN). current
@@ -99,7 +99,7 @@ bool gates_rule_asks_nothing(const struct gate_facts *f);
  * value, whatever the target is by now. Where no value is set, new pods get the original, or a static target.
  */
 struct deploy_verdict {
-        enum gate gate;   /* the first gate that holds */
+        enum gate gate;   /* the first gate of a deploy that holds */
         enum reason hold; /* the reason that the answer shows; REASON_NONE: no gate holds, so the value is halflife's */
         struct amount value; /* the request to deploy with; unset: there is no original */
 };

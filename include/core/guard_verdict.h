@@ -35,7 +35,7 @@ struct guard_kill {
 struct guard_facts {
         const struct guard_policy *policy;
         struct wall now;
-        struct guard_kill kill; /* the newest kill */
+        struct guard_kill kill; /* the newest kill of the workload's pods */
 
         struct wall changed; /* when halflife changed the workload; ms 0: restarts and readiness do not count */
         int64_t restarts;    /* restarts of the pods' containers since the change, except those that a limit caused */

@@ -30,7 +30,7 @@ struct histogram {
         double *w;            /* weights of buckets first .. first+count-1, with room for cap; memory of the caller */
         int64_t ref_ms;       /* reference time, a multiple of half_life_ms */
         int64_t half_life_ms; /* the half-life, > 0 */
-        uint8_t resource;     /* enum resource: which table of bucket starts */
+        uint8_t resource;     /* enum resource: chooses the table of bucket starts */
         bool sum;             /* of a sum over containers, with HISTOGRAM_SUM_BUCKETS buckets */
         uint16_t first, count, cap;
 };

@@ -29,10 +29,10 @@ struct kill_facts {
         int64_t exit_code; /* the container's exit code; KILL_EXIT_UNTOLD: the status has none */
         bool deleting;     /* the pod is being deleted */
         bool by_kubelet; /* the kubelet killed the container for a probe, a hook or a resize, or ended the whole pod */
-        struct amount limit; /* memory limit; 0 means no limit */
+        struct amount limit; /* the container's memory limit; 0 means no limit */
         int64_t used;    /* bytes of the container's last sample before the kill; KILL_NOT_MEASURED: no fresh sample */
         bool node_short; /* an Event says that the node ran out of memory about the time of the kill */
-        struct amount allocatable; /* memory of the node for pods; unset: not known */
+        struct amount allocatable; /* memory that the node has for pods; unset: not known */
         int64_t others;            /* last samples before the kill of all other containers on the node, summed; or
                                       KILL_NOT_MEASURED */
 };

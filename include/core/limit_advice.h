@@ -30,7 +30,7 @@ struct limit_kill {
 struct limit_memory_facts {
         struct wall now;
         const struct resource_policy *policy; /* the policy for memory */
-        struct amount limit;                  /* the present limit */
+        struct amount limit;                  /* the container's present limit */
         struct limit_kill kill;
         double held; /* the largest kill sample within oomHold, in bytes (usage_kill_hold); 0: none */
 };
@@ -45,10 +45,10 @@ struct limit_advice limit_advise_memory(const struct limit_memory_facts *f);
 
 struct limit_cpu_facts {
         const struct resource_policy *policy; /* the policy for CPU */
-        struct amount limit;                  /* the present limit */
+        struct amount limit;                  /* the container's present limit */
         struct amount model;
         int throttled_percent;   /* share of throttled periods, from limit_throttle_next; 0: not throttled */
-        int64_t throttled_limit; /* the limit under which that share was measured */
+        int64_t throttled_limit; /* the limit, in millicores, under which that share was measured */
 };
 
 struct limit_advice limit_advise_cpu(const struct limit_cpu_facts *f); /* the answer's field needed is 0 */

@@ -34,7 +34,7 @@ int window_parse(const char *schedule, size_t len, struct window *ret, int *ret_
  * were UTC. */
 struct window_clock {
         const void *zone;                                  /* the first argument of both functions */
-        int32_t (*offset)(const void *zone, int64_t at_s); /* seconds east of UTC at an instant */
+        int32_t (*offset)(const void *zone, int64_t at_s); /* the zone's seconds east of UTC at an instant */
         /* The instants at which the clock shows local_s. Returns their number: 0, 1 or 2. ret[0] is the first of them
          * or, if a gap skips local_s, the first instant after the gap. ret[0] never decreases as local_s grows. */
         int (*instants)(const void *zone, int64_t local_s, int64_t ret[static 2]);

@@ -16,11 +16,11 @@ enum { NODE_SAMPLES = 15, NODE_WINDOW_MS = 15 * MINUTE_MS, NODE_SILENT_MS = 5 * 
 enum node_verdict {
         NODE_ACCEPTED,
         NODE_BOUNDED,     /* accepted; usage was above the capacity, and counts as the capacity */
-        NODE_DUPLICATE,   /* the same time as the newest sample; no error */
-        NODE_REORDERED,   /* older than the newest sample */
-        NODE_FUTURE,      /* more than 5 min after the later of halflife's clock and the server's Date */
-        NODE_INVALID,     /* a value is missing or negative, or memory is 0 */
-        NODE_NO_CAPACITY, /* the node's capacity is 0 or unknown, so its load has no share */
+        NODE_DUPLICATE,   /* refused: the sample has the time of the newest one; no error */
+        NODE_REORDERED,   /* refused: the sample is older than the newest one */
+        NODE_FUTURE,      /* refused: more than 5 min after the later of halflife's clock and the server's Date */
+        NODE_INVALID,     /* refused: a value is missing or negative, or memory is 0 */
+        NODE_NO_CAPACITY, /* refused: the node's capacity is 0 or unknown, so usage is no share of it */
         NODE_VERDICTS
 };
 const char *node_verdict_name(enum node_verdict v); /* "accepted", "bounded", … (a metric's label) */
@@ -40,7 +40,7 @@ struct node_ring {
 /* One measurement of a node's usage; a missing value is -1. */
 struct node_usage {
         struct wall at;
-        int64_t value[RESOURCES]; /* millicores, bytes */
+        int64_t value[RESOURCES]; /* usage in millicores and bytes */
 };
 
 /* Judge a measurement, and keep it in the ring if accepted. capacity: the node's, in millicores and bytes; 0: not

@@ -24,7 +24,7 @@
 struct pod_aggregate_sample {
         int64_t at_ms; /* time of the sample; 0: the pod has no sample yet */
         bool has[RESOURCES];
-        double value[RESOURCES]; /* cores, bytes */
+        double value[RESOURCES]; /* usage in cores and bytes */
 };
 
 struct pod_aggregate {
@@ -32,7 +32,7 @@ struct pod_aggregate {
         int64_t fresh_ms, patience_ms; /* the age up to which a sample counts, and up to which a pod's use is unknown */
         double sum[RESOURCES];
         bool lacks[RESOURCES]; /* the sample of a pod that counts lacks the resource, so the sum lacks it too */
-        int counted, missing;  /* pods whose sample counts, and pods whose use is unknown */
+        int counted, missing;  /* number of pods whose sample counts, and of pods whose use is unknown */
 };
 
 /* Begin a sum over pods. at: the moment that the sum is for; interval_ms: the time from cycle to cycle. */

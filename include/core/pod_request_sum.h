@@ -17,6 +17,6 @@ struct pod_sum {
 /* Add a container's request; a unset: the container has none. A ROLE_WHOLE adds nothing, because it stands for all the
  * other containers together. */
 void pod_sum_add(struct pod_sum *s, enum container_role role, struct amount a);
-struct amount pod_sum_total(const struct pod_sum *s); /* unset: no container has a request */
+struct amount pod_sum_total(const struct pod_sum *s); /* the pod's request; unset: no container has one */
 
 #endif

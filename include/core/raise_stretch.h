@@ -27,10 +27,10 @@ struct raise_stretch {
 struct raise_facts {
         const struct raise_policy *policy;
         struct wall at;         /* the time of the sample */
-        int64_t used;           /* >= 0 */
+        int64_t used;           /* usage in the sample, >= 0 */
         int64_t request;        /* the request in force in that pod when the sample was taken, >= 0 */
         struct amount original; /* the effective original; unset: none is known, so the request is never raised */
-        int64_t round_to;       /* >= 1 */
+        int64_t round_to;       /* requests are rounded up to multiples of this, >= 1 */
 };
 
 /*

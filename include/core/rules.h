@@ -53,10 +53,10 @@ struct correct_facts {
         bool ignored; /* the profile's containers[].mode is Ignore */
         enum state state;
         struct estimate estimate;
-        struct amount original; /* effective: request, else limit, else the LimitRange's defaultRequest */
+        struct amount original; /* the effective original: request, else limit, else the LimitRange's defaultRequest */
         struct amount limit;
-        struct amount range_min;   /* LimitRange min */
-        struct amount range_ratio; /* LimitRange maxLimitRequestRatio, thousandths */
+        struct amount range_min;   /* the LimitRange's min */
+        struct amount range_ratio; /* the LimitRange's maxLimitRequestRatio, in thousandths */
         struct amount heap_start;  /* memory: the heap that the runtime begins with; unset: none is given, or the
                                       profile ignores runtimes */
         bool pod_refused;          /* a LimitRange of type Pod refuses the pod below the sum of its originals */

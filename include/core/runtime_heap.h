@@ -32,7 +32,7 @@ struct runtime_command {
 enum runtime_cap { CAP_NONE, CAP_JVM_SIZE, CAP_JVM_PERCENTAGE, CAP_GO, CAP_NODE };
 
 struct runtime_heap {
-        int64_t start, most;                                /* bytes; 0: not given */
+        int64_t start, most;                                /* the heap's start and bound in bytes; 0: not given */
         int32_t start_percent, most_percent, small_percent; /* shares of the memory limit, in thousandths of a per cent;
                                                                0: not given. small_percent: MinRAMPercentage */
         uint8_t cap;                                        /* enum runtime_cap: the option that bounds the heap */

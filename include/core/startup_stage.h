@@ -13,7 +13,7 @@ struct startup_facts {
         const struct startup_policy *policy;
         struct wall now;
         int64_t began_ms;  /* when the kubelet took the pod, or when its last restarted container began, if later */
-        bool ready;        /* the pod's condition Ready */
+        bool ready;        /* whether the pod's condition Ready is true */
         int64_t turned_ms; /* when that condition last changed; 0: not reported */
 };
 

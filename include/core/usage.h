@@ -16,12 +16,12 @@ enum { USAGE_FUTURE_MS = 300000 }; /* how many ms a sample may be ahead of both 
 
 enum sample_verdict {
         SAMPLE_ACCEPTED,
-        SAMPLE_DUPLICATE, /* the same timestamp as the sample accepted last; no error */
-        SAMPLE_REORDERED, /* older than the sample accepted last */
-        SAMPLE_FUTURE,    /* more than 5 min after the later of halflife's clock and the server's Date */
-        SAMPLE_INVALID,   /* a value is NaN, infinite or negative; or there is no value, or the time is before 1970 */
-        SAMPLE_ABSURD,    /* above 1e5 cores or 1e15 bytes, and of a sum above 5.7e6 cores or 5.7e15 bytes */
-        SAMPLE_NO_MEMORY, /* memory of zero, which is how metrics-server marks a missing value */
+        SAMPLE_DUPLICATE, /* refused: the timestamp of the sample accepted last; no error */
+        SAMPLE_REORDERED, /* refused: older than the sample accepted last */
+        SAMPLE_FUTURE,    /* refused: more than 5 min after the later of halflife's clock and the server's Date */
+        SAMPLE_INVALID,   /* refused: NaN, infinite or negative; or no value at all, or a time before 1970 */
+        SAMPLE_ABSURD,    /* refused: above 1e5 cores or 1e15 bytes; of a sum above 5.7e6 cores or 5.7e15 bytes */
+        SAMPLE_NO_MEMORY, /* memory is refused: it is zero, which is how metrics-server marks a missing value */
         SAMPLE_VERDICTS
 };
 const char *sample_verdict_name(enum sample_verdict v); /* "accepted", "duplicate", … (a metric's label) */
@@ -29,7 +29,7 @@ const char *sample_verdict_name(enum sample_verdict v); /* "accepted", "duplicat
 struct sample {
         struct wall at;
         bool has[RESOURCES];
-        double value[RESOURCES]; /* cores, bytes */
+        double value[RESOURCES]; /* usage in cores and bytes */
         double cpu_weight; /* the original CPU request in cores; below 0.1 (or NaN) counts as 0.1, above 1e5 as 1e5 */
         double step_s;     /* 0: a live sample; else the seconds, at most 86400, that a back-filled point stands for. It
                               weighs step_s / 60 as much as a live sample */
@@ -65,7 +65,7 @@ enum { USAGE_DAYS = 8 };
 
 struct usage {
         struct histogram of[RESOURCES];
-        int64_t first_ms, newest_ms;           /* earliest and latest sample accepted; 0: none */
+        int64_t first_ms, newest_ms;           /* times of the earliest and latest sample accepted; 0: none */
         int64_t samples;                       /* number of samples accepted */
         int64_t spacing_ms;                    /* time between the last two samples of one pod's container */
         struct usage_minutes sampled, running; /* minutes with a sample, and minutes with a running pod */
@@ -77,10 +77,10 @@ struct usage {
                                                 when turned on */
         int64_t runs;                        /* of a CronJob: distinct Jobs with a sample */
         int64_t last_run_ms;                 /* of a CronJob: start of the newest Job counted */
-        struct usage_kill kill[USAGE_KILLS]; /* newest first, and so smallest first; bytes 0: empty */
+        struct usage_kill kill[USAGE_KILLS]; /* newest kill first, and so smallest first; bytes 0: an empty place */
         int64_t step_ms[USAGE_STEPS];        /* times of the last kills that were bumped, newest first; 0: none */
         int64_t kills;                       /* number of all kills ever counted */
-        struct usage_starts *starts;         /* memory of the caller; NULL: no sample of a start was taken */
+        struct usage_starts *starts;         /* samples of starts, in memory of the caller; NULL: none was taken */
 };
 
 void usage_init(struct usage *u, const struct resource_policy policy[static RESOURCES]);

@@ -22,7 +22,7 @@ enum { WORD = 8 };
 #define BYTES(...)                                                                                                     \
         BYTE_64(0, __VA_ARGS__), BYTE_64(64, __VA_ARGS__), BYTE_64(128, __VA_ARGS__), BYTE_64(192, __VA_ARGS__)
 
-/* The effect of a byte: [number of bytes after it in the word][the byte]. */
+/* The effect of a byte on the CRC: [number of bytes after it in the word][the byte]. */
 static const uint32_t crc_of[WORD][256] = {
         {BYTES(0xf26b8303, 0xe13b70f7, 0xc79a971f, 0x8ad958cf, 0x105ec76f, 0x20bd8ede, 0x417b1dbc, 0x82f63b78)},
         {BYTES(0x13a29877, 0x274530ee, 0x4e8a61dc, 0x9d14c3b8, 0x3fc5f181, 0x7f8be302, 0xff17c604, 0xfbc3faf9)},

@@ -13,7 +13,7 @@ _Static_assert(FLT_EVAL_METHOD == 0, "excess precision would give other weights 
 
 enum { MOVE_AFTER = 64 };                /* half-lives that a sample may lie after ref without moving ref */
 enum { HALVINGS_MOST = 1 << 12 };        /* so many halvings take any double to 0 */
-static const double slack = 1 - 0x1p-40; /* allows for the rounding of sums in a percentile */
+static const double slack = 1 - 0x1p-40; /* lowers the bound for a percentile, because sums are rounded */
 
 void histogram_init(struct histogram *h, enum resource r, int64_t half_life_ms)
 {

@@ -29,9 +29,9 @@ int histogram_bucket_near(const struct histogram *h, double value);
 /* A time relative to a histogram's ref: ref + whole * half-life + rest. Equal for all histograms with the same ref and
  * half-life. */
 struct histogram_phase {
-        int whole;       /* bounded to +-4096: that many halvings take any weight to 0 */
-        int64_t rest_ms; /* 0 .. half-life - 1 */
-        double weight;   /* 2^(rest / half-life) */
+        int whole;       /* number of half-lives, bounded to +-4096: so many halvings take any weight to 0 */
+        int64_t rest_ms; /* the rest in ms, 0 .. half-life - 1 */
+        double weight;   /* 2^(rest / half-life): the factor by which the rest raises a weight */
 };
 struct histogram_phase histogram_phase_of(const struct histogram *h, struct wall at);
 

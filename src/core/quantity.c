@@ -105,7 +105,7 @@ static size_t suffix_end(const char *s, size_t len, size_t at)
 static int quantity_scan(const char *s, size_t len, struct scan *ret, size_t *reterr_at)
 {
         *reterr_at = 0;
-        if (len == 0) /* s may be NULL */
+        if (len == 0) /* s may be NULL then */
                 return ERR_INVALID;
         size_t start = s[0] == '-' || s[0] == '+' ? 1 : 0, at = start;
         *ret = (struct scan){.negative = start && s[0] == '-'};
@@ -376,7 +376,7 @@ static int number_print(const struct number *n, char out[static QUANTITY_TEXT_MA
                 return 0;
         }
         if (n->format == BINARY_SI && n->scale >= 0)
-                number_units(n, QUANTITY_WHOLE, &value); /* fits: Kubernetes caps binary values at INT64_MAX */
+                number_units(n, QUANTITY_WHOLE, &value); /* fits, because Kubernetes caps values at INT64_MAX */
         if (value >= 1024) {
                 print_binary(n->negative, value, out);
                 return 0;

@@ -8,7 +8,7 @@
 #include "usage_inner.h"
 
 static const double weight_least = 0.1, weight_most = 1e5; /* bounds of a CPU sample's weight, in cores */
-static const double kill_margin = 100 * 1048576.0;         /* 100Mi */
+static const double kill_margin = 100 * 1048576.0;         /* 100Mi, the least that a bump adds */
 static const double mebi = 1048576.0;
 
 const char *sample_verdict_name(enum sample_verdict v)
@@ -136,7 +136,7 @@ static void usage_put_value(struct usage *u, enum resource r, int bucket, double
 {
         int unused;
         int rc = histogram_put(&u->of[r], bucket, weight, at, phase, &unused);
-        assert(rc == 0); /* the caller made room, and the weights of samples are bounded */
+        assert(rc == 0); /* cannot fail: the caller made room, and the weights of samples are bounded */
         (void)rc;
 }
 
