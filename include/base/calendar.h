@@ -14,7 +14,7 @@ struct date {
 int64_t day_of_date(struct date d);
 struct date date_of_day(int64_t day);
 int days_in_month(int64_t year, int month);
-int weekday_of_day(int64_t day); /* 0: Sunday */
+int weekday_of_day(int64_t day); /* 0 is Sunday, 6 is Saturday */
 
 /* a / b rounded towards minus infinity, for b > 0. C's own division would put a second before 1970 into the wrong day.
  */

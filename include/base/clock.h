@@ -11,10 +11,10 @@
 
 struct mono {
         int64_t ns;
-}; /* monotonic clock, for timeouts and ages */
+}; /* a time of the monotonic clock, for timeouts and ages */
 struct wall {
         int64_t ms;
-}; /* since 1970, UTC, for times that are stored or shown */
+}; /* a time of day, since 1970 in UTC, for times that are stored or shown */
 struct now {
         struct mono mono;
         struct wall wall;
@@ -22,8 +22,8 @@ struct now {
 
 enum { SECOND_MS = 1000, MINUTE_MS = 60 * SECOND_MS, HOUR_MS = 60 * MINUTE_MS, DAY_MS = 24 * HOUR_MS };
 
-/* ms rounded towards zero to a whole second. Kubelets and API servers write most times so: an event may have happened
- * at any moment of the second that they give. */
+/* ms rounded towards zero to a whole second. Kubelets and API servers write most times in whole seconds: an event may
+ * have happened at any moment of the second that they give. */
 static inline int64_t whole_second(int64_t ms)
 {
         return ms / SECOND_MS * SECOND_MS;
@@ -37,19 +37,19 @@ static inline uint32_t seconds_of(int64_t ms)
 
 struct now now_read(void);
 struct mono mono_read(void);
-/* now + ms, clamped to the range of the clock (292 years either way). */
+/* The time ms after now, clamped to the range of the clock (292 years either way). */
 struct mono mono_after(struct mono now, int64_t ms);
 
 /* Parse an RFC 3339 time ("2026-11-21T11:54:02Z"), the API server's format. Fractions are cut to milliseconds; offsets
  * are accepted. Returns 0 or ERR_INVALID. */
 int wall_parse(const char *s, size_t len, struct wall *ret);
 enum { WALL_TEXT_MAX = 32 };
-/* "2026-11-21T11:54:02Z": whole seconds, rounded down. A time outside the years 0 to 9999 is clamped to them. Returns
- * out. */
+/* Print a time as "2026-11-21T11:54:02Z": whole seconds, rounded down. A time outside the years 0 to 9999 is clamped to
+ * them. Returns out. */
 char *wall_print(struct wall t, char out[static WALL_TEXT_MAX]);
-/* "2026-11-21T11:54:02.123Z" */
+/* Print a time as wall_print does, with milliseconds: "2026-11-21T11:54:02.123Z" */
 char *wall_print_milli(struct wall t, char out[static WALL_TEXT_MAX]);
-/* Kubernetes' MicroTime: "2026-11-21T11:54:02.123000Z" */
+/* Print a time as wall_print does, as a MicroTime of Kubernetes: "2026-11-21T11:54:02.123000Z" */
 char *wall_print_micro(struct wall t, char out[static WALL_TEXT_MAX]);
 /* Parse an HTTP Date header, in the only form that a server may send ("Sat, 21 Nov 2026 11:54:02 GMT"). Returns 0 or
  * ERR_INVALID. */

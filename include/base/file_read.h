@@ -14,7 +14,8 @@
  * so that it cannot hold up the loop.
  */
 char *file_read(const char *path, size_t max, size_t *ret_len, struct err *err);
-/* The same, also of a pipe or device, whose end it awaits. For what a user names on the command line. */
+/* Reads as file_read does, but also a pipe or device, waiting for its end. It is for files that a user names on the
+ * command line. */
 char *file_read_input(const char *path, size_t max, size_t *ret_len, struct err *err);
 
 #endif

@@ -49,18 +49,18 @@ char json_peek(struct json *j);
 /* Enter an object '{' or array '['. Returns false, without an error, when the value is null. The last json_key or
  * json_item, which returns false, consumes the closing bracket. */
 bool json_enter(struct json *j, char bracket);
-/* The next member's key; false: the object has ended. A key with escapes comes raw, with its backslashes, and so
- * matches no key that halflife knows. */
+/* Go to the object's next member, and give its key; false: the object has ended. A key with escapes comes raw, with its
+ * backslashes, and so matches no key that halflife knows. */
 bool json_key(struct json *j, struct text *ret_key);
-/* Whether the array has a next element. */
+/* Go to the array's next element; false: the array has ended. */
 bool json_item(struct json *j);
 
-/* A string. Without escapes the text points into the input, else into the arena, unescaped. null gives {"", 0}. */
+/* Read a string. Without escapes the text points into the input, else into the arena, unescaped. null gives {"", 0}. */
 struct text json_text(struct json *j, struct arena *a);
-/* An integer within int64. 2.0 and 2e3 are integers as well; 2.5 is an error. */
+/* Read an integer within int64. 2.0 and 2e3 are integers as well; 2.5 is an error. */
 int64_t json_int(struct json *j);
 bool json_bool(struct json *j);
-/* The text of a string or a number, for quantities and int-or-string fields. */
+/* Read a string or a number as text, for quantities and int-or-string fields. */
 struct text json_scalar(struct json *j, struct arena *a);
 void json_skip(struct json *j);
 /* Skip the next value, of any type, and return its bytes. */

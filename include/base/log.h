@@ -8,9 +8,8 @@
  * Values are quoted and escaped as needed and cut at 1 KiB: neither a control character nor invalid UTF-8 reaches a
  * terminal. A NULL text shows as - (text) or null (JSON).
  *
- *     2026-11-21T11:54:02.123Z WARN  patch refused, will read again pod=web-0 http=409 why="no longer there"
- *     {"time":"2026-11-21T11:54:02.123Z","level":"warn","message":"patch refused, will read
- * again","pod":"web-0","http":409}
+ *     2026-11-21T11:54:02.123Z WARN  patch refused pod=web-0 http=409 why="no longer there"
+ *     {"time":"2026-11-21T11:54:02.123Z","level":"warn","message":"patch refused","pod":"web-0","http":409}
  */
 #ifndef HALFLIFE_BASE_LOG_H
 #define HALFLIFE_BASE_LOG_H

@@ -32,7 +32,7 @@ struct mailbox {
 };
 
 /* max: how many messages may wait; 0: no bound. wake (may be NULL) is called when a message is posted into an empty
- * mailbox and when the mailbox is closed, on the thread that does so. */
+ * mailbox and when the mailbox is closed, on the thread that posts or closes. */
 void mailbox_init(struct mailbox *m, size_t max, void (*wake)(void *arg), void *arg);
 void mailbox_release(struct mailbox *m); /* the mailbox must be empty (asserted) */
 

@@ -13,15 +13,15 @@
 
 #include "base/text.h"
 
-void *mem_new(size_t size);                           /* zeroed */
-void *mem_new_array(size_t count, size_t size);       /* zeroed; overflow aborts */
+void *mem_new(size_t size);                           /* zeroed memory */
+void *mem_new_array(size_t count, size_t size);       /* zeroed memory for an array; aborts on overflow */
 void *mem_resize(void *p, size_t count, size_t size); /* like reallocarray; count 0 frees p and returns NULL */
-char *mem_string(const char *s);                      /* copy; NULL returns NULL */
+char *mem_string(const char *s);                      /* a copy, which the caller frees; NULL returns NULL */
 char *mem_string_n(const char *p, size_t len);        /* NUL-terminated copy */
 char *mem_printf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void mem_free(void *p);
 void mem_wipe(char *s);               /* overwrites a secret text, and frees it; NULL is fine */
-void mem_wipe_n(void *p, size_t len); /* the same with its length, for what may hold a NUL */
+void mem_wipe_n(void *p, size_t len); /* overwrites len bytes, and frees p: for secrets that may hold a NUL */
 void mem_trim(void);                  /* returns free memory to the system, with glibc only */
 size_t mem_resident(void);            /* bytes of this process that are in memory; 0: the system does not tell */
 
@@ -60,7 +60,7 @@ struct arena {
         struct arena_block *block;
         size_t used; /* bytes handed out since the reset */
 };
-void *arena_new(struct arena *a, size_t size);    /* zeroed */
+void *arena_new(struct arena *a, size_t size);    /* zeroed memory */
 char *arena_text(struct arena *a, struct text t); /* NUL-terminated copy */
 void arena_reset(struct arena *a);
 void arena_release(struct arena *a);
@@ -73,7 +73,7 @@ void arena_release(struct arena *a);
 struct slab;
 struct slab *slab_new(void);
 void slab_free(struct slab *s);               /* frees all blocks as well */
-void *slab_take(struct slab *s, size_t size); /* not zeroed */
+void *slab_take(struct slab *s, size_t size); /* a block, not zeroed */
 void slab_give(struct slab *s, void *p, size_t size);
 size_t slab_round(size_t size);          /* bytes that a block of this size occupies */
 size_t slab_bytes(const struct slab *s); /* bytes held from the system, in use or not */

@@ -1,6 +1,6 @@
 /*
- * A token bucket: rate bounds how often something may start, burst how often at once. The caller passes the time, which
- * must never go back.
+ * A token bucket: `rate` bounds how often a second something may start, `burst` how often at once. The caller passes
+ * the time, which must never go back.
  */
 #ifndef HALFLIFE_BASE_RATE_LIMIT_H
 #define HALFLIFE_BASE_RATE_LIMIT_H
@@ -14,7 +14,7 @@ struct rate_limit {
         struct mono filled; /* time at which tokens was last updated */
 };
 
-/* The bucket starts full. */
+/* Initialize a bucket, which starts full. */
 void rate_limit_init(struct rate_limit *l, double rate, double burst, struct mono now);
 /* Change rate and burst; tokens above the new burst are lost. */
 void rate_limit_set(struct rate_limit *l, double rate, double burst);

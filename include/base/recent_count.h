@@ -10,16 +10,16 @@
 #include "base/map.h"
 
 struct recent_count {
-        struct map young, old; /* name -> struct recent_name; old: those of the lifetime before */
-        struct mono began;     /* when young began */
+        struct map young, old; /* name -> struct recent_name; old: the names of the lifetime before */
+        struct mono began;     /* when the present lifetime, that of young, began */
         int64_t lifetime_ms;
-        size_t most; /* names in each of the two maps */
+        size_t most; /* the most names in each of the two maps */
 };
 
-/* most: at least 1. The caller passes the time to the functions below, which must never go back. */
+/* most: at least 1. The caller passes the time `now` to this and the functions below; it must never go back. */
 void recent_count_init(struct recent_count *r, int64_t lifetime_ms, size_t most, struct mono now);
 void recent_count_release(struct recent_count *r);
-/* Add to the count of a name, which is copied. */
+/* Add `amount` to the count of a name; the name is copied. */
 void recent_count_add(struct recent_count *r, struct text name, uint64_t amount, struct mono now);
 uint64_t recent_count_get(struct recent_count *r, struct text name, struct mono now);
 

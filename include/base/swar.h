@@ -21,7 +21,7 @@
 #define WORD_ONES UINT64_C(0x0101010101010101)
 #define WORD_HIGH (WORD_ONES << 7)
 
-/* Load eight bytes; the first byte in memory becomes the lowest, on every machine. */
+/* Load eight bytes as a word; the first byte in memory becomes the word's lowest, on every machine. */
 static inline uint64_t word_at(const char *p)
 {
         uint64_t word;
@@ -29,7 +29,7 @@ static inline uint64_t word_at(const char *p)
         return le64toh(word);
 }
 
-/* Mark bytes below limit; limit is at most 0x80. */
+/* Mark the bytes of word below limit; limit is at most 0x80. */
 static inline uint64_t word_has_below(uint64_t word, unsigned char limit)
 {
         return (word - WORD_ONES * limit) & ~word & WORD_HIGH;
@@ -40,7 +40,7 @@ static inline uint64_t word_has(uint64_t word, char c)
         return word_has_below(word ^ WORD_ONES * (unsigned char)c, 1);
 }
 
-/* Mark exactly the bytes of 0x80 and above. */
+/* Mark exactly the bytes of word that are 0x80 and above. */
 static inline uint64_t word_has_high(uint64_t word)
 {
         return word & WORD_HIGH;
@@ -53,8 +53,9 @@ static inline size_t word_first(uint64_t found)
 }
 
 /*
- * Move *p to the first quote or backslash; with others also to the first control character or non-ASCII byte. Returns
- * false if less than 16 bytes are left, or SSE2 is absent: the caller then searches from *p on.
+ * Move *p to the first quote or backslash, or, where `others` is true, to the first control character or non-ASCII byte
+ * if that is earlier. Returns false if less than 16 bytes are left, or SSE2 is absent: the caller then searches from *p
+ * on.
  */
 static inline bool block_find(const char **p, const char *end, bool others)
 {

@@ -14,7 +14,7 @@ struct text {
 };
 
 #define TEXT(literal) ((struct text){"" literal, sizeof(literal) - 1})
-/* For printf: "%.*s", TEXT_ARG(t) */
+/* The two arguments for "%.*s" of printf: printf("%.*s", TEXT_ARG(t)) */
 #define TEXT_ARG(t) (int)(t).len, (t).p
 
 static inline struct text text_of(const char *s)

@@ -8,7 +8,7 @@
 
 #include "base/err.h"
 
-struct zone; /* immutable */
+struct zone; /* a time zone; immutable */
 
 /*
  * Read an IANA zone ("Europe/Berlin", "UTC") from dir (NULL: $TZDIR, else /usr/share/zoneinfo). Returns 0,

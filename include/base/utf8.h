@@ -19,7 +19,7 @@ uint32_t utf8_code(const char *p, size_t len);
  * control a terminal or pass for another text. */
 bool utf8_is_invisible(uint32_t code);
 
-/* Write a valid code point. Returns the bytes written, 1 to 4. */
+/* Write a valid code point as UTF-8. Returns the number of bytes written, 1 to 4. */
 size_t utf8_put(uint32_t code, char out[static 4]);
 
 /* The length of the longest prefix of at most max bytes that does not cut a character. */

@@ -1,7 +1,7 @@
 /*
- * What admission makes of the requests that halflife writes. Platforms round requests up, raise them to a minimum, or
- * bound limits to a multiple of requests. The rule is guessed from what was sent and what came back. Amounts are
- * millicores or bytes.
+ * How a cluster's admission changes the CPU and memory requests that halflife writes. Platforms round requests up,
+ * raise them to a minimum, or bound limits to a multiple of requests. halflife guesses the rule from the requests that
+ * it sent and those that came back. Amounts are millicores or bytes.
  */
 #ifndef HALFLIFE_CORE_ADMISSION_CHANGE_H
 #define HALFLIFE_CORE_ADMISSION_CHANGE_H
@@ -10,28 +10,30 @@
 
 #include "core/amount.h"
 
-/* What admission made of one request: of one resource, in one container. */
+/* One CPU or memory request of one container, before and after admission. */
 struct admission_request {
-        struct amount sent, got; /* what halflife wrote; what came back. Unset: no request */
-        struct amount limit;     /* the container's, as it came back; unset: none */
+        struct amount sent, got; /* the request that halflife wrote; the request that came back; unset: there is none */
+        struct amount limit;     /* the container's limit as it came back; unset: there is none */
 };
 
-/* The rules that explain all the requests together; several may. 0: that rule does not explain them. */
+/* The rules of admission, each of which alone explains all requests of one answer. 0: that rule does not explain
+ * them. */
 struct admission_rules {
-        int64_t step;    /* requests are rounded up to multiples of it */
-        int64_t minimum; /* requests are raised to it */
-        int64_t ratio;   /* a limit is at most so many thousandths of its request; rounded up to tenths */
+        int64_t step;    /* admission rounds requests up to multiples of this amount */
+        int64_t minimum; /* admission raises lower requests to this amount */
+        int64_t ratio;   /* admission bounds a limit to so many thousandths of its request; rounded up to tenths */
 };
 
-/* Did the request come back other than it was sent? */
+/* Whether admission changed the request that halflife sent. */
 static inline bool admission_changed(const struct admission_request *q)
 {
         return !amount_equal(q->sent, q->got);
 }
 
 /*
- * The rules that explain n requests of resource r in one answer. The requests that came back as sent count as well: a
- * rule that would have changed one is none. All are 0 where a request was removed or lowered, which no such rule does.
+ * The rules that explain what admission made of n requests of resource r. A rule must explain the unchanged requests as
+ * well: it must leave them as they were sent. All fields are 0 where admission changed no request, or removed or
+ * lowered one, which no such rule does.
  */
 struct admission_rules admission_explain(enum resource r, const struct admission_request *q, size_t n);
 

@@ -15,7 +15,7 @@ struct amount {
         int64_t value;
 };
 
-/* An amount in half the memory, for places that keep many of them. {0} is an absent amount. */
+/* An amount in half the memory, for structs of which there are many. {0} is an absent amount. */
 struct packed_amount {
         int64_t bits; /* the value with every bit inverted, hence below 0; 0: the amount is absent */
 };

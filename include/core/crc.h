@@ -8,7 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Start with crc 0, and pass each result on to the next call. The CRC of "123456789" is 0xe3069283. */
+/* Add bytes to a CRC, and return the new CRC. Start with crc 0, and pass each result on to the next call. The CRC of
+ * "123456789" is 0xe3069283. */
 uint32_t crc_add(uint32_t crc, const void *bytes, size_t len);
 
 #endif

@@ -15,43 +15,46 @@ struct decide_container {
         enum container_role role;
         bool ignored; /* the profile's containers[].mode is Ignore */
         bool unasked; /* no profile selects the workload any more: the target published last stands */
-        const struct resource_policy *policy; /* [RESOURCES], the container's overrides applied */
+        const struct resource_policy *policy; /* the profile's policies [RESOURCES] with the container's overrides */
         struct recommendation learned;
-        struct amount original[RESOURCES]; /* effective: request, else limit, else the LimitRange's defaultRequest */
+        struct amount original[RESOURCES]; /* the effective original: request, else limit, else LimitRange default */
         struct amount current[RESOURCES];  /* the effective request in the template now */
         struct amount limit[RESOURCES];
-        struct amount last_good[RESOURCES];  /* see correct_facts */
-        struct amount heap_start;            /* likewise; ignored where the profile ignores runtimes */
-        struct amount read_least[RESOURCES]; /* see gate_facts; ignored where the profile ignores runtimes */
-        bool other_autoscaler[RESOURCES];    /* see gate_facts */
+        struct amount last_good[RESOURCES]; /* the target published last (struct correct_facts) */
+        struct amount heap_start; /* the heap that the runtime begins with (struct correct_facts); ignored where the
+                                     profile ignores runtimes */
+        struct amount read_least[RESOURCES]; /* the least request that reads as the original (struct gate_facts);
+                                                ignored where the profile ignores runtimes */
+        bool other_autoscaler[RESOURCES];    /* a VerticalPodAutoscaler sets this request */
 };
 
 struct decide_facts {
-        struct gate_facts workload; /* the facts of the workload; the decision fills in those of each resource */
-        bool hpa_holds[RESOURCES], hpa_shared[RESOURCES], hpa_stands[RESOURCES]; /* see gate_facts */
-        bool pod_asks[RESOURCES]; /* the pod's own spec.resources has this request; the QoS class and LimitRanges go
-                                     by that then, not by the containers' requests */
+        struct gate_facts workload; /* facts of the workload; the decision fills in the facts of each resource */
+        bool hpa_holds[RESOURCES], hpa_shared[RESOURCES], hpa_stands[RESOURCES]; /* as in struct gate_facts */
+        bool pod_asks[RESOURCES]; /* the pod's own spec.resources has this request; spec.resources then decides QoS
+                                     class and LimitRanges, not the containers */
         struct amount range_min[RESOURCES],
-                range_ratio[RESOURCES];                         /* LimitRange of type Container; see correct_facts */
-        struct amount pod_min[RESOURCES], pod_ratio[RESOURCES]; /* the same of a LimitRange of type Pod */
+                range_ratio[RESOURCES]; /* the bounds of a LimitRange of type Container; see struct correct_facts */
+        struct amount pod_min[RESOURCES], pod_ratio[RESOURCES]; /* the bounds of a LimitRange of type Pod */
 };
 
 struct advice {
         struct correction of[RESOURCES];
-        struct amount so_far[RESOURCES]; /* while learning: the target if it ended now; unset: nothing is known yet */
+        struct amount so_far[RESOURCES]; /* the target if learning ended now; unset: not learning, or no data */
         struct gate_verdict gate[RESOURCES];
-        enum reason reason[RESOURCES]; /* what the status shows: the first hold, else the rule's reason */
+        enum reason reason[RESOURCES]; /* what the status shows: the reason of the first gate that holds, else that of
+                                          the rule */
 };
 
-/* Judge n containers into ret, which has n elements. Returns whether halflife should write anything now: some gate is
- * open and its value changed. Always false under OnDeploy, where the gates are those of a deploy and tell what the next
- * deploy would get. */
+/* Decide for each of n containers what a change that halflife starts would write; ret has n elements. Returns whether
+ * halflife should write anything now: some request has to change, and no gate holds it. Always false under OnDeploy:
+ * there ret tells, by the gates of a deploy, what the next deploy would get. */
 bool decide_rollout(const struct decide_facts *f, const struct decide_container *c, size_t n, struct advice *ret);
 
 /*
- * What a container deploys with. The original stands where the workload's state is Held, or the workload is paused,
- * opted out, recommend-only, contested or orphaned, or an HPA or a reader holds the resource; the reason is that of the
- * gate that holds. Otherwise the container's state decides:
+ * The requests that a container deploys with. The original stands where the workload's state is Held, or the workload
+ * is paused, opted out, recommend-only, contested or orphaned, or an HPA or a reader holds the resource; the reason is
+ * that of the gate that holds. Otherwise the container's state decides:
  *
  * - Ready: the target;
  * - Stale, Learning, NoData: the target published last (last_good, unset where the history is merely too young);
@@ -69,7 +72,8 @@ struct deploy_advice {
          * LimitRange of type Pod would refuse the pod if it asked for less than its originals. */
         bool guaranteed, pod_refused[RESOURCES];
 };
-/* Judge n containers into ret, which has n elements. Returns whether any element is ours. */
+/* Decide for each of n containers which requests it deploys with; ret has n elements. Returns whether any request in
+ * ret is ours, that is below its original. */
 bool decide_deploy(const struct decide_facts *f, const struct decide_container *c, size_t n, struct deploy_advice *ret);
 
 /* Whether a pod of these n containers is of QoS class Guaranteed by its effective originals: every container has

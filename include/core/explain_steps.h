@@ -13,10 +13,11 @@ enum explain_kind {
         EXPLAIN_SAMPLES,    /* value: unset; spoke: there are samples */
         EXPLAIN_PERCENTILE, /* value: the bucket's upper edge in whole units, rounded up; spoke: a percentile exists */
         EXPLAIN_KILL,  /* memory only; value: the largest kill sample within oomHold; spoke: the kill made the model */
-        EXPLAIN_WEEK,  /* memory with weeklyPeak only; value: the highest peak of a week; spoke: it made the model */
-        EXPLAIN_MODEL, /* value: the largest of the three above, rounded up to 1m or 1Mi; spoke: a model exists */
-        EXPLAIN_MULTIPLIER, /* value: model * multiplier; spoke: that differs from the model */
-        EXPLAIN_ROUNDING,   /* value: the product rounded up to roundTo; spoke: rounding changed it */
+        EXPLAIN_WEEK,  /* memory with weeklyPeak; value: the highest peak of a week; spoke: that peak made the model */
+        EXPLAIN_MODEL, /* value: the largest of percentile, kill sample and peak, rounded up to 1m or 1Mi; spoke: a
+                          model exists */
+        EXPLAIN_MULTIPLIER, /* value: model * multiplier; spoke: the product differs from the model */
+        EXPLAIN_ROUNDING,   /* value: model * multiplier, rounded up to roundTo; spoke: rounding changed the product */
         EXPLAIN_RULE,       /* value: the target after the rule; spoke: the rule changed target, reason or a flag */
         EXPLAIN_GATE,       /* a gate of a change that halflife starts; value: unset; spoke: the gate holds */
         EXPLAIN_DEPLOY,     /* a gate of a deploy; value: unset; spoke: the gate holds */
@@ -26,8 +27,8 @@ const char *explain_kind_name(enum explain_kind k); /* "samples", "percentile", 
 
 struct explain_step {
         enum explain_kind kind;
-        enum rule rule; /* EXPLAIN_RULE: which rule */
-        enum gate gate; /* EXPLAIN_GATE and EXPLAIN_DEPLOY: which gate */
+        enum rule rule; /* of EXPLAIN_RULE: the rule */
+        enum gate gate; /* of EXPLAIN_GATE and EXPLAIN_DEPLOY: the gate */
         bool spoke;
         bool reached;        /* false: an earlier gate holds, so this gate was not asked */
         struct amount value; /* millicores or bytes; unset: the step has no value, or none yet */
@@ -37,15 +38,15 @@ struct explain_step {
 struct explain_facts {
         const struct usage *usage; /* NULL: nothing was learned */
         struct wall now;
-        struct correct_facts correct; /* with usage, explain computes the estimate's model and its causes afresh */
+        struct correct_facts correct; /* where usage is set, explain computes the estimate's model and causes afresh */
         enum gate held, deploy_held;  /* the gate that holds a change, and the gate that holds at a deploy */
         enum reason shown, deploy;    /* the reason in the status, and the reason in the answer for a deploy */
 };
 
 enum { EXPLAIN_STEPS = EXPLAIN_RULE + RULES + 2 * GATES };
 struct explain {
-        bool learned;                 /* a percentile exists */
-        double percentile;            /* cores or bytes */
+        bool learned;                 /* the usage has a percentile */
+        double percentile;            /* the usage percentile in cores or bytes */
         struct histogram_place place; /* the percentile's bucket; weights are as of the histogram's reference time */
         struct usage_kill kill;       /* the largest kill sample not older than oomHold; bytes 0: there is none */
         double week;                  /* the highest peak of a week in bytes; 0: there is none, or weeklyPeak is off */
@@ -58,14 +59,15 @@ struct explain {
 void explain(const struct explain_facts *f, struct explain *ret);
 
 /*
- * Explain the target that another policy for the resource would give. ret has no steps for gates.
+ * Explain, into *ret, the target that the policy would give with the numbers in *change. ret has no steps for gates.
  *
- * Samples were weighted by the stored half-life; another half-life can age them only from the newest sample on. It
- * therefore changes a percentile at most through an open peak. explain_changed uses room only during the call.
+ * Samples were weighted by the stored half-life; another half-life can age them only from the newest sample on. Another
+ * half-life therefore changes a percentile at most through an open peak. explain_changed uses room, which the caller
+ * owns, only during the call.
  */
 struct explain_change {
-        int percentile;       /* tenths of a per cent; 0: the policy's own */
-        int multiplier;       /* thousandths; 0: the policy's own */
+        int percentile;       /* tenths of a per cent; 0: the policy's own percentile */
+        int multiplier;       /* thousandths; 0: the policy's own multiplier */
         int64_t half_life_ms; /* 0: the policy's own */
 };
 void explain_changed(const struct explain_facts *f, const struct explain_change *change,

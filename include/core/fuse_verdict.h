@@ -17,22 +17,22 @@ enum { FUSE_GUARDS_MOST = 1000 };
 /* The scopes, the narrowest first. FUSE_NOWHERE: no fuse counts the guard. */
 enum fuse_scope { FUSE_NOWHERE, FUSE_SHARE, FUSE_PROFILE, FUSE_CLUSTER };
 
-/* A guard: a change that was taken back. */
+/* A guard: a change of requests that did harm, so that halflife took it back. */
 struct fuse_guard {
-        int64_t at_ms;         /* wall */
-        char *name;            /* of the workload: "ns/Kind/name" */
-        char *profile;         /* key of its profile; "": none */
-        enum fuse_scope reach; /* the widest scope that counts it; each narrower one counts it too */
+        int64_t at_ms;         /* when the change was taken back: ms since 1970 */
+        char *name;            /* the workload, as "ns/Kind/name" */
+        char *profile;         /* the key of the workload's profile; "": it has none */
+        enum fuse_scope reach; /* the widest scope whose fuse counts the guard; narrower fuses count it too */
 };
 
-/* Whether the guard falls within the hour that ends now. A time after now was written by a wrong clock, and counts too.
- */
+/* Whether the change was taken back within the hour that ends now. A time after now, which a wrong clock wrote, counts
+ * too. */
 bool fuse_is_recent(const struct fuse_guard *g, int64_t now_ms);
-/* Whether the fuse of this scope that the guard `of` belongs to counts g. A guard without a profile belongs to the
- * cluster's fuse alone. */
+/* Whether a fuse counts g: the fuse of this scope, for the profile and namespace of the guard `of`. A guard without a
+ * profile belongs to the cluster's fuse alone. */
 bool fuse_counts(enum fuse_scope scope, const struct fuse_guard *of, const struct fuse_guard *g);
-/* Whether so many guards within the hour blow the fuse: more than the setting allows. guards 0: the fuse never blows.
- */
+/* Whether `within` guards in one hour blow the fuse: they are more than `guards`, which the setting allows. guards 0:
+ * the fuse never blows. */
 bool fuse_blows(int within, int guards);
 
 /*
@@ -43,13 +43,14 @@ bool fuse_blows(int within, int guards);
  * - before the scope of a profile or of the cluster that has counted the guard's namespace twice within the hour. With
  *   guards 1 one count is the most. So one namespace never blows these fuses alone.
  *
- * guards: the setting, from 1. Do not count a guard of a workload that a fuse holds already: that fuse contains it.
+ * guards: how many guards in an hour the setting allows, from 1. Do not count a guard of a workload that a fuse holds
+ * already: that fuse contains it.
  */
 enum fuse_scope fuse_count_guard(struct fuse_guard *g, const struct fuse_guard *recent, int count, int guards);
 
 /* Whether the fuse of a profile, blown at blown_ms while the profile's spec had a generation, still holds. A change of
- * the spec resets it, and so does a later reset of all fuses (reset_ms; 0: none). Where blown_ms lies ahead of now, a
- * clock was wrong, so any reset is after it. */
+ * the spec resets the fuse, and so does a later reset of all fuses (reset_ms; 0: none). Where blown_ms lies ahead of
+ * now, a clock was wrong, so any reset is after it. */
 bool fuse_of_profile_holds(int64_t blown_ms, bool same_generation, int64_t reset_ms, int64_t now_ms);
 
 /*
@@ -68,18 +69,19 @@ struct fuse_facts {
 };
 /* What halflife has to do about a difference between the Lease and its own state. */
 enum fuse_action {
-        FUSE_AGREES, /* nothing: both say the same */
-        FUSE_TAKE,   /* take over that the fuse is blown: an earlier holder of the Lease wrote so */
+        FUSE_AGREES, /* do nothing: the Lease and this halflife agree */
+        FUSE_TAKE,   /* treat the fuse as blown: an earlier holder of the Lease wrote so */
         FUSE_WRITE,  /* write to the Lease that the fuse is blown */
         FUSE_MEND,   /* reset the fuse: the Lease holds a person's reset, or a person removed the annotation */
         FUSE_REPEAT, /* write the last reset known here to the Lease, which still says that the fuse is blown */
-        FUSE_HEED,   /* this fuse is whole, but the reset is news: reset the fuses of profiles that blew before it */
-        FUSE_DATE,   /* write the reset to the Lease again with the time now: its own time lies ahead, so it would reset
-                      * every fuse that blows until then */
+        FUSE_HEED,   /* the cluster's fuse is whole, but the reset is new: reset the fuses of profiles that blew before
+                        the reset */
+        FUSE_DATE,   /* write the reset to the Lease again with the time now: a reset dated in the future would reset
+                        every fuse that blows until then */
 };
 /*
- * Compare the Lease with what this halflife knows. at_ms is the time in the annotation, of blowing or of the reset; 0:
- * it cannot be read.
+ * Compare the Lease's annotation halflife.dev/fuse with what this halflife knows. at_ms is the time in the annotation,
+ * of blowing or of the reset; 0: the time cannot be read.
  *
  * A reset counts only for a fuse that blew before it, and once: the reset that this halflife knows already does not
  * reset a fuse that blew later. Where the time of blowing lies ahead of now, a clock was wrong, so any reset is after

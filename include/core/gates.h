@@ -9,7 +9,7 @@
 #include "core/reasons.h"
 #include "core/recommend.h"
 
-/* GATE_NONE: no gate holds. */
+/* The gates of gates.def, in the order in which they are asked. GATE_NONE: no gate holds. */
 enum gate {
         GATE_NONE,
 #define GATE(id, name, rule, reason, direction, open, holds) GATE_##id,
@@ -27,15 +27,15 @@ enum gate gate_at_deploy(int n);       /* the nth gate of a deploy, from 0; GATE
  * at deploys only, so the first gate holds it when halflife itself would start the change.
  *
  * Gates of DECREASES (gates.def) and max_decrease_percent hold decreases only. An increase waits for minChange and,
- * instead of the cooldown, for one hour since the last change; after a kill it waits for neither. Where an
- * autoscaler holds a resource whose request is below its original, or a container reads another value from it, the
- * original is put back, and waits for neither. The original of a guarded workload comes back at once: unreadable usage,
+ * instead of the cooldown, for one hour since the last change; after a kill it waits for neither. Where an autoscaler
+ * holds a resource whose request is below its original, or a container reads another value from it, halflife puts the
+ * original back, and waits for neither. The original of a guarded workload comes back at once: unreadable usage,
  * `RolloutBlocked` and `Quota` do not hold it.
  */
 struct gate_facts {
         struct wall now;
         const struct apply_policy *apply;
-        enum state state; /* the state of the workload */
+        enum state state; /* how far the workload's learning is */
         bool apply_never; /* the setting `apply: never`, or halflife.dev/apply: Never on workload or namespace */
         bool source_away; /* the usage source does not answer: nothing is applied */
         bool paused;
@@ -59,23 +59,23 @@ struct gate_facts {
                             shown as `Immutable`, also at a deploy */
         bool hpa_holds;  /* an autoscaler scales by this resource's utilization and is not retuned: the original comes
                             back */
-        bool hpa_shared; /* hpa_holds, because it counts pods of other workloads too: shown as `HPAShared` */
+        bool hpa_shared; /* hpa_holds, as the autoscaler counts other workloads' pods too: shown as `HPAShared` */
         bool hpa_stands; /* an autoscaler to be retuned cannot be retuned now: no change, neither down nor up. A request
-                            below the original is held by it, though it is the target */
-        struct amount read_least; /* a container reads the request, and gets the owner's value from no lower one than
-                                   * this; unset: nothing reads it. The original comes back */
+                            below the original is held even if it equals the target */
+        struct amount read_least; /* a container reads the request: below this amount it reads another value than the
+                                     owner's, and the original comes back; unset: nothing reads the request */
         struct amount current;    /* the effective request in the template now */
         struct amount original, target;
         enum reason rule; /* the reason of the rule that set the target */
 };
 
 struct gate_verdict {
-        enum gate gate; /* the first gate that holds; without a hold, GUARD, HPA_SHARED, HPA or READER where it puts the
-                           original back */
-        enum reason hold;  /* what the status shows; REASON_NONE: no gate holds, so the value may be written */
-        int64_t value;     /* the value to write without a hold: the target, a step towards it, or the original */
+        enum gate gate;   /* the first gate that holds; without a hold, GUARD, HPA_SHARED, HPA or READER where that puts
+                             the original back */
+        enum reason hold; /* the reason for the status; REASON_NONE: no gate holds, so the value may be written */
+        int64_t value;    /* the value to write without a hold: the target, a step towards it, or the original */
         bool step_limited; /* maxDecreasePercent bounds the value, so further steps follow */
-        int64_t again_ms;  /* > 0: the cooldown ends after that long, so ask again then */
+        int64_t again_ms;  /* > 0: ms until the cooldown ends, so ask again then */
 };
 /*
  * Ask the gates of a change that halflife starts, without those that judge a whole plan (gates.def: OF_PLAN). current
@@ -86,27 +86,27 @@ struct gate_verdict {
  */
 void gates_ask(const struct gate_facts *f, struct gate_verdict *ret);
 
-/* Whether the rules ask for no change at all: the first gate's answer. */
+/* Whether the first gate holds: the correction rules ask for no change at all. */
 bool gates_rule_asks_nothing(const struct gate_facts *f);
 
 /*
  * Ask the gates of a deploy: the owner writes the workload anyway, and asks which requests to write. f->current is what
  * the previous deploy wrote; unset: no deploy wrote anything. Where a gate holds, the original stands, or what the
- * previous deploy wrote, if that is below the original: gates.def says which. After MinChange the latter stands, so
- * that applying the same manifest again changes nothing.
+ * previous deploy wrote, if that is below the original: gates.def says which. Where the gate MinChange holds, the
+ * previous deploy's value stands, so that applying the same manifest again changes nothing.
  *
  * Facts about rollouts do not count. Under InPlace, f->current is the value set on running pods. New pods get the same
  * value, whatever the target is by now. Where no value is set, new pods get the original, or a static target.
  */
 struct deploy_verdict {
-        enum gate gate;      /* the first gate that holds */
-        enum reason hold;    /* what the answer shows; REASON_NONE: no gate holds, so the value is halflife's */
+        enum gate gate;   /* the first gate of a deploy that holds */
+        enum reason hold; /* the reason that the answer shows; REASON_NONE: no gate holds, so the value is halflife's */
         struct amount value; /* the request to deploy with; unset: there is no original */
 };
 void gates_ask_deploy(const struct gate_facts *f, struct deploy_verdict *ret);
 
-/* Whether |target - current| / current >= percent / 100, in integers. From current 0, every target above 0 is enough.
- */
+/* Whether a change is large enough to be made: |target - current| / current >= percent / 100, in integers. From current
+ * 0, every target above 0 is enough. */
 bool gate_changed_enough(int64_t current, int64_t target, int percent);
 
 #endif

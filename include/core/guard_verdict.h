@@ -27,44 +27,48 @@ struct guard_pods {
 
 /* An eviction for memory, or a kill that a lack of room may have caused, of a pod that had requests set by halflife. */
 struct guard_kill {
-        struct wall at;        /* ms 0: there was no kill */
-        struct wall since;     /* the change that the watch time is counted from; ms 0: no change is known */
+        struct wall at;        /* the time of the kill; ms 0: there was none */
+        struct wall since;     /* the change from which the watch time counts; ms 0: no change is known */
         enum kill_cause cause; /* a cause for which kill_tells_of_request is true */
 };
 
 struct guard_facts {
         const struct guard_policy *policy;
         struct wall now;
-        struct guard_kill kill; /* the newest kill */
+        struct guard_kill kill; /* the newest kill of the workload's pods */
 
         struct wall changed; /* when halflife changed the workload; ms 0: restarts and readiness do not count */
-        int64_t restarts;    /* of the pods' containers since the change, without restarts a limit caused */
+        int64_t restarts;    /* restarts of the pods' containers since the change, except those that a limit caused */
         struct guard_pods before, pods; /* the pods before the change (count 0: not known), and the pods now */
-        struct wall below;              /* since when a smaller share is ready than before; ms 0: it is not smaller */
+        struct wall below; /* since when a smaller share of pods is ready than before the change; ms 0: the share is not
+                              smaller */
 };
 
 /*
- * The first cause that holds, in the order of the enum; GUARD_NONE: no harm, or the guard is off.
+ * The first cause of harm that applies, in the order of the enum; GUARD_NONE: no harm, or the guard is off.
  *
  * A kill counts where its own time is within the watch time, however late halflife learns about it. Restarts and
- * readiness count only while the watch time runs. Restarts hold from the policy's number on (0: restarts never count).
- * Readiness holds where the share of ready pods was below the share before for guard_patience_ms.
+ * readiness count only while the watch time runs. Restarts are harm from the policy's number on (0: restarts never
+ * count). Lost readiness is harm once the share of ready pods has been below the share before the change for
+ * guard_patience_ms.
  */
 enum guard_cause guard_judge(const struct guard_facts *f);
 
-/* Whether a time is within the watch time after a change. */
+/* Whether `at` is within the policy's watch time after a change; false where the change's ms is 0. */
 bool guard_watches(const struct guard_policy *p, struct wall change, struct wall at);
 
-/* Whether a smaller share of the pods is ready than before. False where there are no pods now, or none were before. */
+/* Whether a smaller share of the pods is ready than before the change. False where there are no pods now, or none were
+ * before. */
 bool guard_below(struct guard_pods before, struct guard_pods pods);
 
-/* A quarter of the watch time: how long readiness has to be below, and how long a pod may take to start. */
+/* A quarter of the watch time: how long a smaller share of ready pods has to last to count as harm, and how long a pod
+ * may take to start. */
 int64_t guard_patience_ms(const struct guard_policy *p);
 
-/* How long the next guard holds a workload after one that held it for before_ms (0: this is the first): twice as long,
- * at least a day, at most a week. */
+/* How many ms a guard holds a workload, if the guard before held it for before_ms (0: this is the first): twice as
+ * long, at least a day, at most a week. */
 int64_t guard_step_ms(int64_t before_ms);
-/* A hold time read from outside the process, clamped to 0 .. a week. */
+/* A guard's hold time in ms, read from outside the process, clamped to 0 .. a week. */
 int64_t guard_step_bound(int64_t ms);
 
 #endif

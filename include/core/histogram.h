@@ -29,16 +29,17 @@ enum { HISTOGRAM_BUCKETS = 176, HISTOGRAM_SUM_BUCKETS = 352, HISTOGRAM_PERCENTIL
 struct histogram {
         double *w;            /* weights of buckets first .. first+count-1, with room for cap; memory of the caller */
         int64_t ref_ms;       /* reference time, a multiple of half_life_ms */
-        int64_t half_life_ms; /* > 0 */
-        uint8_t resource;     /* enum resource: which table of bucket starts */
-        bool sum;             /* it has the buckets of a sum */
+        int64_t half_life_ms; /* the half-life, > 0 */
+        uint8_t resource;     /* enum resource: chooses the table of bucket starts */
+        bool sum;             /* of a sum over containers, with HISTOGRAM_SUM_BUCKETS buckets */
         uint16_t first, count, cap;
 };
 
-/* An empty histogram of a container, without memory. */
+/* Make h an empty histogram of a container. It has no memory for weights until histogram_lend. */
 void histogram_init(struct histogram *h, enum resource r, int64_t half_life_ms);
-/* Give h the buckets of a sum. Its weights keep their buckets, because a sum begins with the buckets of a container.
- * Only the weight in the container's last bucket is dropped: it may stand for any larger value. */
+/* Turn h into a histogram of a sum, with more buckets. The weights stay in their buckets, because a sum begins with the
+ * buckets of a container. Only the weight in the container's last bucket is dropped: it may stand for any larger
+ * value. */
 void histogram_make_sum(struct histogram *h);
 static inline int histogram_buckets(const struct histogram *h)
 {
@@ -49,18 +50,18 @@ static inline int histogram_buckets(const struct histogram *h)
 double histogram_start(enum resource r, int n);
 /* The bucket of a container that holds a value; the value is finite and >= 0 (asserted). */
 int histogram_bucket(enum resource r, double value);
-/* The same of a sum. */
+/* The bucket of a sum that holds a value; the value is finite and >= 0 (asserted). */
 int histogram_sum_bucket(enum resource r, double value);
 /* The value that a percentile in bucket n of a container answers: the upper edge start(n+1), or the start of the last
  * bucket. */
 double histogram_edge(enum resource r, int n);
-/* The same of any histogram. */
+/* The value that a percentile in bucket n of h answers, whether h is of a container or of a sum. */
 double histogram_edge_of(const struct histogram *h, int n);
 
 /*
  * Add a sample: value in cores or bytes, weight > 0, both finite. Returns 0; ERR_INVALID where value or weight is out
- * of range, or the bucket would exceed what a bucket may weigh (nothing changes); ERR_NOSPACE with *ret_cap the room
- * wanted (nothing changes): lend more with histogram_lend and add again. No sequence of calls yields inf, NaN or a
+ * of range, or the bucket would exceed what a bucket may weigh; ERR_NOSPACE with *ret_cap the room wanted, in doubles:
+ * lend that with histogram_lend and add again. On failure nothing changes. No sequence of calls yields inf, NaN or a
  * negative weight.
  */
 int histogram_add(struct histogram *h, double value, double weight, struct wall at, int *ret_cap);
@@ -83,8 +84,8 @@ int histogram_percentile(const struct histogram *h, int p, const struct histogra
  * itself, and of all buckets. */
 struct histogram_place {
         int bucket;
-        bool last;    /* the histogram's last bucket: the percentile is more than value, by how much is not known */
-        double value; /* what the percentile answers */
+        bool last; /* it is the histogram's last bucket: the percentile may be above value, by how much is not known */
+        double value; /* the percentile's value, in cores or bytes */
         double below, here, total;
 };
 int histogram_place(const struct histogram *h, int p, const struct histogram_extra *extra, struct histogram_place *ret);
@@ -93,8 +94,9 @@ double histogram_total(const struct histogram *h); /* the sum of all weights, ad
 /* Move the reference time to a later ref (a multiple of the half-life). No percentile changes, except by weights that
  * underflow to 0. */
 void histogram_move(struct histogram *h, int64_t ref_ms);
-/* Add b into a, at the later ref of the two; merging a into b gives the same bits. ERR_INVALID: half-lives, resources
- * or buckets differ, or a bucket would weigh too much; ERR_NOSPACE as in histogram_add. a is untouched on failure. */
+/* Add the weights of b to a, as of the later reference time of the two; merging a into b gives the same bits.
+ * ERR_INVALID: half-lives, resources or buckets differ, or a bucket would weigh too much; ERR_NOSPACE as in
+ * histogram_add. a is untouched on failure. */
 int histogram_merge(struct histogram *a, const struct histogram *b, int *ret_cap);
 /* Change the half-life: weights keep the values that they have at the newest sample's time, and halve by the new
  * half-life from then on. */

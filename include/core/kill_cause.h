@@ -26,13 +26,13 @@ enum kill_cause {
 
 struct kill_facts {
         bool evicted;      /* the pod was evicted for memory, and the eviction is blamed on this container */
-        int64_t exit_code; /* KILL_EXIT_UNTOLD: the status has no exit code */
+        int64_t exit_code; /* the container's exit code; KILL_EXIT_UNTOLD: the status has none */
         bool deleting;     /* the pod is being deleted */
         bool by_kubelet; /* the kubelet killed the container for a probe, a hook or a resize, or ended the whole pod */
-        struct amount limit;       /* memory limit; 0 means no limit */
-        int64_t used;              /* the container's last sample before the kill; KILL_NOT_MEASURED: no fresh sample */
-        bool node_short;           /* an Event says that the node ran out of memory about then */
-        struct amount allocatable; /* memory of the node for pods; unset: not known */
+        struct amount limit; /* the container's memory limit; 0 means no limit */
+        int64_t used;    /* bytes of the container's last sample before the kill; KILL_NOT_MEASURED: no fresh sample */
+        bool node_short; /* an Event says that the node ran out of memory about the time of the kill */
+        struct amount allocatable; /* memory that the node has for pods; unset: not known */
         int64_t others;            /* last samples before the kill of all other containers on the node, summed; or
                                       KILL_NOT_MEASURED */
 };
@@ -40,7 +40,7 @@ struct kill_facts {
 /*
  * Is the report believed? Exit code 137, or no exit code in the status, is evidence, unless the pod is being deleted or
  * the kubelet had a reason of its own to kill. Without that evidence, only a fresh sample at 80 % of the limit or more
- * is. A report with exit code 0 about a pod that is being deleted is never believed.
+ * is evidence. A report with exit code 0 about a pod that is being deleted is never believed.
  *
  * What was the cause? A sample at 80 % of the limit or more: the limit. No limit: lack of room. Otherwise usage jumped
  * after the last sample, and an Event about the node's memory means lack of room. Without such an Event, limit + others

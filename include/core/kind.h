@@ -1,7 +1,7 @@
 /*
- * The table of workload kinds: the only place that knows the names of a kind, where its pod template is and what may be
- * done to it. A profile may name a kind that the table lacks: discovery then finds the kind, and its pod template is
- * taken to be at spec.template.
+ * The table of workload kinds: the only place that knows the names of a kind, where the kind's pod template is and what
+ * halflife may do to it. A profile may name a kind that the table lacks: discovery then finds the kind, and its pod
+ * template is taken to be at spec.template.
  */
 #ifndef HALFLIFE_CORE_KIND_H
 #define HALFLIFE_CORE_KIND_H
@@ -13,12 +13,12 @@
 #include "core/policy.h"
 
 enum kind_flags {
-        KIND_DEFAULT = 1,      /* selected by profiles that name no targets */
-        KIND_UNOWNED_ONLY = 2, /* a target only without a controller owner (ReplicaSet, Job) */
+        KIND_DEFAULT = 1,      /* profiles that name no targets select the kind */
+        KIND_UNOWNED_ONLY = 2, /* an object is a target only without a controller owner (ReplicaSet, Job) */
         KIND_IMMUTABLE = 4,    /* a patch of the template has no effect (Job, ReplicaSet): recommend only */
-        KIND_BY_RUNS = 8,      /* counts runs to be Ready (CronJob); a patch takes effect at the next run, no rollout */
-        KIND_PHASED = 16,      /* status.phase says how far a rollout is: Healthy when it is done (Argo Rollout) */
-        KIND_TO_COMPLETION = 32, /* its pods run to completion (Job, CronJob), so that they need not become Ready */
+        KIND_BY_RUNS = 8, /* learning counts runs (CronJob); a patch takes effect at the next run, without a rollout */
+        KIND_PHASED = 16, /* status.phase says how far a rollout is: Healthy when it is done (Argo Rollout) */
+        KIND_TO_COMPLETION = 32, /* pods of the kind run to completion (Job, CronJob), so they need not become Ready */
 };
 
 struct kind {
@@ -29,24 +29,24 @@ struct kind {
 
 extern const struct kind kinds[];
 extern const size_t kinds_count;
-/* The row of a kind; group "" is core. NULL: the table has no such kind. */
+/* The table's row for a kind; group "" is core. NULL: the table has no such kind. */
 const struct kind *kind_find(struct text group, struct text kind);
-/* Whether an Argo Rollout can run the template of that kind (spec.workloadRef), so that a change of the template there
- * rolls out. True for Deployments only, although a Rollout may also refer to a ReplicaSet or a PodTemplate. A change of
- * a ReplicaSet has no effect where a Deployment owns it, and a PodTemplate is no workload. */
+/* Whether an Argo Rollout can run the template of an object of the kind (spec.workloadRef), so that a change of that
+ * template rolls out. True for Deployments only, although a Rollout may also refer to a ReplicaSet or a PodTemplate. A
+ * change of a ReplicaSet has no effect where a Deployment owns it, and a PodTemplate is no workload. */
 bool kind_runs_by_reference(struct text group, struct text kind);
 /* The kind that a user names as for kubectl: kind, plural, singular or short name, in any case, with or without
  * ".group". Pods and namespaces are found as well. NULL: no kind has that name. */
 const struct kind *kind_by_name(struct text name);
 
 const char *dimension_name(enum dimension d);           /* "Workload", "Pod", "Namespace", "Node" */
-extern const struct kind kind_of_dimension[DIMENSIONS]; /* group ""; the row of Workload is empty */
+extern const struct kind kind_of_dimension[DIMENSIONS]; /* rows of group ""; the row of Workload is empty */
 /* The container name under which all containers of a pod, or all pods of a namespace or node, are counted together. No
  * real container can have this name. */
 #define CONTAINER_WHOLE "*"
 /* The dimension of a target of that kind: Pod, Namespace and Node have group ""; every other kind is a workload. */
 enum dimension kind_dimension(struct text group, struct text kind);
-/* Whether such a target is many pods together, for which halflife only recommends. */
+/* Whether a target of dimension d is many pods together (Namespace, Node). For those halflife only recommends. */
 static inline bool dimension_is_sum(enum dimension d)
 {
         return d == DIMENSION_NAMESPACE || d == DIMENSION_NODE;
@@ -56,7 +56,7 @@ static inline bool dimension_is_sum(enum dimension d)
  * Namespace and Node: every kind. */
 bool kind_is_default(enum dimension d, struct text group, struct text kind);
 
-/* The group of an apiVersion: "apps" for "apps/v1", "" for "v1". The result points into the text. */
+/* The group of an apiVersion: "apps" for "apps/v1", "" for "v1". The result points into api_version. */
 struct text kind_group(struct text api_version);
 
 /* metadata.name of a target's Recommendation: "<kind>-<name>" in lower case. Kinds outside core, apps and batch have

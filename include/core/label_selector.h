@@ -17,11 +17,12 @@ enum relation { OP_IN, OP_NOT_IN, OP_EXISTS, OP_DOES_NOT_EXIST, RELATIONS };
 struct requirement {
         char *key;
         enum relation op;
-        char **value; /* unused for Exists and DoesNotExist */
+        char **value; /* the values of In and NotIn; unused for Exists and DoesNotExist */
         size_t values;
 };
 
-/* All requirements have to hold. Lists and strings belong to the caller that made the selector. */
+/* A label selector: all its requirements have to hold. Lists and strings belong to the caller that made the
+ * selector. */
 struct selector {
         struct requirement *of;
         size_t count;
@@ -30,7 +31,7 @@ struct selector {
 /* Whether the labels, in any order, meet the selector; s NULL matches everything. Where a key occurs twice among the
  * labels, the first counts. */
 bool selector_match(const struct selector *s, const struct label_pair *label, size_t labels);
-/* Whether a set of labels may match the selector if only these of them are known. Any other key may have any value, or
+/* Whether an object may match the selector, if only these of its labels are known. Any other key may have any value, or
  * be absent. */
 bool selector_may_match(const struct selector *s, const struct label_pair *label, size_t labels);
 /* Whether the selector names this key with this value, by operator In or by matchLabels. System namespaces are selected

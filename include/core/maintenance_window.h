@@ -19,10 +19,10 @@
 #include "base/err.h"
 
 struct window {
-        uint64_t minutes; /* bit n: minute n is in the schedule; likewise the next three */
+        uint64_t minutes; /* bit n: minute n is in the schedule; likewise hours, days, months and weekdays */
         uint32_t hours, days, months;
         uint8_t weekdays;
-        bool any_day, any_weekday; /* the field was "*" */
+        bool any_day, any_weekday; /* the field for the day of the month, or of the week, was "*" */
         int64_t duration_ms;
 };
 
@@ -33,15 +33,15 @@ int window_parse(const char *schedule, size_t len, struct window *ret, int *ret_
 /* The clock of a time zone (base/time_zone.h). Times are seconds since 1970; local times are counted as if the zone
  * were UTC. */
 struct window_clock {
-        const void *zone;                                  /* passed to both functions */
-        int32_t (*offset)(const void *zone, int64_t at_s); /* seconds east of UTC at an instant */
+        const void *zone;                                  /* the first argument of both functions */
+        int32_t (*offset)(const void *zone, int64_t at_s); /* the zone's seconds east of UTC at an instant */
         /* The instants at which the clock shows local_s. Returns their number: 0, 1 or 2. ret[0] is the first of them
          * or, if a gap skips local_s, the first instant after the gap. ret[0] never decreases as local_s grows. */
         int (*instants)(const void *zone, int64_t local_s, int64_t ret[static 2]);
 };
 
-/* Whether the window is open at an instant. *ret_change (may be NULL) is when that changes next; ms 0: not within a
- * year, or not within 4096 starts that overlap. */
+/* Whether the window is open at an instant. *ret_change (may be NULL) is when the window opens or closes next; ms 0:
+ * not within a year, or not within 4096 starts that overlap. */
 bool window_open(const struct window *w, const struct window_clock *clock, struct wall at, struct wall *ret_change);
 
 #endif

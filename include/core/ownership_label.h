@@ -9,9 +9,9 @@
 
 #include "base/text.h"
 
-/* Whether a label key shows which tool manages an object. It does if it is in the list of known tools or in `more`,
- * further keys separated by commas (NULL: none). In both, a key that ends in * stands for all keys with that beginning.
- */
+/* Whether a label key shows which tool manages an object. A key does so if it is in the list of known labels, or in
+ * `more`: further keys, separated by commas (NULL: none). In both lists, a key that ends in * stands for all keys with
+ * that beginning. */
 bool ownership_label(struct text key, const char *more);
 
 #endif

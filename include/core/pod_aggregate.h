@@ -1,7 +1,7 @@
 /*
  * What many pods use together at one moment, although each pod was measured at a time of its own. The timestamps of
- * metrics-server differ by node and pod, by up to its resolution. A pod is also missing for a cycle when one of its
- * containers restarts or the scrape of its node fails.
+ * metrics-server differ by node and pod, by up to the time between its scrapes. A pod is also missing for a cycle when
+ * one of its containers restarts or the scrape of its node fails.
  *
  * Each cycle takes one sum over all running pods, each with its newest sample. The sample's age decides:
  *
@@ -22,20 +22,20 @@
 
 /* A pod's newest sample: the sum over its containers, which share one timestamp. */
 struct pod_aggregate_sample {
-        int64_t at_ms; /* 0: the pod has no sample yet */
+        int64_t at_ms; /* time of the sample; 0: the pod has no sample yet */
         bool has[RESOURCES];
-        double value[RESOURCES]; /* cores, bytes */
+        double value[RESOURCES]; /* usage in cores and bytes */
 };
 
 struct pod_aggregate {
         struct wall at;
-        int64_t fresh_ms, patience_ms; /* the ages above: three and five intervals */
+        int64_t fresh_ms, patience_ms; /* the age up to which a sample counts, and up to which a pod's use is unknown */
         double sum[RESOURCES];
         bool lacks[RESOURCES]; /* the sample of a pod that counts lacks the resource, so the sum lacks it too */
-        int counted, missing;  /* pods whose sample counts, and pods whose use is unknown */
+        int counted, missing;  /* number of pods whose sample counts, and of pods whose use is unknown */
 };
 
-/* at: the moment that the sum is for; interval_ms: the time from cycle to cycle. */
+/* Begin a sum over pods. at: the moment that the sum is for; interval_ms: the time from cycle to cycle. */
 void pod_aggregate_begin(struct pod_aggregate *t, struct wall at, int64_t interval_ms);
 /* Add a running pod that started at started_ms. */
 void pod_aggregate_add(struct pod_aggregate *t, const struct pod_aggregate_sample *s, int64_t started_ms);

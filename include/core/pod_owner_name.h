@@ -1,6 +1,6 @@
 /*
- * The owner of a pod, found from the pod's name alone. Time series of deleted pods need it: their owner references are
- * gone.
+ * The owner of a pod, found from the pod's name alone. Time series of deleted pods need this function: their owner
+ * references are gone.
  */
 #ifndef HALFLIFE_CORE_POD_OWNER_NAME_H
 #define HALFLIFE_CORE_POD_OWNER_NAME_H
@@ -19,11 +19,11 @@ enum pod_naming {
         POD_NAMINGS
 };
 
-/* The owner's name, if the pod's name follows that naming; {NULL, 0}: it does not. The result points into the pod's
- * name. A name may follow several namings: the caller checks which of the owners exist. */
+/* The owner's name, if the pod's name follows the naming; {NULL, 0}: the name does not. The result points into the
+ * pod's name. A name may follow several namings: the caller checks which of the owners exist. */
 struct text pod_owner_name(struct text pod, enum pod_naming naming);
 
-/* Whether a kind names its pods that way. A kind that is not known may use every naming. */
+/* Whether pods of a kind's objects are named by `naming`. True for every naming where the kind is not known. */
 bool pod_naming_of(struct text kind, enum pod_naming naming);
 
 #endif

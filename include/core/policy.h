@@ -19,11 +19,11 @@ enum dimension { DIMENSION_WORKLOAD, DIMENSION_POD, DIMENSION_NAMESPACE, DIMENSI
 
 struct resource_policy {
         bool enabled;
-        int percentile;       /* 500..1000 */
+        int percentile;       /* the percentile of usage, 500..1000 */
         int multiplier;       /* thousandths: the margin, target = model * multiplier */
         int static_factor;    /* thousandths of the original, 1..1000, where nothing was learned; 1000: no effect */
-        int64_t half_life_ms; /* 1 min .. 720 h */
-        int64_t round_to;     /* >= 1 */
+        int64_t half_life_ms; /* 1 min .. 720 h: the time in which a sample's weight halves */
+        int64_t round_to;     /* >= 1: targets are rounded up to multiples of this */
         int64_t min;          /* lower bound of the target; 0: none */
         int64_t max;          /* upper bound of the target; 0: none */
         int64_t window_ms;    /* memory: only the peak of each window of this length counts; 0: every sample counts */
@@ -48,16 +48,16 @@ struct early_policy {
         int multiplier;   /* thousandths, 1000..10000: the margin at that time, times the policy's own multiplier */
 };
 
-/* How halflife watches its change for harm, and takes it back: core/guard_verdict.h. */
+/* How halflife watches a change that it made, and takes the change back if it did harm: core/guard_verdict.h. */
 struct guard_policy {
         bool enabled;     /* a harmful change is taken back */
         int restarts;     /* this many restarts count as harm; 0: restarts do not count; at most 100000 */
         int64_t watch_ms; /* 1 s .. 24 h: the watch time after a change, in which harm is blamed on the change */
 };
 
-/* Which workloads or pods are changed first: core/canary_choice.h. */
+/* Which workloads or pods halflife changes first: core/canary_choice.h. */
 struct canary_policy {
-        int percent; /* 1..100, the share of canaries; 100: all are changed at once */
+        int percent; /* 1..100, the share of canaries; 100: all workloads or pods may change at once */
 };
 
 /* With which request a pod starts, and until when: core/startup_stage.h. */
@@ -66,7 +66,7 @@ enum startup_until { STARTUP_UNTIL_READY };
 struct startup_policy {
         enum startup_request request;
         enum startup_until until;
-        int64_t after_ms; /* 0 .. 1 h: how long a pod has to be Ready */
+        int64_t after_ms; /* 0 .. 1 h: how long a pod has to be Ready to have started */
         int64_t most_ms;  /* 1 min .. 24 h: the longest start */
 };
 
@@ -99,20 +99,20 @@ struct apply_policy {
         struct early_policy early;
 };
 
-/* The defaults of the CRDs (a test compares the two). minChangePercent and cooldown depend on the mode. */
+/* Fill in the defaults of the CRDs (a test compares the two). minChangePercent and cooldown depend on the mode. */
 void resource_policy_defaults(enum resource r, struct resource_policy *ret);
 void apply_policy_defaults(enum apply_mode mode, struct apply_policy *ret);
 void raise_policy_defaults(struct raise_policy *ret);
 
 /* Whether the workload's owner writes the annotation utilization-basis: under LimitBasis only. Under other modes
- * halflife records in it which basis autoscalers use. */
+ * halflife records in that annotation which basis autoscalers use. */
 static inline bool apply_policy_owns_no_basis(const struct apply_policy *p)
 {
         return p->hpa == HPA_LIMIT_BASIS;
 }
 
-/* How requests are written under a mode, as status.applied.mode spells it; NULL: the mode writes none. */
 const char *apply_mode_name(enum apply_mode mode); /* "Recommend", "OnDeploy", … */
+/* How requests are written under a mode, as status.applied.mode spells it; NULL: the mode writes none. */
 const char *apply_mode_writes(enum apply_mode mode);
 
 #endif

@@ -19,7 +19,7 @@ struct profile_target {
         char *api_version, *kind;
 };
 struct profile_container {
-        char *name; /* "*": all containers without a row of their own */
+        char *name; /* the container's name; "*": all containers without a row of their own */
         bool ignore;
         struct resource_policy of[RESOURCES]; /* the profile's policies, with this container's overrides */
 };
@@ -27,7 +27,7 @@ struct profile_container {
 struct profile_spec {
         struct selector *namespace_selector, *selector;
         struct profile_target *target;
-        int targets; /* 0: the default kinds */
+        int targets; /* number of target kinds; 0: the default kinds */
         enum dimension dimension;
         int priority;
         struct resource_policy of[RESOURCES];
@@ -46,17 +46,17 @@ struct profile_spec {
  * the profile's own. *ret_ignore: the row's mode is Ignore. */
 const struct resource_policy *profile_spec_container(const struct profile_spec *p, struct text name, bool *ret_ignore);
 
-/* The workload, pod or namespace that a profile may select. */
+/* The workload, pod, namespace or node that a profile may select. */
 struct profile_subject {
         struct text ns;
         const struct label_pair *ns_label;
         size_t ns_labels;
-        bool system;                    /* a system namespace: selected only by naming kubernetes.io/metadata.name */
-        enum dimension dimension;       /* whether the target is a workload, pod or namespace; a profile of another
-                                           dimension does not select it */
-        struct text group, kind;        /* of the workload; group "" is core */
-        bool by_default;                /* profiles without targets select this kind (kind_is_default) */
-        const struct label_pair *label; /* labels of the workload, then of its template; the first of a key counts */
+        bool system;              /* a system namespace: selected only by naming kubernetes.io/metadata.name */
+        enum dimension dimension; /* whether the subject is a workload, pod, namespace or node; only a profile of the
+                                     same dimension selects it */
+        struct text group, kind;  /* group and kind of the workload; group "" is core */
+        bool by_default;          /* profiles without targets select this kind (kind_is_default) */
+        const struct label_pair *label; /* labels of the workload, then its template; of equal keys the first counts */
         size_t labels;
 };
 /* Whether the profile selects the subject. ns is the namespace of a Profile; {NULL, 0} for a ClusterProfile. A

@@ -10,13 +10,14 @@
 
 #include "base/err.h"
 
-/* Decimal digits after the point that one unit stands for: nano, milli, whole. */
+/* The unit of a result, as its number of decimal digits after the point: nano, milli or whole units. */
 enum { QUANTITY_NANO = 9, QUANTITY_MILLI = 3, QUANTITY_WHOLE = 0 };
 
 /*
  * Parse into whole units of 10^-digits: QUANTITY_MILLI gives millicores, QUANTITY_WHOLE bytes. s need not end in NUL. A
  * fraction of a unit rounds away from zero, as Kubernetes' own Value() rounds: "1n" of CPU is 1 millicore. Returns 0,
- * or ERR_INVALID with *reterr_at the first byte refused (len: the value exceeds int64_t). reterr_at may be NULL.
+ * or ERR_INVALID with *reterr_at the index of the first wrong byte (len: the value exceeds int64_t). reterr_at may be
+ * NULL.
  */
 int quantity_parse(const char *s, size_t len, int digits, int64_t *ret_units, size_t *reterr_at);
 
@@ -28,7 +29,8 @@ int quantity_parse(const char *s, size_t len, int digits, int64_t *ret_units, si
 enum { QUANTITY_TEXT_MAX = 64 };
 int quantity_canonical(const char *s, size_t len, char out[static QUANTITY_TEXT_MAX]);
 
-/* Print as Kubernetes does: millicores ("454m", "2"), and bytes with binary suffixes ("812Mi", "1500"). Return out. */
+/* Print an amount as Kubernetes does: millicores ("454m", "2"), and bytes with binary suffixes ("812Mi", "1500").
+ * Return out. */
 char *quantity_print_cpu(int64_t milli, char out[static QUANTITY_TEXT_MAX]);
 char *quantity_print_memory(int64_t bytes, char out[static QUANTITY_TEXT_MAX]);
 

@@ -5,7 +5,7 @@
  *      min(factor * the stretch's highest sample, most * request, original)
  *
  * with each product rounded up to round_to. Each (pod, container, resource) has a stretch of its own. Units are
- * millicores or bytes. The caller rounds usage up to whole units, so that any use above a request is above it here.
+ * millicores or bytes. The caller rounds usage up to whole units, so that any use above a request counts as above.
  */
 #ifndef HALFLIFE_CORE_RAISE_STRETCH_H
 #define HALFLIFE_CORE_RAISE_STRETCH_H
@@ -26,16 +26,17 @@ struct raise_stretch {
 
 struct raise_facts {
         const struct raise_policy *policy;
-        struct wall at;         /* the sample's own time */
-        int64_t used;           /* >= 0 */
+        struct wall at;         /* the time of the sample */
+        int64_t used;           /* usage in the sample, >= 0 */
         int64_t request;        /* the request in force in that pod when the sample was taken, >= 0 */
-        struct amount original; /* effective; unset: no original is known, so the request is never raised */
-        int64_t round_to;       /* >= 1 */
+        struct amount original; /* the effective original; unset: none is known, so the request is never raised */
+        int64_t round_to;       /* requests are rounded up to multiples of this, >= 1 */
 };
 
 /*
- * Take a sample. Returns whether to raise the request now, and then sets *ret_request to a value above the request and
- * at most the original. Each further sample of the stretch returns true again until the request changes.
+ * Add a sample of usage to the stretch. Returns whether to raise the request now, and then sets *ret_request to a value
+ * above the request and at most the original. Each further sample of the stretch returns true again until the request
+ * changes.
  *
  * A sample at or below the request ends the stretch. A sample after a gap begins a new stretch, and so does a request
  * higher than the stretch's own; a lowered request keeps the stretch, because its samples are above that request too.

@@ -10,13 +10,13 @@
 /* How far learning is. A workload has the least ready state (state_least) of its containers that count. */
 enum state { STATE_NO_DATA, STATE_LEARNING, STATE_READY, STATE_STALE, STATE_HELD, STATES };
 const char *state_name(enum state s); /* "NoData", "Learning", … */
-/* The less ready of two: NoData < Learning < Held < Stale < Ready. */
+/* The less ready of two states: NoData < Learning < Held < Stale < Ready. */
 enum state state_least(enum state a, enum state b);
 
 struct estimate {
         bool known;           /* false: no data for this resource */
         bool by_kill;         /* a kill sample made the model, because it is above the percentile */
-        int64_t model;        /* rounded up to 1m or 1Mi; millicores, bytes */
+        int64_t model;        /* millicores or bytes, rounded up to 1m or 1Mi */
         int64_t lower, upper; /* bounds of the model: lower <= model <= upper */
         bool more; /* the percentile lies in the last bucket: usage may be above the model, by how much is not known */
         int64_t early; /* while learning: the request by core/early_request.h; 0: none */
@@ -30,11 +30,11 @@ int64_t recommend_model(enum resource r, double percentile, double kill, double 
 
 struct recommend_facts {
         struct wall now;
-        int64_t interval_ms; /* how often usage is read */
+        int64_t interval_ms; /* time from one reading of usage to the next */
         int64_t silent_ms;   /* the longest time that a running pod has gone without a sample; 0: no pod runs */
         bool by_runs;        /* CronJob: Ready after 3 runs and 30 samples, whatever min_history_ms is */
         int64_t min_history_ms;
-        const struct early_policy *early; /* NULL: off */
+        const struct early_policy *early; /* NULL: there are no early requests */
 };
 
 struct recommendation {

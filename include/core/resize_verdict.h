@@ -1,6 +1,6 @@
 /*
- * Resizing a running pod in place: which of the wanted requests a resize may write, and how far the kubelet is with it.
- * Amounts are millicores or bytes.
+ * Resizing a running pod in place: which of the wanted requests a resize may write, and how far the kubelet is with the
+ * resize. Amounts are millicores or bytes.
  */
 #ifndef HALFLIFE_CORE_RESIZE_VERDICT_H
 #define HALFLIFE_CORE_RESIZE_VERDICT_H
@@ -20,9 +20,9 @@ enum resize_progress {
 struct resize_container {
         enum container_role role;
         struct amount request[RESOURCES], limit[RESOURCES]; /* in the pod's spec */
-        struct amount want[RESOURCES];                      /* unset: the request stays as it is */
+        struct amount want[RESOURCES];                      /* the request wanted; unset: the request stays as it is */
         struct amount to[RESOURCES];                        /* the answer: the amount to write; unset: none */
-        bool restarts[RESOURCES];                           /* a change would restart the container */
+        bool restarts[RESOURCES];                           /* a change of this request would restart the container */
 };
 
 enum resize_verdict {
@@ -34,9 +34,9 @@ enum resize_verdict {
 };
 
 /*
- * Judge all n containers of a pod, and set their to. A resize writes no request above the container's limit, none into
- * an init container that runs to completion, none where the container has no request, and none that would restart the
- * container.
+ * Judge all n containers of a pod, and set the field `to` of each. A resize writes no request above the container's
+ * limit, none into an init container that runs to completion, none where the container has no request, and none that
+ * would restart the container.
  *
  * Where the wanted requests would make a Burstable pod Guaranteed, one request that is raised is written one step lower
  * (1m, 1Mi), so that the pod keeps its class.

@@ -1,5 +1,6 @@
 /*
- * The progress of a workload's rollout, and what would block the next one, judged from the workload's status and spec.
+ * The progress of a workload's rollout, and what would block the next rollout, judged from the workload's status and
+ * spec.
  */
 #ifndef HALFLIFE_CORE_ROLLOUT_H
 #define HALFLIFE_CORE_ROLLOUT_H
@@ -24,7 +25,7 @@ struct rollout {
         int64_t wanted, pods, updated, available;
         bool told; /* the kind always has a rollout status; a custom kind may have none, and then counts as done */
         bool none; /* the kind has no rollouts: only its next run uses a changed template */
-        enum rollout_phase phase; /* if set, it alone says whether the rollout is done */
+        enum rollout_phase phase; /* unless NONE, the phase alone says whether the rollout is done */
         bool paused, on_delete, recreate;
         bool late; /* the rollout has exceeded its deadline */
         int64_t partition;
@@ -42,7 +43,7 @@ enum rollout_block {
         ROLLOUT_RECREATE,  /* all pods are deleted at the same time */
         ROLLOUT_PARTITION, /* some pods keep the old template */
         ROLLOUT_LATE,
-        ROLLOUT_DEGRADED, /* failed or aborted */
+        ROLLOUT_DEGRADED, /* the last rollout failed or was aborted */
         ROLLOUT_UNDER_WAY,
         ROLLOUT_BLOCKS
 };

@@ -19,9 +19,9 @@ enum container_role { ROLE_MAIN, ROLE_SIDECAR, ROLE_INIT, ROLE_INJECTED, ROLE_WH
  * 1. The target is ceil(model * multiplier / 1000), rounded up to round_to, then clamped to [min, max].
  *    - Ready and Held take the model; a hold is a matter of the gates.
  *    - Stale, Learning, NoData and a resource without an estimate take last_good (`Stale`, `Learning`), clamped as
- * well. Without last_good they take the original as it is.
+ *      well. Without last_good they take the original as it is.
  *    - Learning with an early request (core/early_request.h), without last_good and with an original, takes the early
- *      request (`Early`). Of a held workload decide_requests drops it.
+ *      request (`Early`). decide_requests drops the early request of a held workload.
  *    - Where no profile selects the workload any more (unasked), last_good stands, whatever was learned since.
  *    - Where the profile overcommits statically, the target is ceil(original * static_factor / 1000), rounded up to
  *      round_to and clamped (`Static`). StaticThenDynamic does so only where neither model nor early
@@ -53,15 +53,15 @@ struct correct_facts {
         bool ignored; /* the profile's containers[].mode is Ignore */
         enum state state;
         struct estimate estimate;
-        struct amount original; /* effective: request, else limit, else the LimitRange's defaultRequest */
+        struct amount original; /* the effective original: request, else limit, else the LimitRange's defaultRequest */
         struct amount limit;
-        struct amount range_min;   /* LimitRange min */
-        struct amount range_ratio; /* LimitRange maxLimitRequestRatio, thousandths */
+        struct amount range_min;   /* the LimitRange's min */
+        struct amount range_ratio; /* the LimitRange's maxLimitRequestRatio, in thousandths */
         struct amount heap_start;  /* memory: the heap that the runtime begins with; unset: none is given, or the
                                       profile ignores runtimes */
         bool pod_refused;          /* a LimitRange of type Pod refuses the pod below the sum of its originals */
         struct amount last_good;   /* the target published last, if it was below the original of that time: an owner who
-                                      raised the request since is not held to the old one. It serves where samples
+                                      raised the request since is not held to that target. Used where samples
                                       stopped or the database was lost. Unset where the history is here and merely too
                                       young for the profile */
         bool unasked;              /* no profile selects the workload any more */
@@ -97,8 +97,8 @@ struct correction {
 void correct(const struct correct_facts *f, struct correction *ret);
 
 const char *rule_name(enum rule r); /* "Static", "Model", "LastGood", "Clamp", … */
-/* The same as correct, with the correction after each rule. A rule has changed something where its element differs from
- * the element before; the first, where it differs from {0}. */
+/* Run the rules as correct does; ret gets the correction after each rule. A rule has changed something where its
+ * element differs from the element before it; the first rule, where its element differs from {0}. */
 void correct_steps(const struct correct_facts *f, struct correction ret[static RULES]);
 
 /* The smallest request that admission accepts: the largest of the LimitRange's min, limit / ratio, and, with

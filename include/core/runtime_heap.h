@@ -26,30 +26,31 @@ struct runtime_command {
         size_t variables;
         const struct text *word; /* command, then args */
         size_t words;
-        size_t commands; /* how many words are the command; 0: the image's entrypoint runs */
+        size_t commands; /* how many of the words are the command; 0: the image's entrypoint runs */
 };
 
 enum runtime_cap { CAP_NONE, CAP_JVM_SIZE, CAP_JVM_PERCENTAGE, CAP_GO, CAP_NODE };
 
 struct runtime_heap {
-        int64_t start, most;                                /* bytes; 0: not given */
-        int32_t start_percent, most_percent, small_percent; /* of the limit, in thousandths of a per cent; 0: not given.
-                                                               small_percent: MinRAMPercentage */
+        int64_t start, most;                                /* the heap's start and bound in bytes; 0: not given */
+        int32_t start_percent, most_percent, small_percent; /* shares of the memory limit, in thousandths of a per cent;
+                                                               0: not given. small_percent: MinRAMPercentage */
         uint8_t cap;                                        /* enum runtime_cap: the option that bounds the heap */
         bool incomplete; /* options come from where they cannot be read: an @file, a variable without a known value */
 };
 
-/* Read what the command says. *ret is {0} where it says nothing. */
+/* Read the bounds of the heap from a container's variables and command. *ret is {0} where they give none. */
 void runtime_heap_read(const struct runtime_command *c, struct runtime_heap *ret);
 static inline bool runtime_heap_given(const struct runtime_heap *h)
 {
         return h->start || h->most || h->start_percent || h->most_percent || h->small_percent;
 }
 
-/* The heap that the JVM begins with (-Xms), in bytes: it is or will be in use whatever the usage was so far. Unset: not
- * given, or a share of an unknown amount. */
+/* The heap that the JVM begins with (-Xms), in bytes: it is or will be in use, whatever the usage was so far. Unset:
+ * the heap's start is not given, or is a share of an unknown amount. */
 struct amount runtime_heap_start(const struct runtime_heap *h, struct amount limit);
-/* The most that the heap can become, in bytes. Unset: it is not given, or options are missing that might change it. */
+/* The most bytes that the heap can grow to. Unset: no option gives a bound, or options that might change the bound
+ * cannot be read. */
 struct amount runtime_heap_most(const struct runtime_heap *h, struct amount limit);
 const char *runtime_cap_name(enum runtime_cap cap); /* "-Xmx", "GOMEMLIMIT", …; "" for CAP_NONE */
 

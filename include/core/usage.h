@@ -12,16 +12,16 @@
 #include "core/histogram.h"
 #include "core/usage_starts.h"
 
-enum { USAGE_FUTURE_MS = 300000 }; /* a sample may be that far ahead of the later of both clocks */
+enum { USAGE_FUTURE_MS = 300000 }; /* how many ms a sample may be ahead of both halflife's clock and the server's */
 
 enum sample_verdict {
         SAMPLE_ACCEPTED,
-        SAMPLE_DUPLICATE, /* the same timestamp as the sample accepted last; no error */
-        SAMPLE_REORDERED, /* older than the sample accepted last */
-        SAMPLE_FUTURE,    /* more than 5 min after the later of halflife's clock and the server's Date */
-        SAMPLE_INVALID,   /* NaN, infinite, negative */
-        SAMPLE_ABSURD,    /* above 1e5 cores or 1e15 bytes, and of a sum above 5.7e6 cores or 5.7e15 bytes */
-        SAMPLE_NO_MEMORY, /* memory of zero, which is how metrics-server marks a missing value */
+        SAMPLE_DUPLICATE, /* refused: the timestamp of the sample accepted last; no error */
+        SAMPLE_REORDERED, /* refused: older than the sample accepted last */
+        SAMPLE_FUTURE,    /* refused: more than 5 min after the later of halflife's clock and the server's Date */
+        SAMPLE_INVALID,   /* refused: NaN, infinite or negative; or no value at all, or a time before 1970 */
+        SAMPLE_ABSURD,    /* refused: above 1e5 cores or 1e15 bytes; of a sum above 5.7e6 cores or 5.7e15 bytes */
+        SAMPLE_NO_MEMORY, /* memory is refused: it is zero, which is how metrics-server marks a missing value */
         SAMPLE_VERDICTS
 };
 const char *sample_verdict_name(enum sample_verdict v); /* "accepted", "duplicate", … (a metric's label) */
@@ -29,13 +29,13 @@ const char *sample_verdict_name(enum sample_verdict v); /* "accepted", "duplicat
 struct sample {
         struct wall at;
         bool has[RESOURCES];
-        double value[RESOURCES]; /* cores, bytes */
+        double value[RESOURCES]; /* usage in cores and bytes */
         double cpu_weight; /* the original CPU request in cores; below 0.1 (or NaN) counts as 0.1, above 1e5 as 1e5 */
         double step_s;     /* 0: a live sample; else the seconds, at most 86400, that a back-filled point stands for. It
                               weighs step_s / 60 as much as a live sample */
         bool starts[RESOURCES]; /* the container starts: the value goes to usage.starts and does not move the target */
-        int64_t age_ms;         /* since the container's start, where one of starts is set */
-        double steady[RESOURCES]; /* for start_sample.steady */
+        int64_t age_ms;         /* ms since the container's start, where an element of `starts` is set */
+        double steady[RESOURCES]; /* the steady target then, for start_sample.steady */
 };
 
 /* The time of the newest sample taken from one (pod UID, container), so that no sample counts twice. The caller keeps
@@ -59,13 +59,13 @@ struct usage_minutes {
 
 enum { USAGE_STEPS = 3 };
 
-/* The UTC day of the newest sample and the seven days before it: a peak that comes back every week is still known when
- * it comes back. */
+/* The days whose peaks are kept: the UTC day of the newest sample and the seven days before it. A peak that comes back
+ * every week is then still known. */
 enum { USAGE_DAYS = 8 };
 
 struct usage {
         struct histogram of[RESOURCES];
-        int64_t first_ms, newest_ms;           /* earliest and latest sample accepted; 0: none */
+        int64_t first_ms, newest_ms;           /* times of the earliest and latest sample accepted; 0: none */
         int64_t samples;                       /* number of samples accepted */
         int64_t spacing_ms;                    /* time between the last two samples of one pod's container */
         struct usage_minutes sampled, running; /* minutes with a sample, and minutes with a running pod */
@@ -77,14 +77,15 @@ struct usage {
                                                 when turned on */
         int64_t runs;                        /* of a CronJob: distinct Jobs with a sample */
         int64_t last_run_ms;                 /* of a CronJob: start of the newest Job counted */
-        struct usage_kill kill[USAGE_KILLS]; /* newest first, and so smallest first; bytes 0: empty */
+        struct usage_kill kill[USAGE_KILLS]; /* newest kill first, and so smallest first; bytes 0: an empty place */
         int64_t step_ms[USAGE_STEPS];        /* times of the last kills that were bumped, newest first; 0: none */
         int64_t kills;                       /* number of all kills ever counted */
-        struct usage_starts *starts;         /* memory of the caller; NULL: no sample of a start was taken */
+        struct usage_starts *starts;         /* samples of starts, in memory of the caller; NULL: none was taken */
 };
 
 void usage_init(struct usage *u, const struct resource_policy policy[static RESOURCES]);
-/* u is of a sum over containers, as a namespace's, whose histograms have more buckets (histogram.h). */
+/* Make u the usage of a sum over containers, such as a namespace's. Its histograms then have more buckets
+ * (histogram.h). */
 void usage_make_sum(struct usage *u);
 /* Take over half-lives and window of a changed profile: what was learned is rescaled and kept. */
 void usage_adopt(struct usage *u, const struct resource_policy policy[static RESOURCES]);
@@ -117,11 +118,12 @@ struct usage_room {
 };
 int usage_add(struct usage *u, struct sample_watermark *watermark, const struct sample *s, struct wall latest,
               enum sample_verdict *ret_verdict, struct usage_room *ret_room);
-/* Count the minute of at as one in which a pod of the history ran. */
+/* Count the minute of `at` as one in which a pod of the history ran. */
 void usage_running(struct usage *u, struct wall at);
 /*
- * Date the samples of starts that are later than at to at, because a clock that was ahead dated them. The minutes in
- * which a pod ran then go on from at as well, unless another sample is later than at too. starts is not NULL.
+ * Date the samples of starts that are later than `at` back to `at`, because a clock that was ahead dated them. The
+ * minutes in which a pod ran then go on from `at` as well, unless another sample is later than `at` too. u->starts must
+ * not be NULL.
  */
 void usage_pull_back_starts(struct usage *u, struct wall at);
 
@@ -146,8 +148,8 @@ double usage_kill_hold(const struct usage *u, const struct resource_policy *memo
  * from 1970, the newest one where two are equal; untouched where there is none. */
 double usage_week_peak(const struct usage *u, struct wall now, int64_t *ret_day);
 
-/* The percentile p (tenths of a per cent) in cores or bytes, and its bucket. The open peak counts. Return 0, or
- * ERR_INVALID where there is no data. */
+/* usage_percentile gives the percentile p (tenths of a per cent) in cores or bytes, usage_place also its bucket. The
+ * open peak counts. Both return 0, or ERR_INVALID where there is no data. */
 int usage_percentile(const struct usage *u, enum resource r, int p, double *ret);
 int usage_place(const struct usage *u, enum resource r, int p, struct histogram_place *ret);
 
@@ -168,10 +170,10 @@ int usage_merge(struct usage *dst, const struct usage *src, struct usage_room *r
  *
  * usage_unpack places weights and starts in memory, which has to live as long as *ret. It returns 0; ERR_DAMAGED where
  * the CRC, a length, a count or a weight is not valid; or ERR_INVALID for a version it does not know. On failure *ret
- * is untouched, but memory may have changed. Version 1 had no daily peaks: they load as empty. Only version 3 has
- * starts, and usage_pack writes it only where there are some; only version 4 has buckets beyond those of a container,
- * and usage_pack writes it only where some of them weigh. So older programs can read all other histories. A sum of
- * another version loads as a container's, and memory has the room for usage_make_sum.
+ * is untouched, but memory may have changed. Version 1 had no daily peaks: they load as empty. Version 3 adds starts;
+ * usage_pack writes it only where there are some. Version 4 adds the buckets of a sum beyond those of a container;
+ * usage_pack writes it only where a value exceeds a container's bounds. So older programs can read all other histories.
+ * A sum of an earlier version loads as a container's; memory then has the room for usage_make_sum.
  */
 enum { USAGE_PACK_MAX = 512 + 2 * 8 * HISTOGRAM_SUM_BUCKETS + sizeof(struct usage_starts) };
 struct usage_memory {

@@ -17,9 +17,9 @@ enum basis basis_read(struct text annotation);
 struct basis_container {
         enum container_role role;
         bool sampled[RESOURCES];
-        int64_t used[RESOURCES];           /* nanocores or bytes; >= 0 */
-        struct amount limit[RESOURCES];    /* millicores or bytes */
-        struct amount original[RESOURCES]; /* effective: the owner's request, else the limit */
+        int64_t used[RESOURCES];           /* usage in nanocores or bytes; >= 0 */
+        struct amount limit[RESOURCES];    /* the limits in millicores or bytes */
+        struct amount original[RESOURCES]; /* the effective original: the owner's request, else the limit */
 };
 
 /*

@@ -17,7 +17,7 @@ enum { VPA_WEIGHT_MOST = 10000 }; /* weight of a checkpoint's heaviest bucket; t
 struct vpa_histogram {
         struct wall reference;              /* referenceTimestamp: a sample of this time has its undecayed weight */
         double total;                       /* totalWeight: the weight of all buckets together, as of reference */
-        uint16_t weight[HISTOGRAM_BUCKETS]; /* at most VPA_WEIGHT_MOST each */
+        uint16_t weight[HISTOGRAM_BUCKETS]; /* weights of the buckets, at most VPA_WEIGHT_MOST each */
 };
 
 struct vpa_checkpoint {

@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "core/amount.h"
 
-/* How many policies are read. A VPA with more counts as one that sets everything. */
+/* The most policies that are read of a VPA. A VPA with more counts as one that sets everything. */
 enum { VPA_POLICY_ROWS = 256 };
 
 struct vpa_policy_row {
@@ -16,25 +16,26 @@ struct vpa_policy_row {
         bool sets[RESOURCES];
 };
 struct vpa_policy {
-        bool rest[RESOURCES]; /* of containers without a row */
+        bool rest[RESOURCES]; /* whether the VPA sets the request of containers without a row */
         int rows;
-        struct vpa_policy_row row[]; /* no two of one name */
+        struct vpa_policy_row row[]; /* no two rows name the same container */
 };
 
-/* What a VPA without policies sets: everything. */
+/* Make p the policy of a VPA that has no containerPolicies: it sets everything. */
 void vpa_policy_begin(struct vpa_policy *p);
-/* Add the next of the VPA's policies; p has room for one row more. If several name one container the first counts; if
- * several name "*" the last. */
+/* Add the next of the VPA's policies; p has room for one row more. Of several policies for one container the first
+ * counts; of several for "*" the last. */
 void vpa_policy_add(struct vpa_policy *p, struct text container, const bool sets[static RESOURCES]);
-/* Drop rows that equal the rest. Returns whether the VPA sets anything at all. */
+/* Drop the rows whose settings equal `rest`. Returns whether the VPA sets anything at all. */
 bool vpa_policy_settle(struct vpa_policy *p);
 
-/* Does the VPA set every request of every container? p NULL: it does. */
+/* Whether the VPA sets every request of every container. p NULL: true. */
 bool vpa_policy_sets_all(const struct vpa_policy *p);
 bool vpa_policy_sets(const struct vpa_policy *p, struct text container, enum resource r);
-bool vpa_policy_equal(const struct vpa_policy *a, const struct vpa_policy *b); /* rows in the same order */
+bool vpa_policy_equal(const struct vpa_policy *a, const struct vpa_policy *b); /* with rows in the same order */
 
-/* The size of a copy with its names, and a copy into that many bytes, which points to nothing outside. */
+/* vpa_policy_size: the bytes that a copy needs, names included. vpa_policy_copy: a copy in that many bytes at `to`,
+ * which points to nothing outside of them. */
 size_t vpa_policy_size(const struct vpa_policy *p);
 struct vpa_policy *vpa_policy_copy(const struct vpa_policy *p, void *to);
 

@@ -19,7 +19,7 @@ struct date date_of_day(int64_t day)
         int64_t era = divide_down(day, DAYS_400_YEARS), left = day - era * DAYS_400_YEARS;
         int64_t of_era = (left - left / 1460 + left / 36524 - left / 146096) / 365;
         int64_t of_year = left - (of_era * 365 + of_era / 4 - of_era / 100);
-        int64_t month = (5 * of_year + 2) / 153; /* 0: March */
+        int64_t month = (5 * of_year + 2) / 153; /* months from March, which is 0 */
         return (struct date){
                 .year = era * 400 + of_era + (month >= 10),
                 .month = (int)(month < 10 ? month + 3 : month - 9),

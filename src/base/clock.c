@@ -115,7 +115,7 @@ int wall_parse(const char *p, size_t len, struct wall *ret)
         return 0;
 }
 
-/* The index of a three-letter name in a list of names; -1: not in the list. */
+/* Skips a three-letter name, and returns its index in the list of names; -1: the name is not in the list. */
 static int clock_scan_name(struct scan *s, const char *names)
 {
         if (s->end - s->p < 3)
@@ -154,10 +154,10 @@ static char *print_digits(char *out, int64_t value, int digits, char then)
         return out + digits + 1;
 }
 
-/* Prints up to the second; returns the milliseconds that remain. */
+/* Prints a time up to its second; returns the milliseconds that remain. */
 static int print_second(struct wall t, char out[static WALL_TEXT_MAX], int *ret_len)
 {
-        static const int64_t least = -62167219200000, most = 253402300799999; /* the years 0 and 9999 */
+        static const int64_t least = -62167219200000, most = 253402300799999; /* ms: start of year 0, end of 9999 */
         int64_t ms = t.ms < least ? least : t.ms > most ? most : t.ms;
         int64_t second = divide_down(ms, SECOND_MS), day = divide_down(second, 86400);
         struct date d = date_of_day(day);

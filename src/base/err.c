@@ -19,7 +19,7 @@ __attribute__((format(printf, 4, 0))) static void err_set_args(struct err *err, 
 {
         if (!err)
                 return;
-        char text[ERR_TEXT_MAX + 4]; /* 4 more, so that err_copy sees the whole character at the cut */
+        char text[ERR_TEXT_MAX + 4]; /* 4 more, so that err_copy_text sees the whole character at the cut */
         int len = vsnprintf(text, sizeof text, fmt, args);
         err->code = code;
         err->http_status = http_status;

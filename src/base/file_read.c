@@ -30,7 +30,7 @@ static int file_read_rest(int fd, const char *path, struct buf *b, struct err *e
         }
 }
 
-/* Takes ownership of fd. */
+/* Reads the file open as fd to its end, and closes fd. */
 static char *file_read_open(int fd, const char *path, size_t max, size_t *ret_len, struct err *err)
 {
         struct buf b __attribute__((cleanup(buf_release_auto)));

@@ -13,7 +13,7 @@ void json_init(struct json *j, const char *p, size_t len)
         j->end = j->p + len;
 }
 
-/* Keeps the first error only. j->p stays where parsing stopped, which gives the place for the message. */
+/* Notes an error, but only the first. j->p stays where parsing stopped, which gives the place for the message. */
 static bool json_fail(struct json *j, const char *why)
 {
         if (!j->error)
@@ -65,7 +65,7 @@ static const char *skip_plain(const char *p, const char *end)
         return p;
 }
 
-/* Four hex digits at p, or -1. */
+/* The value of the four hex digits at p; -1: there are not four. */
 static int32_t json_hex4(const char *p, const char *end)
 {
         int32_t value = 0;
@@ -81,7 +81,8 @@ static int32_t json_hex4(const char *p, const char *end)
         return value;
 }
 
-/* The code point of the escape whose backslash stands just before p, or -1. *ret_len: the escape's bytes from p on. */
+/* The code point of the escape whose backslash stands just before p; -1: the escape is wrong. *ret_len: the escape's
+ * bytes from p on. */
 static int32_t json_escape(const char *p, const char *end, size_t *ret_len)
 {
         static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
@@ -103,8 +104,8 @@ static int32_t json_escape(const char *p, const char *end, size_t *ret_len)
         return low >= 0xdc00 && low <= 0xdfff ? 0x10000 + ((high - 0xd800) << 10) + (low - 0xdc00) : -1;
 }
 
-/* Skips the escape or non-ASCII character at which skip_plain stopped; false: a string may not hold it. A function of
- * its own keeps take_string short, because most strings hold neither. */
+/* Skips the escape or non-ASCII character at which skip_plain stopped; false: a string may not hold it. Most strings
+ * hold neither, so a function of its own keeps take_string short. */
 static __attribute__((noinline)) bool take_special(struct json *j, bool *ret_escaped)
 {
         size_t step;
@@ -213,7 +214,7 @@ static bool take_null(struct json *j)
 
 static const int64_t exponent_most = 1000000000000000;
 
-/* The exponent's value, clamped at a size that no number of digits in memory could compensate. */
+/* The value of a number's exponent, clamped at a size that no number of digits in memory could compensate. */
 static int64_t exponent_of(const char *p, const char *end)
 {
         bool negative = *p == '-';

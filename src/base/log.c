@@ -14,7 +14,8 @@
 #include "base/clock.h"
 #include "base/utf8.h"
 
-/* The bound of a line is above what any call logs. Escaping makes a value at most six times as long. */
+/* No call logs a line as long as LOG_LINE_MAX, although escaping makes a value of LOG_VALUE_MAX up to six times as
+ * long. */
 enum { LOG_VALUE_MAX = 1024, LOG_LINE_MAX = 4 * 1024 * 1024 };
 
 static _Atomic int least_level = LOG_INFO;
@@ -52,7 +53,7 @@ static void add_escaped_char(struct buf *b, const char *p, size_t len)
                 log_add(b, p, len);
         else if (code < 0x10000)
                 (void)buf_printf(b, "\\u%04x", (unsigned)code);
-        else /* JSON writes these as a surrogate pair */
+        else /* JSON escapes a character beyond 16 bits as a surrogate pair */
                 (void)buf_printf(b, "\\u%04x\\u%04x", (unsigned)(0xd7c0 + (code >> 10)),
                                  (unsigned)(0xdc00 | (code & 0x3ff)));
 }

@@ -83,7 +83,7 @@ enum { MAP_LEAST = 8 };
 
 struct map_slot { /* kept to three words: a map of a million pods has some two million slots */
         const char *key;
-        void *value; /* NULL: empty */
+        void *value; /* NULL: the slot is empty */
         uint32_t len, hash;
 };
 
@@ -157,7 +157,7 @@ void *map_drop(struct map *m, struct text key)
         for (size_t i = (hole + 1) & mask; m->slot[i].value; i = (i + 1) & mask) {
                 size_t home = m->slot[i].hash & mask;
                 if (((i - home) & mask) < ((i - hole) & mask))
-                        continue; /* in the hole, the entry would stand before the slot of its hash */
+                        continue; /* this entry stays: in the hole, it would stand before the slot of its hash */
                 m->slot[hole] = m->slot[i];
                 hole = i;
         }

@@ -123,14 +123,15 @@ static void changes_of(const struct rule *r, int64_t year, struct rule_change re
         ret[1] = (struct rule_change){day_of_rule(&r->end, year) * DAY_S + r->end.time_s - r->dst_s, r->std_s};
 }
 
-/* The search covers the year before and the year after, too: the local year may differ from UTC's, and a rule's time
- * may reach a week into a neighbouring year. */
+/* The UTC year of an instant. Searches cover the years before and after, too: the local year may differ, and a rule's
+ * time may reach a week into a neighbouring year. */
 static int64_t year_of(int64_t at_s)
 {
         return date_of_day(divide_down(at_s, DAY_S)).year;
 }
 
-/* Where an end and the next start coincide, the start counts: time zone files express endless summer time so. */
+/* Where an end of summer time and the next start coincide, the start counts: time zone files express endless summer
+ * time so. */
 int32_t rule_offset(const struct rule *r, int64_t at_s)
 {
         if (!r->has_dst)

@@ -10,7 +10,7 @@
 
 struct rule_day {
         enum { RULE_JULIAN /* 1 to 365, never 29 February */, RULE_ORDINAL /* 0 to 365 */, RULE_MONTHLY } kind;
-        int day; /* of the year, or of the week (0: Sunday) */
+        int day; /* day of the year, or of the week (0: Sunday) */
         int month, week;
         int32_t time_s; /* seconds after midnight, by the clock before the change; may be negative or beyond 24 h */
 };
@@ -18,10 +18,11 @@ struct rule_day {
 struct rule {
         int32_t std_s, dst_s; /* offsets of standard and summer time, in seconds east of UTC */
         bool has_dst;
-        struct rule_day start, end; /* of summer time */
+        struct rule_day start, end; /* when summer time starts and ends */
 };
 
-/* Returns 0 or ERR_INVALID. A rule with summer time must give its start and end. */
+/* Parse a POSIX TZ rule. Returns 0 or ERR_INVALID. A rule with summer time must give the start and end of summer
+ * time. */
 int rule_parse(const char *text, struct rule *ret);
 
 /* A change of the clock: from at_s (seconds since 1970) on, local time is offset_s seconds east of UTC. */

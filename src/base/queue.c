@@ -16,26 +16,27 @@ static const int64_t ns_per_ms = 1000000;
 struct entry {
         void *key;
         bool ready, in_work;
-        bool urgent;  /* which keys of its line it is among, while it is ready in it */
+        bool urgent;  /* the key is among the urgent keys of its line; valid while it is in a line */
         size_t place; /* index in the heap + 1; 0: the key does not wait */
         int64_t due_ns;
         int failures;
-        struct line *line;       /* of its tenant, while the key is ready in it or in work; NULL otherwise */
-        TAILQ_ENTRY(entry) link; /* in line, while the key is ready and not in work */
+        struct line *line;       /* the tenant's line, while the key is ready in that line or in work; NULL otherwise */
+        TAILQ_ENTRY(entry) link; /* in line->keys, while the key is ready and not in work */
 };
 
-/* The ready keys of a tenant, the longest ready first; there is one while there is such a key, or one in work. */
+/* The ready keys of a tenant, the longest ready first. A line exists while its tenant has a ready key or a key in
+ * work. */
 struct line {
         const void *tenant;
-        TAILQ_HEAD(, entry) keys[2]; /* [true]: the urgent ones */
+        TAILQ_HEAD(, entry) keys[2]; /* [true]: the urgent keys */
         size_t in_work;
-        TAILQ_ENTRY(line) link; /* in queue.turns, while it has keys */
+        TAILQ_ENTRY(line) link; /* in queue.turns, while the line has ready keys */
 };
 
 struct queue {
         struct map held;
-        struct map lines;         /* by tenant */
-        TAILQ_HEAD(, line) turns; /* the next line first */
+        struct map lines;         /* tenant -> struct line */
+        TAILQ_HEAD(, line) turns; /* lines with ready keys; the line whose turn is next is the first */
         struct entry **heap;
         size_t waiting, heap_cap;
         size_t max, places, in_work;
@@ -45,8 +46,8 @@ struct queue {
         uint64_t draws, taken;
 };
 
-/* The map key of a pointer: the bytes of the pointer itself. key is where the pointer is stored, and must stay there.
- */
+/* The map key of a pointer: the bytes of the pointer itself. `key` is the address at which the pointer is stored, and
+ * must stay. */
 static struct text name_of(const void *key)
 {
         return (struct text){key, sizeof(void *)};
@@ -99,7 +100,7 @@ static void heap_set(struct queue *q, size_t i, struct entry *e)
         e->place = i + 1;
 }
 
-/* Move e from slot i to where it belongs. */
+/* Put e into the heap: from slot i, up or down to the slot where its due time belongs. */
 static void heap_settle(struct queue *q, size_t i, struct entry *e)
 {
         for (; i > 0 && q->heap[(i - 1) / 2]->due_ns > e->due_ns; i = (i - 1) / 2)
@@ -166,7 +167,7 @@ static void line_join(struct queue *q, struct entry *e)
         TAILQ_INSERT_TAIL(&e->line->keys[e->urgent], e, link);
 }
 
-/* The key leaves its tenant's line, where it is ready, or ends its work. */
+/* Take a ready key out of its tenant's line, or end the work of a key in work. A line without keys is freed. */
 static void line_leave(struct queue *q, struct entry *e)
 {
         struct line *line = e->line;
@@ -187,15 +188,16 @@ static void line_leave(struct queue *q, struct entry *e)
         mem_free(line);
 }
 
-/* Whether the tenant may have another place: it leaves to others at least as many as it has. A tenant that is alone
- * leaves one place, so that the next tenant starts at once. */
+/* Whether a tenant may have another place: it must have fewer places than are free. A tenant that is alone leaves one
+ * place, so that the next tenant starts at once. */
 static bool line_has_place(const struct queue *q, const struct line *line)
 {
         bool alone = q->lines.count == 1 && q->places > 1;
         return q->places == 0 || (alone ? q->in_work + 1 : line->in_work + q->in_work) < q->places;
 }
 
-/* The next line with a place, and with an urgent key where only those count; NULL: there is none. */
+/* The next line whose tenant may have a place and, where `urgent` is true, that has an urgent key; NULL: there is
+ * none. */
 static struct line *line_with_place(const struct queue *q, bool urgent)
 {
         struct line *line;
@@ -205,10 +207,11 @@ static struct line *line_with_place(const struct queue *q, bool urgent)
         return line;
 }
 
-/* The first key of the next line, whose turn is over, urgent ones first; NULL: no key is ready. */
+/* The key to take next: urgent keys first, but not in one take of TURNS_ALONE. Its line goes to the end of the turns.
+ * NULL: there is no key to take. */
 static struct entry *line_next(struct queue *q)
 {
-        enum { TURNS_ALONE = 8 }; /* one take in so many */
+        enum { TURNS_ALONE = 8 }; /* one take in so many goes by turns, not by urgency */
         bool by_turn = q->taken % TURNS_ALONE == TURNS_ALONE - 1;
         struct line *line = by_turn ? NULL : line_with_place(q, true);
         if (!line)

@@ -18,11 +18,11 @@ enum {
 };
 
 struct zone {
-        int64_t *at_s;     /* ascending */
-        int32_t *offset_s; /* the offset from at_s[i] on */
+        int64_t *at_s;     /* instants at which the offset changes, ascending */
+        int32_t *offset_s; /* [i]: the offset from at_s[i] on */
         size_t count;
         int32_t first_s; /* the offset before the first change */
-        bool has_rule;   /* rule gives the times after the last change */
+        bool has_rule;   /* rule gives the offsets after the last change in at_s */
         struct rule rule;
 };
 
@@ -94,7 +94,7 @@ static const char *table_read(struct zone *z, const unsigned char *p, const stru
         return NULL;
 }
 
-/* Reads "\n<rule>\n" up to the end of the file. With an empty rule the last offset holds for ever. */
+/* Reads the file's footer, "\n<rule>\n", which ends the file. With an empty rule the last offset holds for ever. */
 static const char *footer_read(struct zone *z, const char *p, size_t len)
 {
         if (len < 2 || p[0] != '\n' || p[len - 1] != '\n' || memchr(p + 1, '\n', len - 2) || memchr(p, '\0', len))
@@ -215,7 +215,7 @@ static bool zone_next_change(const struct zone *z, int64_t after_s, struct rule_
         return true;
 }
 
-/* Walks the periods of constant offset around the time: within each period a local time occurs at most once. */
+/* Walks the periods of constant offset around local_s: within each period a local time occurs at most once. */
 int zone_instants(const struct zone *z, int64_t local_s, int64_t ret[static 2])
 {
         int found = 0;

@@ -7,7 +7,7 @@ static bool is_tail(char c)
         return ((unsigned char)c & 0xc0) == 0x80;
 }
 
-/* The length of a character that begins with this byte; 0: no character does. */
+/* The length of a character that begins with this byte; 0: no character begins with this byte. */
 static size_t length_by_lead(unsigned char lead)
 {
         if (lead < 0x80)

@@ -14,7 +14,7 @@ enum { YAML_BYTES_MAX = 16 * 1024 * 1024, YAML_DEPTH_MAX = 64, YAML_ANCHORS_MAX 
 /* The size of a value, for the bounds on the copies that aliases make. */
 struct extent {
         size_t nodes;
-        int height; /* levels of collections: 0 for a scalar */
+        int height; /* levels of collections within each other: 0 for a scalar */
 };
 
 /* A sequence or mapping that is not yet complete. */
@@ -40,7 +40,7 @@ struct reader {
         struct anchor anchor[YAML_ANCHORS_MAX];
         int anchors;
         size_t copied; /* nodes that aliases added to this document */
-        json_t *root;  /* of the document, once it is read */
+        json_t *root;  /* the document's value, once the document is read */
 };
 
 static int yaml_fail(struct reader *r, yaml_mark_t at, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
@@ -77,7 +77,7 @@ static size_t digits_at(const char *s)
         return strspn(s, "0123456789");
 }
 
-/* [-+]? (digits [. digits?] | . digits) ([eE] [-+]? digits)? */
+/* Whether s has the form [-+]? (digits [. digits?] | . digits) ([eE] [-+]? digits)? */
 static bool looks_real(const char *s)
 {
         s += *s == '-' || *s == '+';
@@ -132,7 +132,7 @@ static json_t *real_number(const char *s)
         return value == floor(value) && fabs(value) < 0x1p53 ? json_integer((json_int_t)value) : json_real(value);
 }
 
-/* A number, or NULL. YAML 1.1 allows underscores between digits; they do not count. */
+/* Reads a number; NULL: s is no number. YAML 1.1 allows underscores between digits; they do not count. */
 static json_t *yaml_number(const char *s)
 {
         if (!strchr("+-.0123456789", *s))
@@ -363,7 +363,7 @@ static int next_document(struct reader *r)
                 if (rc < 0)
                         return rc;
                 if (type == YAML_DOCUMENT_END_EVENT || type == YAML_STREAM_END_EVENT || type == YAML_NO_EVENT)
-                        return 0; /* the last one is what the parser gives behind the end, for ever */
+                        return 0; /* after the end of the stream, the parser gives YAML_NO_EVENT for ever */
         }
 }
 

@@ -7,7 +7,7 @@ static const int64_t cpu_steps[] = {5, 10, 20, 25, 50, 100, 125, 200, 250, 500, 
 static const int64_t memory_steps[] = {4LL * MEBI,   8LL * MEBI,   16LL * MEBI,  32LL * MEBI,  64LL * MEBI,
                                        128LL * MEBI, 256LL * MEBI, 512LL * MEBI, 1024LL * MEBI};
 
-/* Whether a request may come of such rules: it is there, and not lower than sent. */
+/* Whether a rule that only raises requests can explain q: a request came back, and is not lower than the one sent. */
 static bool admission_only_raises(const struct admission_request *q)
 {
         return q->sent.set && q->got.set && q->got.value >= q->sent.value;
@@ -43,7 +43,8 @@ static int64_t admission_minimum(const struct admission_request *q, size_t n)
         return least;
 }
 
-/* limit / request in thousandths, rounded up to tenths; 0: without a limit, or out of all proportion. */
+/* limit / request in thousandths, rounded up to tenths; 0: there is no limit, or the limit is more than 100 times the
+ * request. */
 static int64_t ratio_of(struct amount limit, int64_t request)
 {
         if (!limit.set || request <= 0 || limit.value / request > RATIO_MOST / PLAIN)
@@ -52,8 +53,8 @@ static int64_t ratio_of(struct amount limit, int64_t request)
         return (int64_t)tenths * TENTH;
 }
 
-/* The highest ratio that came back, if it explains all: each request that was raised broke it as it was sent, and no
- * other did. */
+/* The highest ratio of limit to request that came back; 0: it does not explain all requests. As sent, exactly the
+ * raised requests must have exceeded it. */
 static int64_t admission_ratio(const struct admission_request *q, size_t n)
 {
         int64_t most = 0;

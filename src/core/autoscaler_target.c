@@ -22,8 +22,9 @@ int64_t retune_target(int64_t old, const struct retune_sum *s)
         return target > RETUNE_MOST ? RETUNE_MOST : (int64_t)target;
 }
 
-/* A target other than the one that halflife wrote is the owner's, and is the new original. Where only the original is
- * recorded, any other value counts as halflife's: taken for the owner's, it would be retuned a second time. */
+/* A utilization target other than the one that halflife wrote is the owner's, and is the new original. Where only the
+ * original is recorded, any other value counts as halflife's: taken for the owner's, it would be retuned a second
+ * time. */
 struct retune_origin retune_origin(const struct retune_facts *f)
 {
         struct retune_origin o = {.original = f->live};

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-enum { READ_MAX = 256 * 1024 }; /* bytes and variables looked at for one command, however often it refers to them */
+enum { READ_MAX = 256 * 1024 }; /* bound on bytes and variables looked at for one command, repeated ones included */
 
 void command_text_begin(struct command_text *s, struct text t, size_t variables, bool shell)
 {
@@ -11,7 +11,8 @@ void command_text_begin(struct command_text *s, struct text t, size_t variables,
         s->quoted = false;
 }
 
-/* The last variable of that name, of those before `before`. Returns the number of all variables where there is none. */
+/* The index of the last variable of that name among the first `before`. Returns the number of all variables where there
+ * is none. */
 static size_t command_text_find(struct command_text *s, struct text name, size_t before)
 {
         s->read += before;
@@ -21,7 +22,7 @@ static size_t command_text_find(struct command_text *s, struct text name, size_t
         return s->of->variables;
 }
 
-/* Go on with a variable's value, and then with the present text. */
+/* Read a variable's value next, and then the rest of the present text. */
 static void command_text_put_in(struct command_text *s, size_t variable)
 {
         if (variable == s->of->variables || !s->of->variable[variable].known || s->depth == COMMAND_TEXT_DEPTH)
@@ -50,7 +51,7 @@ static void part_skip(struct command_text_part *f, size_t bytes)
         f->left = (struct text){f->left.p + bytes, f->left.len - bytes};
 }
 
-/* $(NAME): Kubernetes leaves it as it is where no variable has that name. */
+/* Put in the variable of $(NAME). Kubernetes leaves $(NAME) as it is where no variable has that name. */
 static bool command_text_variable(struct command_text *s, struct command_text_part *f)
 {
         if (!part_next_is(f, '('))
@@ -73,7 +74,7 @@ static bool part_is_of_name(char c)
         return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-/* $NAME and ${NAME} of a shell. Whatever else it puts in is not known. */
+/* Put in the variable of a shell's $NAME or ${NAME}. The value of any other expansion by the shell is not known. */
 static bool command_text_shell_variable(struct command_text *s, struct command_text_part *f)
 {
         bool braces = part_next_is(f, '{');

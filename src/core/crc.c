@@ -1,8 +1,9 @@
 #include "core/crc.h"
 
 /*
- * Eight bytes at once (M. E. Kounavis and F. L. Berry, A Systematic Approach to Building High Performance
- * Software-Based CRC Generators, 2005). Eight bytes need eight table look-ups, and none waits for another's result.
+ * The CRC is computed of eight bytes at once (M. E. Kounavis and F. L. Berry, A Systematic Approach to Building High
+ * Performance Software-Based CRC Generators, 2005). Eight bytes need eight table look-ups, and none waits for another's
+ * result.
  */
 enum { WORD = 8 };
 
@@ -21,7 +22,7 @@ enum { WORD = 8 };
 #define BYTES(...)                                                                                                     \
         BYTE_64(0, __VA_ARGS__), BYTE_64(64, __VA_ARGS__), BYTE_64(128, __VA_ARGS__), BYTE_64(192, __VA_ARGS__)
 
-/* The effect of a byte: [number of bytes after it in the word][the byte]. */
+/* The effect of a byte on the CRC: [number of bytes after it in the word][the byte]. */
 static const uint32_t crc_of[WORD][256] = {
         {BYTES(0xf26b8303, 0xe13b70f7, 0xc79a971f, 0x8ad958cf, 0x105ec76f, 0x20bd8ede, 0x417b1dbc, 0x82f63b78)},
         {BYTES(0x13a29877, 0x274530ee, 0x4e8a61dc, 0x9d14c3b8, 0x3fc5f181, 0x7f8be302, 0xff17c604, 0xfbc3faf9)},
@@ -38,7 +39,8 @@ static uint32_t crc_number(const uint8_t in[static 4])
         return (uint32_t)in[0] | (uint32_t)in[1] << 8 | (uint32_t)in[2] << 16 | (uint32_t)in[3] << 24;
 }
 
-/* The upper half comes first in the sum: only the lower half has to wait for the CRC of the bytes before. */
+/* Add eight bytes to a CRC. The upper half comes first in the sum, because only the lower half has to wait for the CRC
+ * of the bytes before. */
 static uint32_t add_word(uint32_t crc, const uint8_t in[static WORD])
 {
         uint32_t low = crc_number(in) ^ crc, up = crc_number(in + 4);

@@ -19,8 +19,8 @@ bool decide_guaranteed(const struct decide_container *c, size_t n)
 }
 
 /*
- * The facts of a pod that are the same for all its containers. refused is judged by the targets, even those that a gate
- * holds, and by the requests of a deploy, so that the status and a deploy tell the same target.
+ * The facts of a pod that are the same for all its containers. `refused` is judged by the targets, even those that a
+ * gate holds, and by the requests of a deploy, so that the status and a deploy tell the same target.
  */
 struct pod_facts {
         bool guaranteed;
@@ -50,8 +50,8 @@ static bool by_containers(const struct decide_facts *f)
         return !f->pod_asks[CPU] && !f->pod_asks[MEMORY];
 }
 
-/* Whether limit / request > ratio, in thousandths. It divides, because request * ratio exceeds 128 bits where three
- * containers ask for the most that a quantity holds. */
+/* Whether limit / request > ratio, in thousandths. The function divides, because request * ratio exceeds 128 bits where
+ * three containers ask for the most that a quantity holds. */
 static bool is_above_ratio(__int128 limit, __int128 request, struct amount ratio)
 {
         return limit > 0 && (request == 0 || (limit * 1000 - 1) / request >= ratio.value);
@@ -59,8 +59,8 @@ static bool is_above_ratio(__int128 limit, __int128 request, struct amount ratio
 
 /*
  * Whether a LimitRange of type Pod refuses the pod. Kubernetes counts an init container's request only where it exceeds
- * the sum of the pod's main containers. It is left out here: a smaller sum is refused sooner, which is the careful
- * side.
+ * the sum of the pod's main containers. Here init containers' requests are left out: a smaller sum is refused sooner,
+ * which is the careful side.
  */
 static bool is_refused(const struct decide_facts *f, enum resource r, const struct request_sum *sum)
 {
@@ -75,7 +75,7 @@ static struct correct_facts correct_facts_of(const struct decide_facts *f, const
                                              enum resource r, const struct pod_facts *pod)
 {
         struct estimate estimate = c->learned.of[r];
-        if (f->workload.state == STATE_HELD) /* whose status does not tell a young target from a learned one */
+        if (f->workload.state == STATE_HELD) /* a held status does not tell an early target from a learned one */
                 estimate.early = 0;
         bool heeds = r == MEMORY && f->workload.apply->runtime == RUNTIME_RESPECT;
         return (struct correct_facts){
@@ -118,8 +118,8 @@ static struct gate_facts gate_facts_of(const struct decide_facts *f, const struc
         return facts;
 }
 
-/* Ask the gates of a deploy. The previous deploy's value is not kept where admission would refuse it now, a
- * container would read another value from it than its owner's, or the heap begins larger. */
+/* Ask the gates of a deploy. The previous deploy's value is not kept where admission would refuse it now, a container
+ * would read another value than the owner's, or the heap begins larger. */
 static void judge_deploy(const struct gate_facts *f, const struct correct_facts *of, struct deploy_verdict *ret)
 {
         struct gate_facts facts = *f;
@@ -138,7 +138,7 @@ static void pass_deploy_gates(const struct gate_facts *f, const struct correct_f
 {
         struct gate_facts facts = *f;
         struct deploy_verdict v;
-        facts.current.set = f->current.set && f->current.value < f->original.value; /* else the value is the owner's */
+        facts.current.set = f->current.set && f->current.value < f->original.value; /* else current is the owner's */
         judge_deploy(&facts, of, &v);
         *ret = (struct gate_verdict){
                 .gate = !v.hold && gates_rule_asks_nothing(f) ? GATE_RULE : v.gate,
@@ -161,7 +161,7 @@ static enum reason reason_shown(const struct decide_facts *f, enum resource r, c
         return g->step_limited ? REASON_STEP_LIMITED : of->reason;
 }
 
-/* What the target would be if learning ended now. It is for people to see, and nothing is decided by it. */
+/* What the target would be if learning ended now. The status shows it to people; no decision depends on it. */
 static struct amount decide_so_far(const struct correct_facts *of)
 {
         struct correct_facts facts = *of;

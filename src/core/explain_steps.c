@@ -19,7 +19,7 @@ const char *explain_kind_name(enum explain_kind k)
 
 /* --- what was learned --- */
 
-/* Kills are kept smallest first, so the last one that is still held is the largest. */
+/* The largest kill sample within oomHold. Kills are kept smallest first, so the last one that counts is the largest. */
 static struct usage_kill find_kill(const struct usage *u, const struct resource_policy *memory, struct wall now)
 {
         struct usage_kill held = {.bytes = usage_kill_hold(u, memory, now)};
@@ -109,7 +109,7 @@ static void add_rules(const struct explain_facts *f, struct explain *e)
         correct_steps(&facts, after);
         for (int i = 0; i < RULES; i++) {
                 if (i == RULE_HEAP && facts.resource != MEMORY)
-                        continue; /* a rule of memory alone */
+                        continue; /* the heap rule is for memory alone */
                 struct explain_step *s =
                         explain_add(e, EXPLAIN_RULE, !explain_same(&after[i], &before), after[i].target);
                 s->rule = (enum rule)i;
@@ -157,7 +157,8 @@ void explain(const struct explain_facts *f, struct explain *ret)
         add_gates(f, ret);
 }
 
-/* Copy a history into room, aged with another half-life from the newest sample on. */
+/* Copy a history into *ret, with its weights in room. From the newest sample on, resource r ages with the other
+ * half-life. */
 static void explain_adopt(const struct usage *from, enum resource r, int64_t half_life_ms, double *room,
                           struct usage *ret)
 {

@@ -63,8 +63,8 @@ bool fuse_of_profile_holds(int64_t blown_ms, bool same_generation, int64_t reset
 
 /* --- what the Lease says --- */
 
-/* The Lease says nothing. If the same Lease said before that the fuse is blown, a person removed that as a reset. A new
- * Lease knows nothing yet. */
+/* The Lease has no annotation. If this same Lease had one that said the fuse is blown, a person removed it as a reset.
+ * A new Lease has none yet. */
 static enum fuse_action when_silent(const struct fuse_facts *f)
 {
         if (f->blown)
@@ -74,7 +74,7 @@ static enum fuse_action when_silent(const struct fuse_facts *f)
 
 static enum fuse_action when_reset(const struct fuse_facts *f, int64_t at_ms)
 {
-        bool known = f->reset_ms > 0 && at_ms / SECOND_MS == f->reset_ms / SECOND_MS; /* the Lease has whole seconds */
+        bool known = f->reset_ms > 0 && at_ms / SECOND_MS == f->reset_ms / SECOND_MS; /* in the Lease: whole seconds */
         if (!f->blown && at_ms > f->now_ms)
                 return FUSE_DATE;
         if (!f->blown)

@@ -8,10 +8,10 @@ enum { INCREASE_WAIT_MS = HOUR_MS, MEBIBYTE = 1 << 20 };
 /* The change that the gates judge: from the request in force to the request wanted. */
 struct move {
         int64_t from, to;
-        bool put_back; /* to is the original: an HPA or a reader holds the request, or a guard takes a change back */
+        bool put_back; /* `to` is the original: an HPA or a reader holds the request, or a guard takes a change back */
         bool guarded;  /* a guard takes a change back */
-        bool stays;    /* an autoscaler's target that cannot be put back keeps the original from coming back */
-        bool at_once;  /* waits for neither minChange nor cooldown */
+        bool stays; /* an autoscaler's utilization target cannot be put back now, so the original does not come back */
+        bool at_once; /* the change waits for neither minChange nor cooldown */
 };
 
 static bool is_decrease(const struct move *m)
@@ -19,7 +19,7 @@ static bool is_decrease(const struct move *m)
         return m->to < m->from;
 }
 
-/* Would a container that reads the request get another value than the owner's? */
+/* Whether a container that reads this request would get another value than the owner's. */
 static bool reads_other(const struct gate_facts *f, int64_t request)
 {
         return f->read_least.set && request < f->read_least.value;
@@ -77,7 +77,7 @@ static bool by_opt_out(const struct gate_facts *f, const struct move *m)
         return f->apply_never;
 }
 
-/* Holds a put-back as well, because the other autoscaler decides the requests now. */
+/* This gate holds the return to the original as well, because the other autoscaler decides the requests now. */
 static bool by_autoscaler(const struct gate_facts *f, const struct move *m)
 {
         (void)m;
@@ -145,8 +145,8 @@ static bool by_min_change(const struct gate_facts *f, const struct move *m)
         return !m->at_once && !gate_changed_enough(m->from, m->to, f->apply->min_change_percent);
 }
 
-/* The rest of the cooldown; 0: it is over. A last change more than a whole cooldown in the future comes from a wrong
- * clock, and holds nothing. */
+/* The rest of the cooldown in ms; 0: the cooldown is over. A last change more than a whole cooldown in the future comes
+ * from a wrong clock, and holds nothing. */
 static int64_t cooldown_left_ms(const struct gate_facts *f, const struct move *m)
 {
         int64_t wait = is_decrease(m) ? f->apply->cooldown_ms : INCREASE_WAIT_MS;
@@ -191,8 +191,8 @@ static bool by_canary_at_deploy(const struct gate_facts *f, const struct move *m
         return f->apply->mode != APPLY_IN_PLACE && by_canary(f, m);
 }
 
-/* The previous deploy's value is kept, unless the owner asks for less now, or a rule other than AtOriginal asks for the
- * original. */
+/* Keep the previous deploy's value where the target differs too little, unless the owner asks for less now, or a rule
+ * other than AtOriginal wants the original. */
 static bool by_min_change_at_deploy(const struct gate_facts *f, const struct move *m)
 {
         (void)m;
@@ -265,7 +265,7 @@ static enum reason reason_of_hold(const struct gate_facts *f, enum gate g)
 {
         if (g == GATE_RULE)
                 return f->rule ? f->rule : REASON_BELOW_MIN_CHANGE;
-        if (g == GATE_STATE && f->rule == REASON_EARLY) /* Learning would tell of a target that was learned */
+        if (g == GATE_STATE && f->rule == REASON_EARLY) /* the reason Learning would call the target a learned one */
                 return REASON_EARLY;
         if (g == GATE_STATE)
                 return f->state == STATE_NO_DATA || f->state == STATE_LEARNING ? REASON_LEARNING : REASON_STALE;
@@ -283,7 +283,8 @@ bool gate_changed_enough(int64_t current, int64_t target, int percent)
 }
 
 /* The lowest value that one step may reach: at least one unit down, so that small requests reach their target too.
- * Memory is rounded up to whole Mi where that is still a step down, because people read it in their manifests. */
+ * Memory is rounded up to whole Mi where that is still a step down, because people read the amount in their
+ * manifests. */
 static int64_t step_floor(const struct gate_facts *f, int64_t from)
 {
         int64_t most = (int64_t)((__int128)from * f->apply->max_decrease_percent / 100);
@@ -337,7 +338,7 @@ static struct amount as_before(const struct gate_facts *f)
 }
 
 /* The value that a deploy gets where no gate holds. Under InPlace a new pod gets what running pods have, except for a
- * target that acts at deploys only: a new pod is one. */
+ * target that acts at deploys only: a new pod counts as a deploy. */
 static struct amount as_advised(const struct gate_facts *f)
 {
         return f->apply->mode == APPLY_IN_PLACE && !reason_acts_at_deploys(f->rule) ? as_before(f) : f->target;

@@ -33,7 +33,8 @@ bool guard_watches(const struct guard_policy *p, struct wall change, struct wall
         return change.ms > 0 && at.ms >= change.ms && at.ms - change.ms <= p->watch_ms;
 }
 
-/* In 128 bits, because made-up counts of pods may be of any size. Without pods now, both sides are 0. */
+/* The products have 128 bits, because made-up counts of pods may be of any size. Without pods now both products are 0,
+ * so the answer is false. */
 bool guard_below(struct guard_pods before, struct guard_pods pods)
 {
         return before.count > 0 && (__int128)pods.ready * before.count < (__int128)before.ready * pods.count;

@@ -11,9 +11,9 @@
 
 _Static_assert(FLT_EVAL_METHOD == 0, "excess precision would give other weights on other machines");
 
-enum { MOVE_AFTER = 64 };                /* half-lives that a sample may lie after ref without moving it */
-enum { HALVINGS_MOST = 1 << 12 };        /* takes any double to 0 */
-static const double slack = 1 - 0x1p-40; /* allows for the rounding of sums in a percentile */
+enum { MOVE_AFTER = 64 };                /* half-lives that a sample may lie after ref without moving ref */
+enum { HALVINGS_MOST = 1 << 12 };        /* so many halvings take any double to 0 */
+static const double slack = 1 - 0x1p-40; /* lowers the bound for a percentile, because sums are rounded */
 
 void histogram_init(struct histogram *h, enum resource r, int64_t half_life_ms)
 {
@@ -37,8 +37,8 @@ double histogram_edge_of(const struct histogram *h, int n)
         return histogram_start((enum resource)h->resource, n + 1 < histogram_buckets(h) ? n + 1 : n);
 }
 
-/* Binary search among left starts from index at on: the last start that is <= value. The first one has to be <= value.
- * The loop is written so that compilers need no branch for the comparison. */
+/* Binary search for the last start that is <= value, among `left` starts from index `at` on. start[at] has to be <=
+ * value. The loop is written so that compilers need no branch for the comparison. */
 static int histogram_search(const double *start, int at, int left, double value)
 {
         for (int step = left / 2; left > 1; step = left / 2) {
@@ -105,7 +105,7 @@ static double histogram_scaled(double w, int power)
 {
         double factor, result;
         assert(power <= MOVE_AFTER);
-        if (power >= DBL_MIN_EXP) { /* nearly every call: saves ldexp */
+        if (power >= DBL_MIN_EXP) { /* true in nearly every call: saves ldexp */
                 uint64_t bits = (uint64_t)(power + DBL_MAX_EXP - 1) << (DBL_MANT_DIG - 1);
                 memcpy(&factor, &bits, sizeof(factor));
                 result = w * factor;
@@ -121,7 +121,7 @@ static int histogram_halvings(const struct histogram *h, int64_t ref_ms)
 }
 
 /* How many half-lives ref moves forward before a sample far after it (MOVE_AFTER) is added, because weights must stay
- * bounded; 0: it stays. */
+ * bounded; 0: ref stays. */
 static int move_before(const struct histogram_phase *p)
 {
         return p->whole > MOVE_AFTER || (p->whole == MOVE_AFTER && p->rest_ms > 0) ? p->whole : 0;
@@ -150,7 +150,7 @@ int histogram_room(struct histogram_range range)
         return range.high - range.low + 1;
 }
 
-/* Bucket n's weight * 2^power; 0 for buckets outside the range that h holds. */
+/* The weight of bucket n, times 2^power; 0 for buckets outside the range that h holds. */
 static double weight_in(const struct histogram *h, int n, int power)
 {
         if (n < h->first || n >= h->first + h->count)
@@ -159,7 +159,7 @@ static double weight_in(const struct histogram *h, int n, int power)
         return power == 0 ? w : histogram_scaled(w, power);
 }
 
-/* The range that still has weight after all weights were multiplied by 2^power. */
+/* The range of buckets that would still have weight, were all weights multiplied by 2^power. */
 static struct histogram_range range_after(const struct histogram *h, int power)
 {
         struct histogram_range range = histogram_range_of(h);
@@ -170,7 +170,7 @@ static struct histogram_range range_after(const struct histogram *h, int power)
         return range;
 }
 
-/* Hold exactly this range, for which cap has to suffice. Buckets that are new in it weigh 0. */
+/* Make h hold exactly the buckets of range, for which h->cap has to suffice. Buckets new in h weigh 0. */
 static void histogram_hold(struct histogram *h, struct histogram_range range)
 {
         int count = histogram_room(range), low = h->first, high = h->first + h->count;

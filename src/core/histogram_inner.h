@@ -22,19 +22,20 @@ struct histogram_range histogram_range_of(const struct histogram *h);
 /* The number of buckets in a range: the least capacity (cap) of a histogram that holds it. */
 int histogram_room(struct histogram_range range);
 
-/* The same as histogram_bucket, but searches the range that h holds first, because most samples fall there. */
+/* The bucket of h, a container's or a sum's, that holds a value. It searches the range that h holds first, because most
+ * samples fall there. */
 int histogram_bucket_near(const struct histogram *h, double value);
 
 /* A time relative to a histogram's ref: ref + whole * half-life + rest. Equal for all histograms with the same ref and
  * half-life. */
 struct histogram_phase {
-        int whole;       /* bounded to +-4096: that many halvings take any weight to 0 */
-        int64_t rest_ms; /* 0 .. half-life - 1 */
-        double weight;   /* 2^(rest / half-life) */
+        int whole;       /* number of half-lives, bounded to +-4096: so many halvings take any weight to 0 */
+        int64_t rest_ms; /* the rest in ms, 0 .. half-life - 1 */
+        double weight;   /* 2^(rest / half-life): the factor by which the rest raises a weight */
 };
 struct histogram_phase histogram_phase_of(const struct histogram *h, struct wall at);
 
-/* The same as histogram_add, with the value's bucket and the phase of at already known. */
+/* Add a sample as histogram_add does, with the value's bucket and the phase of `at` already known. */
 int histogram_put(struct histogram *h, int bucket, double weight, struct wall at, const struct histogram_phase *p,
                   int *ret_cap);
 /* Multiply every weight by factor (> 0); a weight above HISTOGRAM_HEAVIEST becomes HISTOGRAM_HEAVIEST. */

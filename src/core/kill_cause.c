@@ -31,7 +31,7 @@ static enum kill_cause judge_jump(const struct kill_facts *f)
                 return KILL_UNKNOWN;
         __int128 room = f->allocatable.value, band = room / BAND_SHARE;
         __int128 full = (__int128)f->limit.value + (f->others > 0 ? f->others : 0);
-        if (full > room + band) /* also where the others were not measured, because they use more than 0 */
+        if (full > room + band) /* also where the other containers were not measured, because they use more than 0 */
                 return KILL_ROOM;
         return f->others >= 0 && full < room - band ? KILL_LIMIT : KILL_UNKNOWN;
 }

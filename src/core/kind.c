@@ -4,7 +4,7 @@
 #define TEMPLATE "/spec/template"
 
 /* In the order in which kind_by_name tries a name without group: Kubernetes' own kinds first. halflife asks for these
- * versions until discovery has found another. */
+ * API versions until discovery has found another. */
 const struct kind kinds[] = {
         {"apps", "v1", "Deployment", "deployments", "deployment", "deploy", TEMPLATE, KIND_DEFAULT},
         {"apps", "v1", "StatefulSet", "statefulsets", "statefulset", "sts", TEMPLATE, KIND_DEFAULT},
@@ -109,8 +109,8 @@ const struct kind *kind_by_name(struct text name)
 
 enum { PARTS = 5 };
 
-/* Cut the name, and append the hash of the whole name. A '.' right before the cut is dropped as well, because a DNS
- * label must not begin with the '-' that follows. */
+/* Shorten a Recommendation's name: cut it, and append the hash of the whole name. A '.' right before the cut is dropped
+ * as well, because a DNS label must not begin with the '-' that follows. */
 static size_t name_shorten(const struct text part[static PARTS], char out[static KIND_NAME_MAX])
 {
         struct sha256 hash;

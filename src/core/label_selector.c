@@ -1,6 +1,7 @@
 #include "core/label_selector.h"
 
-/* Where a key occurs twice, the first counts: callers list a workload's labels before its template's. */
+/* The value of a label; NULL: there is no such label. Of equal keys the first counts: callers list a workload's labels
+ * before its template's. */
 static const struct text *find_label(const struct label_pair *label, size_t labels, struct text key)
 {
         for (size_t i = 0; i < labels; i++)

@@ -25,7 +25,8 @@ enum limit_reason limit_reason_find(const char *name)
         return LIMIT_FINE;
 }
 
-/* With the margin of targets; a factor below 1 is none, since a limit is no place to save. */
+/* A value with the margin of targets, rounded up. A multiplier below 1 counts as 1, because a limit is no place to
+ * save. */
 static int64_t limit_with_margin(const struct resource_policy *policy, int64_t value)
 {
         return correct_scale(value, policy->multiplier > PLAIN ? policy->multiplier : PLAIN, policy->round_to);
@@ -45,7 +46,7 @@ struct limit_advice limit_advise_memory(const struct limit_memory_facts *f)
         needed = limit_higher(needed, f->kill.limit);
         int64_t advised = limit_with_margin(f->policy, needed);
         if (advised == f->kill.limit && advised < INT64_MAX - f->policy->round_to)
-                advised += f->policy->round_to; /* no margin, and a sample without a bump */
+                advised += f->policy->round_to; /* there is no margin, and the kill sample was not bumped */
         if (advised <= f->limit.value)
                 return (struct limit_advice){0};
         return (struct limit_advice){LIMIT_KILLED, advised, needed};

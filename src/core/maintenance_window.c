@@ -8,15 +8,15 @@
 enum { FIELDS = 5, MINUTE_S = 60, DAY_S = 86400 };
 /* How far a clock on the wall was ever set back at once: a whole day (Alaska, Manila). */
 enum { FOLD_MOST_S = DAY_S };
-/* The search for a change: days ahead, starts looked at. */
+/* Bounds of the search for the next opening or closing: days ahead, and starts looked at. */
 enum { SEARCH_DAYS = 366, SEARCH_STARTS = 4096 };
 
 /* --- parsing --- */
 
 struct field {
         int least, most;
-        int end;           /* of "*" and "a/step": 7 is but another name of Sunday */
-        const char *names; /* three letters each, for least and on */
+        int end; /* where "*" and "a/step" end; for days of the week 6, because 7 is just another name of Sunday */
+        const char *names; /* three letters for each value from least on */
 };
 
 static const struct field fields[FIELDS] = {
@@ -49,7 +49,7 @@ static bool window_is_digit(char c)
         return c >= '0' && c <= '9';
 }
 
-/* Digits, at most three: enough for every field, too few to overflow. */
+/* Read a number of at most three digits: enough for every field, too few to overflow. */
 static bool window_read_number(struct cursor *c, int *ret)
 {
         int v = 0, n = 0;
@@ -84,7 +84,7 @@ static bool window_read_value(struct cursor *c, const struct field *f, int *ret)
         return (window_read_number(c, ret) || window_read_name(c, f, ret)) && *ret >= f->least && *ret <= f->most;
 }
 
-/* "*", "a" or "a-b"; *ret_single: the second. */
+/* Read "*", "a" or "a-b" as the values from *ret_from to *ret_to. *ret_single: the text is "a". */
 static bool read_span(struct cursor *c, const struct field *f, int *ret_from, int *ret_to, bool *ret_single)
 {
         *ret_from = f->least;
@@ -99,7 +99,7 @@ static bool read_span(struct cursor *c, const struct field *f, int *ret_from, in
         return *ret_single || (window_read_value(c, f, ret_to) && *ret_to >= *ret_from);
 }
 
-/* One element of a list: a span, or a span with "/step"; "a/step" runs to the field's end. */
+/* Read one element of a field's list into *bits: a span, or a span with "/step"; "a/step" runs to the field's end. */
 static bool read_range(struct cursor *c, const struct field *f, uint64_t *bits)
 {
         int from, to, step = 1;
@@ -132,7 +132,7 @@ static bool is_blank(char c)
         return c == ' ' || c == '\t';
 }
 
-/* Cut the text at blanks; the number of fields, FIELDS + 1 for any more. */
+/* Cut a schedule at blanks into fields. Returns the number of fields; FIELDS + 1: there are more than FIELDS. */
 static int window_split(struct cursor c, struct cursor out[static FIELDS])
 {
         int n = 0;
@@ -189,7 +189,8 @@ static bool day_matches(const struct window *w, int64_t day)
         return w->any_day || w->any_weekday ? by_day && by_weekday : by_day || by_weekday;
 }
 
-/* The nearest set bit at or above from (0..63), at or below it (-1..63); -1: none. */
+/* bit_up: the nearest set bit at or above `from` (0..63). bit_down: the nearest at or below `from` (-1..63). -1: there
+ * is none. */
 static int bit_up(uint64_t set, int from)
 {
         uint64_t above = set >> from << from;
@@ -202,7 +203,8 @@ static int bit_down(uint64_t set, int from)
         return below ? 63 - __builtin_clzll(below) : -1;
 }
 
-/* The first minute of a day that matches, at or after one (0..1439), or the last at or before it; -1: none. */
+/* minute_up: the first minute of a day in the schedule at or after `from` (0..1439). minute_down: the last at or before
+ * `from`. -1: there is none. */
 static int minute_up(const struct window *w, int from)
 {
         for (int h = bit_up(w->hours, from / 60); h >= 0; h = bit_up(w->hours, h + 1)) {
@@ -223,7 +225,8 @@ static int minute_down(const struct window *w, int from)
         return -1;
 }
 
-/* The nearest matching minute from the one of a local time on, onwards (way 1) or back (way -1), within some days. */
+/* The minute in the schedule that is nearest to local_s: at or after it (way 1), or at or before it (way -1), at most
+ * `days` days away. */
 static bool match_near(const struct window *w, int64_t local_s, int way, int days, int64_t *ret_local)
 {
         int64_t day = divide_down(local_s, DAY_S);
@@ -240,10 +243,10 @@ static bool match_near(const struct window *w, int64_t local_s, int way, int day
         return false;
 }
 
-/* --- starts: instants at which it opens --- */
+/* --- starts: instants at which a window opens --- */
 
-/* A skipped time gives the first instant after the gap, a repeated one its first pass. This never decreases as local
- * grows, which is what the searches below rest on. */
+/* The instant at which the clock shows local_s: for a skipped time the first instant after the gap, for a repeated time
+ * its first pass. It never decreases as local_s grows: the searches below need that. */
 static int64_t window_start_of(const struct window_clock *clock, int64_t local_s)
 {
         int64_t at[2];
@@ -251,7 +254,7 @@ static int64_t window_start_of(const struct window_clock *clock, int64_t local_s
         return at[0];
 }
 
-/* The first start after an instant: whatever the clock has shown by then, or jumped over, has opened already. */
+/* The first start after at_s. Starts at times that the clock has shown or skipped by then are past. */
 static bool start_after(const struct window *w, const struct window_clock *clock, int64_t at_s, int64_t *ret)
 {
         int64_t local = at_s + clock->offset(clock->zone, at_s);
@@ -264,8 +267,8 @@ static bool start_after(const struct window *w, const struct window_clock *clock
         return false;
 }
 
-/* The last start at or before an instant, within some days. In the second pass of a repeated time the clock has shown
- * more than it shows now. */
+/* The last start at or before at_s, at most `days` days back. The search begins FOLD_MOST_S later: a clock that was set
+ * back has shown later times already. */
 static bool start_before(const struct window *w, const struct window_clock *clock, int64_t at_s, int days, int64_t *ret)
 {
         int64_t local = at_s + clock->offset(clock->zone, at_s) + FOLD_MOST_S;
@@ -283,7 +286,8 @@ static int64_t end_of(const struct window *w, int64_t start_s)
         return start_s * SECOND_MS + w->duration_ms;
 }
 
-/* When the run of overlapping or touching windows ends that holds the one from start_s; 0: beyond the search. */
+/* The end, in ms, of the run of overlapping or touching windows that begins with the window from start_s; 0: beyond the
+ * bounds of the search. */
 static int64_t run_end(const struct window *w, const struct window_clock *clock, int64_t start_s)
 {
         int64_t end = end_of(w, start_s), last = end + INT64_C(1) * SEARCH_DAYS * DAY_MS;
@@ -300,7 +304,7 @@ static int64_t run_end(const struct window *w, const struct window_clock *clock,
 bool window_open(const struct window *w, const struct window_clock *clock, struct wall at, struct wall *ret_change)
 {
         int64_t at_s = divide_down(at.ms, SECOND_MS), start;
-        int days = (int)(w->duration_ms / DAY_MS) + 5; /* the duration, and what a fold, a gap and midnights add */
+        int days = (int)(w->duration_ms / DAY_MS) + 5; /* the duration's days, and 5 for clock changes and midnights */
         bool open = start_before(w, clock, at_s, days, &start) && end_of(w, start) > at.ms;
         if (!ret_change)
                 return open;

@@ -3,7 +3,8 @@
 #include "base/text.h"
 #include "core/usage.h"
 
-/* A scrape is never exactly a minute after the one before. */
+/* Seconds from one kept sample to the next, at least. Less than a minute, because scrapes never come exactly a minute
+ * apart. */
 enum { APART_S = 50 };
 
 const char *node_verdict_name(enum node_verdict v)
@@ -47,14 +48,14 @@ static enum node_verdict node_ring_judge(const struct node_ring *g, const struct
         return u->value[CPU] > capacity[CPU] || u->value[MEMORY] > capacity[MEMORY] ? NODE_BOUNDED : NODE_ACCEPTED;
 }
 
-/* Does the newest sample stay, and a new one take the next place? */
+/* Whether a new sample takes the next place in the ring. If not, it replaces the newest sample. */
 static bool node_ring_is_closed(const struct node_ring *g)
 {
         return g->count < 2 || node_ring_at(g, 0)->at_s - node_ring_at(g, 1)->at_s >= APART_S;
 }
 
-/* Samples dated ahead of every clock were taken while halflife's own was ahead. They would refuse all others until
- * then. */
+/* Forget the ring if its newest sample is dated ahead of every clock: halflife's clock was ahead. All new samples would
+ * count as reordered until then. */
 static void node_ring_forget_ahead(struct node_ring *g, struct wall latest)
 {
         if (g->count && node_ring_at(g, 0)->at_s * INT64_C(1000) > latest.ms + USAGE_FUTURE_MS)
@@ -113,7 +114,7 @@ void node_ring_load(const struct node_ring *g, const int64_t capacity[static RES
         }
 }
 
-/* The integer part of the root of a number below 2^62. */
+/* The integer part of the square root of a number below 2^62. */
 static int64_t node_square_root(int64_t of)
 {
         int64_t root = 0;
@@ -128,7 +129,7 @@ static int64_t node_part(int64_t used, int64_t capacity)
         return capacity > 0 ? (int64_t)(((__int128)used * NODE_WHOLE + capacity / 2) / capacity) : 0;
 }
 
-/* All integers: fifteen squares of parts, times fifteen, are below 2^62. */
+/* Integers of 64 bits suffice: fifteen squares of parts, times fifteen, are below 2^62. */
 static void node_spread_resource(const struct node_ring *g, enum resource r, int64_t capacity, struct node_spread *ret)
 {
         int64_t n = ret->samples, sum = 0, squares = 0;

@@ -5,7 +5,8 @@ static struct amount original_request_effective(struct amount request, struct am
         return request.set ? request : limit.set ? limit : range_default;
 }
 
-/* Whether the limit is the LimitRange's default, filled in when the pod was admitted: the owner had set no limit. */
+/* Whether the limit is the LimitRange's default, which Kubernetes filled in when it admitted the pod: the owner had set
+ * no limit. */
 static bool is_filled_in(struct amount limit, const struct original_request_facts *f)
 {
         return f->recorded && !f->original_limit.set && limit.set && amount_equal(limit, f->range_limit);

@@ -3,7 +3,8 @@
 #include <stddef.h>
 #include <string.h>
 
-/* Each label of each workload is looked up in every cycle, so each pattern has its length. */
+/* The known labels. Each label of each workload is looked up in every cycle, so each pattern is stored with its
+ * length. */
 static const struct text known[] = {
         TEXT("app.kubernetes.io/instance"),   /* Argo CD, where its application.instanceLabelKey is not set */
         TEXT("app.kubernetes.io/managed-by"), /* Helm, Config Sync */
@@ -16,8 +17,8 @@ static const struct text known[] = {
         TEXT("fluxcd.io/*"),                          /* Flux 1 */
         TEXT("objectset.rio.cattle.io/*"),            /* Rancher, Fleet, k3s */
         TEXT("addonmanager.kubernetes.io/*"),         /* the add-on manager of managed clusters */
-        TEXT("addon.kops.k8s.io/*"),                  /* kOps prunes by it */
-        TEXT("dev.okteto.com/*"),                     /* okteto destroy deletes by it */
+        TEXT("addon.kops.k8s.io/*"),                  /* kOps prunes objects by this label */
+        TEXT("dev.okteto.com/*"),                     /* okteto destroy deletes objects by this label */
         TEXT("stack.okteto.com/*"),
         TEXT("kubernetes.io/cluster-service"),
         TEXT("k0s.k0sproject.io/stack"),
@@ -32,11 +33,12 @@ static const struct text known[] = {
         TEXT("resourcebinding.karmada.io/*"),
         TEXT("propagationpolicy.karmada.io/*"),
         TEXT("clusterpropagationpolicy.karmada.io/*"),
-        TEXT("clusterctl.cluster.x-k8s.io*"), /* clusterctl delete and upgrade go by these two, over all kinds */
+        TEXT("clusterctl.cluster.x-k8s.io*"), /* clusterctl delete and upgrade find objects of all kinds by this label
+                                                 and the next */
         TEXT("cluster.x-k8s.io/provider"),
         TEXT("skaffold.dev/*"),
         TEXT("olm.owner*"),                 /* Operator Lifecycle Manager */
-        TEXT("olm.operatorframework.io/*"), /* its second version */
+        TEXT("olm.operatorframework.io/*"), /* the second generation of Operator Lifecycle Manager */
         TEXT("operators.coreos.com/*"),
 };
 

@@ -16,7 +16,8 @@ static bool is_random(char c)
         return memchr(alphabet, c, sizeof alphabet - 1);
 }
 
-/* The text before its last '-', and in *ret_behind the text after it. none: no '-', or one of the two is empty. */
+/* The text before its last '-', and in *ret_behind the text after it. Returns none where there is no '-', or one of the
+ * two texts is empty. */
 static struct text podname_cut(struct text t, struct text *ret_behind)
 {
         for (size_t at = t.len; at-- > 1;)

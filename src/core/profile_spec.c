@@ -30,7 +30,7 @@ static bool selects_namespace(const struct profile_spec *p, struct text ns, cons
         return selector_match(p->namespace_selector, s->ns_label, s->ns_labels);
 }
 
-/* The version does not count: the same object is served in each version. */
+/* The API version of a profile's target does not count: the API server serves the same object in each version. */
 static bool selects_kind(const struct profile_spec *p, const struct profile_subject *s)
 {
         for (int i = 0; i < p->targets; i++)
@@ -55,7 +55,7 @@ bool profile_selects(const struct profile_spec *p, struct text ns, const struct 
 
 struct profile_cost profile_spec_cost(const struct profile_spec *p)
 {
-        struct profile_cost cost = {.subject = 1 + p->targets}; /* its namespace, and the kinds */
+        struct profile_cost cost = {.subject = 1 + p->targets}; /* the subject's namespace, and the targets' kinds */
         for (size_t i = 0; p->selector && i < p->selector->count; i++) {
                 cost.subject += (int64_t)p->selector->of[i].values;
                 cost.label++;

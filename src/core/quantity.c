@@ -18,7 +18,7 @@ struct suffix {
         int32_t exponent; /* the suffix means 10^exponent; 2^exponent for BINARY_SI */
 };
 
-/* Ordered by how often they occur. */
+/* The suffixes of quantities, the most frequent first. */
 static const struct suffix suffixes[] = {
         {"", DECIMAL_SI, 0},   {"n", DECIMAL_SI, -9}, {"Ki", BINARY_SI, 10}, {"Mi", BINARY_SI, 20},
         {"m", DECIMAL_SI, -3}, {"u", DECIMAL_SI, -6}, {"k", DECIMAL_SI, 3},  {"M", DECIMAL_SI, 6},
@@ -59,7 +59,7 @@ static size_t skip_digits(const char *s, size_t len, size_t at)
         return at;
 }
 
-/* Parse an exponent, "e5" or "E-03": any int64. Kubernetes keeps only its low 32 bits. */
+/* Parse an exponent, "e5" or "E-03", which may be any int64. Kubernetes keeps only its low 32 bits. */
 static bool exponent_parse(const char *s, size_t len, int32_t *ret)
 {
         if (len < 2 || (s[0] != 'e' && s[0] != 'E'))
@@ -91,7 +91,8 @@ static bool suffix_parse(const char *s, size_t len, struct suffix *ret)
         return exponent_parse(s, len, &ret->exponent);
 }
 
-/* The index after the suffix's letters, sign and digits. A byte there, before the end of the text, is refused. */
+/* The index after the suffix's letters, sign and digits. If that is not the end of the text, the quantity is
+ * malformed. */
 static size_t suffix_end(const char *s, size_t len, size_t at)
 {
         while (at < len && memchr("eEinumkKMGTP", s[at], 12))
@@ -104,7 +105,7 @@ static size_t suffix_end(const char *s, size_t len, size_t at)
 static int quantity_scan(const char *s, size_t len, struct scan *ret, size_t *reterr_at)
 {
         *reterr_at = 0;
-        if (len == 0) /* s may be NULL */
+        if (len == 0) /* s may be NULL then */
                 return ERR_INVALID;
         size_t start = s[0] == '-' || s[0] == '+' ? 1 : 0, at = start;
         *ret = (struct scan){.negative = start && s[0] == '-'};
@@ -133,7 +134,7 @@ static char digit_at(const struct scan *sc, size_t i)
         return sc->digit[i < sc->whole ? i : i + 1];
 }
 
-/* Set n to value * 10^scale; sign and format stay. */
+/* Set n to value * 10^scale; n's sign and format stay. */
 static void number_set(struct number *n, unsigned __int128 value, int64_t scale)
 {
         char reversed[40];
@@ -150,7 +151,7 @@ static void number_set(struct number *n, unsigned __int128 value, int64_t scale)
                 n->digit[i] = reversed[count - 1 - i];
 }
 
-/* Add one in the last place. The last digit is not 9, so there is no carry. */
+/* Add one to n's last digit. That digit is not 9, so there is no carry. */
 static void number_increment(struct number *n)
 {
         if (n->count == 0)
@@ -257,7 +258,8 @@ static bool number_units(const struct number *n, int digits, uint64_t *ret)
         return true;
 }
 
-/* What the suffix makes of one, in units of 10^-digits; 0: a fraction of a unit, or more than int64_t. */
+/* How many units of 10^-digits the number 1 with this suffix is; 0: a fraction of a unit, or more than int64_t
+ * holds. */
 static int64_t suffix_units(const struct suffix *suffix, int digits)
 {
         int64_t units = 1, shift = (int64_t)suffix->exponent + digits;
@@ -271,7 +273,7 @@ static int64_t suffix_units(const struct suffix *suffix, int digits)
 }
 
 /* Nearly all quantities are a few digits with a suffix of whole units, as in each sample of usage. Those need no struct
- * number. Returns false for the others. */
+ * number. Returns false for all other quantities. */
 static bool quantity_is_plain(const char *s, size_t len, int digits, int64_t *ret_units)
 {
         size_t end = skip_digits(s, len, 0);
@@ -305,7 +307,8 @@ int quantity_parse(const char *s, size_t len, int digits, int64_t *ret_units, si
         return 0;
 }
 
-/* The suffix of a power of ten or two. For a power beyond the largest suffix Kubernetes prints none, and loses it. */
+/* The suffix of a power of ten or two. For a power beyond the largest suffix Kubernetes prints no suffix, and so loses
+ * the power. */
 static const char *suffix_text(enum format format, int64_t exponent)
 {
         for (size_t i = 0; i < SUFFIXES; i++)
@@ -373,7 +376,7 @@ static int number_print(const struct number *n, char out[static QUANTITY_TEXT_MA
                 return 0;
         }
         if (n->format == BINARY_SI && n->scale >= 0)
-                number_units(n, QUANTITY_WHOLE, &value); /* fits: Kubernetes caps binary values at INT64_MAX */
+                number_units(n, QUANTITY_WHOLE, &value); /* fits, because Kubernetes caps values at INT64_MAX */
         if (value >= 1024) {
                 print_binary(n->negative, value, out);
                 return 0;

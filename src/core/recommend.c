@@ -31,7 +31,7 @@ enum state state_least(enum state a, enum state b)
         return readiness[a] <= readiness[b] ? a : b;
 }
 
-/* The length of the history. Where samples are few, each counts for the time in which one pod gives two. */
+/* The length of the history in ms. Where samples are few, each sample counts for two intervals of reading. */
 static int64_t recommend_learned_ms(const struct usage *u, const struct recommend_facts *f)
 {
         int64_t span_ms = u->newest_ms - u->first_ms;
@@ -81,7 +81,7 @@ static int64_t divide_up(int64_t a, int64_t b)
         return (a + b - 1) / b;
 }
 
-/* The value in steps (1m of CPU, 1Mi of memory), rounded up, so that the request covers it. */
+/* The value in steps (1m of CPU, 1Mi of memory), rounded up, so that the request covers the value. */
 static int64_t steps_up(enum resource r, double value)
 {
         return (int64_t)ceil(value * steps_of_one[r]);
@@ -105,7 +105,7 @@ static void recommend_estimate(const struct usage *u, enum resource r, const str
         *ret = (struct estimate){0};
         if (usage_place(u, r, policy->percentile, &place) < 0)
                 return;
-        usage_percentile(u, r, MEDIAN, &median); /* succeeds, because one percentile is known */
+        usage_percentile(u, r, MEDIAN, &median); /* cannot fail, because one percentile is known */
         usage_percentile(u, r, P95, &p95);
         int64_t day;
         double kill = r == MEMORY ? usage_kill_hold(u, policy, now) : 0;

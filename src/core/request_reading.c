@@ -24,8 +24,8 @@ void request_reading_add(struct request_reading *to, const struct request_readin
         int64_t a = to->divisor, b = also->divisor;
         if (a == 0 || b < a)
                 *to = *also;
-        /* Requests that read alike in units of a do so in multiples of a. For other pairs, only equal requests read
-         * alike for certain. */
+        /* Requests that read alike in units of `a` also read alike in multiples of `a`. If neither divisor divides the
+         * other, only equal requests surely read alike. */
         if (a != 0 && b % a != 0 && a % b != 0)
                 to->divisor = 1;
 }

@@ -55,7 +55,7 @@ static enum qos class_after(const struct resize_container *c, size_t n)
         return resize_class_of(&f);
 }
 
-/* The request to write, regardless of restarts; unset: none. */
+/* The request to write for a container, even if that restarts the container; unset: nothing to write. */
 static struct amount resize_wanted(const struct resize_container *c, enum resource r)
 {
         struct amount to = c->want[r];
@@ -67,7 +67,7 @@ static struct amount resize_wanted(const struct resize_container *c, enum resour
         return to;
 }
 
-/* Write the first request that is raised one step lower, so that the pod stays Burstable: its requests then sum up to
+/* Write the first raised request one step lower, so that the pod stays Burstable: the pod's requests then sum up to
  * less than its limits. */
 static void step_back(struct resize_container *c, size_t n)
 {

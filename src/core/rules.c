@@ -46,13 +46,14 @@ static enum reason unless_unlearned(const struct correction *c, enum reason why)
 
 typedef void correct_rule(const struct correct_facts *f, struct correction *c);
 
-/* Whether the model decides the target. It does in state Held too: a hold is the gates' and never changes a target. */
+/* Whether the model decides the target. The model decides in state Held too: a hold concerns the gates and never
+ * changes a target. */
 static bool model_counts(const struct correct_facts *f)
 {
         return f->estimate.known && !f->unasked && (f->state == STATE_READY || f->state == STATE_HELD);
 }
 
-/* A young history decides only where no target was published before it. */
+/* Whether the early request decides the target: only where no target was published before the young history. */
 static bool early_counts(const struct correct_facts *f)
 {
         return f->state == STATE_LEARNING && f->estimate.early > 0 && f->original.set && !f->unasked &&
@@ -92,7 +93,7 @@ static void scale_model(const struct correct_facts *f, struct correction *c)
         correct_set_target(c, too_low ? f->original.value : scaled, REASON_LOWERED);
 }
 
-/* After a restart, a lost database or a silent source, the target published last stands. */
+/* After a restart, a lost database or while the usage source is silent, the target published last stands. */
 static void stand_on_last_good(const struct correct_facts *f, struct correction *c)
 {
         if (usage_counts(f) || is_static(f))
@@ -101,7 +102,8 @@ static void stand_on_last_good(const struct correct_facts *f, struct correction 
         c->target = f->last_good.set ? f->last_good : f->original;
 }
 
-/* An original that stands because nothing is known is not clamped: that alone is no reason to change it. */
+/* The policy's bounds do not apply to an original that stands because nothing is known: bounds alone are no reason to
+ * change it. */
 static void clamp_to_policy(const struct correct_facts *f, struct correction *c)
 {
         if (usage_counts(f) || is_static(f) || f->last_good.set)
@@ -177,7 +179,8 @@ static void need_original(const struct correct_facts *f, struct correction *c)
                 c->reason = REASON_NO_ORIGINAL;
 }
 
-/* Used only after the rules that set a target wherever there is an original. */
+/* Whether the target is below the original. Call it only after the rules that set a target wherever there is an
+ * original. */
 static bool correct_is_lowered(const struct correct_facts *f, const struct correction *c)
 {
         return f->original.set && c->target.value < f->original.value;
@@ -242,7 +245,7 @@ const char *rule_name(enum rule r)
         return names[r];
 }
 
-/* Run the rules into c; after, if not NULL, gets the correction after each of the RULES. */
+/* Run all rules on *c, from {0}. `after` (may be NULL) gets the correction after each of the RULES. */
 static void correct_judge(const struct correct_facts *f, struct correction *c, struct correction *after)
 {
         assert(f->policy && f->policy->round_to >= 1);

@@ -10,7 +10,7 @@ enum {
         PERCENT = 1000,
         WHOLE = 100 * PERCENT,
         JVM_MOST_PERCENT = 25 * PERCENT,  /* MaxRAMPercentage where it is not given */
-        JVM_SMALL_PERCENT = 50 * PERCENT, /* MinRAMPercentage likewise */
+        JVM_SMALL_PERCENT = 50 * PERCENT, /* MinRAMPercentage where it is not given */
         JVM_SMALL_HEAP = 130862280,       /* bytes, the JVM's default of MaxHeapSize on 64 bits */
 };
 
@@ -18,7 +18,7 @@ enum {
 
 struct token {
         char text[TOKEN_MAX];
-        size_t len; /* TOKEN_MAX: it is longer */
+        size_t len; /* TOKEN_MAX: the token is longer */
 };
 
 static struct text token_text(const struct token *t)
@@ -41,7 +41,8 @@ static bool option_begins(struct text *t, const char *with)
         return true;
 }
 
-/* Take off the digits at the beginning. Returns false where there are none, or too many. */
+/* Read the digits at the beginning of *t, and remove them from *t. Returns false where there are no digits, or too
+ * many. */
 static bool digits_take(struct text *t, int64_t *ret_n)
 {
         int64_t n = 0;
@@ -54,14 +55,14 @@ static bool digits_take(struct text *t, int64_t *ret_n)
         return i > 0;
 }
 
-/* n units of 2^bits bytes; what is beyond int64_t is no size. */
+/* Set *to to n units of 2^bits bytes. A size beyond int64_t leaves *to as it was. */
 static void put_size(int64_t *to, int64_t n, int bits)
 {
         if (n <= INT64_MAX >> bits)
                 *to = n << bits;
 }
 
-/* Put a size as the JVM writes it: "512m", "2G", "1t", "1073741824" */
+/* Set *to to a size as the JVM writes sizes: "512m", "2G", "1t", "1073741824". */
 static void put_jvm_size(int64_t *to, struct text t)
 {
         static const char units[] = {'k', 'm', 'g', 't'};
@@ -75,7 +76,7 @@ static void put_jvm_size(int64_t *to, struct text t)
                 put_size(to, n, 0);
 }
 
-/* A percentage, put in thousandths: "75", "75.0" */
+/* Set *to to a percentage ("75", "75.0"), in thousandths of a per cent. */
 static void put_jvm_percent(int32_t *to, struct text t)
 {
         int64_t whole, part = 0;
@@ -104,10 +105,10 @@ static void jvm_option(struct runtime_heap *h, struct text t)
                 put_jvm_percent(&h->small_percent, t);
         else if (option_begins(&t, "-XX:Flags=") || option_begins(&t, "-XX:VMOptionsFile=") ||
                  option_begins(&t, "-XX:MaxRAM=") || text_is(t, "-XX:-UseContainerSupport"))
-                h->incomplete = true; /* options in a file, or percentages of another amount */
+                h->incomplete = true; /* options come from a file, or percentages are of another amount */
 }
 
-/* Put a size as Node writes it: "512", in MiB */
+/* Set *to to a size as Node writes sizes: "512", in MiB. */
 static void put_node_size(int64_t *to, struct text t)
 {
         enum { MEBIBYTE_BITS = 20 };
@@ -116,7 +117,7 @@ static void put_node_size(int64_t *to, struct text t)
                 put_size(to, n, MEBIBYTE_BITS);
 }
 
-/* "--max-old-space-size=512", also with underscores. Returns whether the number is the next word. */
+/* Read "--max-old-space-size=512", also with underscores, into *most. Returns whether the number is the next word. */
 static bool node_option(int64_t *most, struct text t)
 {
         static const char name[] = "--max-old-space-size";
@@ -132,7 +133,7 @@ static bool node_option(int64_t *most, struct text t)
         return t.len == len;
 }
 
-/* Put a size as Go writes it: "512MiB", "1073741824"; "off" is none. */
+/* Set *to to a size as Go writes sizes: "512MiB", "1073741824". "off" is no size, and leaves *to as it was. */
 static void put_go_size(int64_t *to, struct text t)
 {
         static const struct {
@@ -150,11 +151,11 @@ static void put_go_size(int64_t *to, struct text t)
 /* --- command lines --- */
 
 enum program {
-        PROGRAM_UNKNOWN,    /* not found yet */
-        PROGRAM_ENTRYPOINT, /* the image's: a JVM or Node, by its options */
+        PROGRAM_UNKNOWN,    /* no runtime was found yet */
+        PROGRAM_ENTRYPOINT, /* the image's entrypoint runs: a JVM or Node, as its options tell */
         PROGRAM_JAVA,
         PROGRAM_NODE,
-        PROGRAM_BEGUN, /* what follows is the program's own */
+        PROGRAM_BEGUN, /* the options have ended: all further words are the program's own */
 };
 
 struct line {
@@ -163,7 +164,7 @@ struct line {
         enum program program;
         bool begun;     /* a word was read */
         bool value;     /* the next word is an option's value */
-        bool node_size; /* and the size of Node's heap */
+        bool node_size; /* that value is the size of Node's heap */
 };
 
 static char word_first(struct text t)
@@ -230,7 +231,7 @@ static void line_word(struct line *l, struct text t)
 {
         char first = word_first(t);
         if (l->program == PROGRAM_ENTRYPOINT && !l->begun && first != '-' && first != '@')
-                l->program = PROGRAM_UNKNOWN; /* the image's entrypoint runs what the words name */
+                l->program = PROGRAM_UNKNOWN; /* the image's entrypoint runs the program that the words name */
         l->begun = true;
         if (l->value) {
                 if (l->node_size)
@@ -259,8 +260,8 @@ static bool word_is_blank(char c)
 }
 
 /*
- * The next word of a script or of a variable with options, without its quotes; false: the text has ended. *ret_end is
- * set where a shell's command ends behind the word.
+ * Read the next word, without its quotes, of a script or of a variable with options; false: the text has ended.
+ * *ret_end is set where a shell's command ends behind the word.
  */
 static bool words_next(struct command_text *s, bool shell, struct token *ret, bool *ret_end)
 {
@@ -285,7 +286,7 @@ static bool words_next(struct command_text *s, bool shell, struct token *ret, bo
                         if (c == '\\' && shell && quote != '\'') {
                                 if (!command_text_next(s, &c))
                                         break;
-                                if (c == '\n') /* the next line goes on with this one */
+                                if (c == '\n') /* the line goes on in the next one */
                                         continue;
                         }
                         token_add(ret, c);
@@ -302,7 +303,7 @@ static void read_script(struct command_text *s, struct line *l, struct text scri
         bool end;
         command_text_begin(s, script, s->of->variables, true);
         while (words_next(s, true, &t, &end)) {
-                /* an assignment hides the variable that the template has */
+                /* an assignment in the script hides the template's variable */
                 l->heap->incomplete |= l->program == PROGRAM_UNKNOWN && memchr(t.text, '=', t.len);
                 line_word(l, token_text(&t));
                 if (end)
@@ -316,7 +317,7 @@ static bool word_is_shell(struct text t)
         return word_is_among(word_program(t), shells);
 }
 
-/* "-c", "-ec", "-lc" … */
+/* Whether a shell's option says that the next word is a script: "-c", "-ec", "-lc" … */
 static bool is_script_option(struct text t)
 {
         return option_begins(&t, "-") && word_first(t) != '-' && memchr(t.p, 'c', t.len);
@@ -341,7 +342,7 @@ static void read_command(struct command_text *s, struct line *l)
         }
 }
 
-/* Options in a variable of the runtime; node: Node's. */
+/* Read the options in a variable of the runtime. node: of Node; else of the JVM. */
 static void read_variable(struct command_text *s, struct line *l, const char *name, bool node)
 {
         struct token t;

@@ -7,8 +7,8 @@
 #include "histogram_inner.h"
 #include "usage_inner.h"
 
-static const double weight_least = 0.1, weight_most = 1e5; /* of a CPU sample, cores */
-static const double kill_margin = 100 * 1048576.0;         /* 100Mi */
+static const double weight_least = 0.1, weight_most = 1e5; /* bounds of a CPU sample's weight, in cores */
+static const double kill_margin = 100 * 1048576.0;         /* 100Mi, the least that a bump adds */
 static const double mebi = 1048576.0;
 
 const char *sample_verdict_name(enum sample_verdict v)
@@ -91,7 +91,7 @@ void usage_running(struct usage *u, struct wall at)
         minutes_count(&u->running, at.ms / MINUTE_MS);
 }
 
-/* Whether a sample of that time ends the window of the open peak. Without windows every sample does. */
+/* Whether a sample of that time ends the window of the open peak. Without windows every sample ends it. */
 static bool closes_window(const struct usage *u, struct wall at)
 {
         return u->peak > 0 && (u->window_ms == 0 || at.ms / u->window_ms > u->peak_at_ms / u->window_ms);
@@ -113,7 +113,7 @@ static int64_t newest_day(const struct usage *u)
         return u->newest_ms / DAY_MS;
 }
 
-/* Shift the daily peaks by a number of days, and forget those older than USAGE_DAYS. */
+/* Shift the daily peaks by a number of days, and forget the peaks older than USAGE_DAYS. */
 static void days_pass(struct usage *u, int64_t days)
 {
         for (int i = USAGE_DAYS; i-- > 0;)
@@ -136,11 +136,11 @@ static void usage_put_value(struct usage *u, enum resource r, int bucket, double
 {
         int unused;
         int rc = histogram_put(&u->of[r], bucket, weight, at, phase, &unused);
-        assert(rc == 0); /* the caller made room, and the weights of samples are bounded */
+        assert(rc == 0); /* cannot fail: the caller made room, and the weights of samples are bounded */
         (void)rc;
 }
 
-/* Add a window's peak, weighted as of the peak's own time. */
+/* Add a window's peak to the memory histogram, weighted as of the peak's own time. */
 static void put_peak(struct usage *u, double bytes, int64_t at_ms)
 {
         struct wall at = {at_ms};
@@ -197,7 +197,7 @@ static double weight_of(const struct sample *s, enum resource r)
         return s->step_s > 0 ? whole * (s->step_s / 60) : whole;
 }
 
-/* Count what every accepted sample counts for, also one of a start. */
+/* Note spacing, watermark and running minute, for which every accepted sample counts, also one of a start. */
 static void count_time(struct usage *u, struct sample_watermark *watermark, struct wall at)
 {
         if (watermark->last_ms > 0)
@@ -249,7 +249,7 @@ static int find_room(const struct usage *u, const struct sample *s, struct foldi
 
 static void fold_sample(struct usage *u, const struct sample *s, const struct folding *f)
 {
-        struct histogram cpu = u->of[CPU]; /* before adding, which may move its ref */
+        struct histogram cpu = u->of[CPU]; /* a copy, because adding may move the ref */
         struct histogram_phase phase = histogram_phase_of(&cpu, s->at);
         if (f->of[CPU])
                 usage_put_value(u, CPU, f->bucket[CPU], weight_of(s, CPU), s->at, &phase);
@@ -401,7 +401,7 @@ static double memory_model(const struct usage *u, const struct resource_policy *
         return ceil(held / mebi) * mebi;
 }
 
-/* Replace the oldest bump, and keep the times in order: kills of several pods are reported in any order. */
+/* Replace the time of the oldest bump, and keep the times in order: kills of several pods are reported in any order. */
 static void note_step(struct usage *u, int64_t at_ms)
 {
         int i = USAGE_STEPS - 1;
@@ -446,9 +446,9 @@ static void minutes_merge(struct usage_minutes *a, const struct usage_minutes *b
 }
 
 /*
- * Join the open peaks of two histories. Where both are of one window, the higher stays open, and the other is dropped.
- * Otherwise the later stays open. Returns the peak to add to the histogram; {0}: none. A missing peak is {0} as well,
- * so it is lower and earlier than any other.
+ * Join the open peaks of two histories. Where both are of one window, the higher peak stays open, and the lower is
+ * dropped. Otherwise the later peak stays open. Returns the peak to add to the histogram; {0}: none. A missing peak is
+ * {0} as well, so it is lower and earlier than any other.
  */
 static struct usage_kill peaks_join(const struct usage *dst, const struct usage *src, struct usage_kill *ret_open)
 {
@@ -490,7 +490,7 @@ static void days_join(struct usage *dst, const struct usage *src)
                         dst->day_mi[at] = src->day_mi[i];
 }
 
-/* Join the times of the bumps of two histories, and keep the newest. */
+/* Join the times at which kills of two histories were bumped, and keep the newest. */
 static void steps_join(struct usage *dst, const struct usage *src)
 {
         int64_t joined[USAGE_STEPS];

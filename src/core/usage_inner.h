@@ -4,7 +4,8 @@
 
 #include "core/usage.h"
 
-/* Samples above this are refused as absurd: cores, bytes. The last bucket of a sum ends just above its bound. */
+/* Samples above this are refused as absurd, of a container [0] or a sum [1], in cores or bytes. A sum's last bucket
+ * ends just above the sum's bound. */
 static const double usage_absurd[2][RESOURCES] = {{[CPU] = 1e5, [MEMORY] = 1e15}, {[CPU] = 5.7e6, [MEMORY] = 5.7e15}};
 static inline double usage_absurd_of(const struct usage *u, enum resource r)
 {

@@ -11,12 +11,12 @@
 /*
  * The layout of version 2: a byte of version; first and count of each histogram, a byte each; the fields below, 8 bytes
  * each; the daily peaks, 4 bytes each; the weights of CPU, then of memory, 8 bytes each; a CRC-32C of all bytes before.
- * Version 3 is the same with the starts before the CRC: of CPU, then of memory, the time, 8 bytes, and the weights, 4
- * bytes each. Version 4 is of a sum beyond what a container may have: first and count have two bytes each, and a byte
- * behind them says whether there are starts.
+ * Version 3 has, before the CRC, also the starts: of CPU, then of memory, the time, 8 bytes, and the weights, 4 bytes
+ * each. Version 4 is for a sum beyond the bounds of a container: first and count have two bytes each, and a byte behind
+ * them says whether there are starts.
  *
- * Version 1 can be read too; it has no peaks. The CRC is the last four bytes in every version, so that a reader can
- * tell damage from a later version.
+ * Version 1 can be read too; it is version 2 without the daily peaks. The CRC is the last four bytes in every version,
+ * so that a reader can tell damage from a later version.
  */
 enum { SUM = 4, STARTED = 3, VERSION = 2, OLDEST = 1 };
 enum { HEAD = 1 + 2 * RESOURCES, SUM_HEAD = 1 + 4 * RESOURCES + 1, WORD = 8, HALF = 4, CRC = 4 };
@@ -64,7 +64,7 @@ _Static_assert(SUM_HEAD + (FIELDS + DAY_WORDS + 2 * HISTOGRAM_SUM_BUCKETS) * WOR
                        USAGE_PACK_MAX,
                "the longest fits");
 
-/* Unrolled, because compilers then turn the loop into one memory access. */
+/* The loop is unrolled, because compilers then make one memory access of it. */
 static uint64_t get_word(const uint8_t *in)
 {
         uint64_t word = 0;
@@ -120,7 +120,7 @@ static bool days_fit(const struct usage *u, double most)
         return true;
 }
 
-/* Whether the history stays in the bounds of a container's, so that a reader without sums accepts it. */
+/* Whether a sum's history is within the bounds of a container's, so that programs older than version 4 accept it. */
 static bool usage_fits_container(const struct usage *u)
 {
         double most = usage_absurd[false][MEMORY];
@@ -180,7 +180,7 @@ size_t usage_pack(const struct usage *u, uint8_t out[static USAGE_PACK_MAX])
 
 /* --- loading --- */
 
-static const int64_t most = (int64_t)1 << 60; /* of any time or count, so that sums and triples do not overflow */
+static const int64_t most = (int64_t)1 << 60; /* bound of any time or count, so that sums and triples do not overflow */
 
 static bool crc_holds(const uint8_t *in, size_t len)
 {
@@ -271,7 +271,7 @@ static uint16_t get_count(const uint8_t **in, bool wide)
         return (uint16_t)n;
 }
 
-/* Read version, ranges, and whether there are starts. */
+/* Read the head of a packed history: version, ranges, and whether there are starts. Returns the version or an error. */
 static int get_head(const uint8_t **in, size_t len, struct usage_memory *memory, struct usage *ret, bool *ret_starts)
 {
         int version = *(*in)++;

@@ -7,7 +7,7 @@ _Static_assert(START_BUCKETS *START_FINE == HISTOGRAM_BUCKETS, "coarse buckets c
 
 enum { SHARE = 95, WHOLE = 100, PERCENTILE_WHOLE = 1000 };
 static const float heaviest = 1e30F;
-static const int64_t latest = (int64_t)1 << 60; /* as of the times of struct usage */
+static const int64_t latest = (int64_t)1 << 60; /* the bound of a time, as for the times of struct usage */
 
 static const uint16_t age_edge_s[START_AGES] = {30, 60, 90, 120, 180, 240, 300, 420, 600, 900, 1200, 1800, 2700, 3600};
 
@@ -33,13 +33,13 @@ static void weights_scale(float *w, int count, double by)
                 w[i] = (float)((double)w[i] * by);
 }
 
-/* What a weight is worth a time later. */
+/* The share of a weight that is left after ms. */
 static double left_after(int64_t ms, int64_t half_life_ms)
 {
         return exp2(-(double)ms / (double)half_life_ms);
 }
 
-/* Age the weights to a time. One that is not later changes nothing. */
+/* Age the weights to at_ms. An at_ms not after s->at_ms changes nothing. */
 static void starts_age(struct start_samples *s, int64_t at_ms, int64_t half_life_ms)
 {
         if (at_ms <= s->at_ms)
@@ -52,7 +52,7 @@ static void starts_age(struct start_samples *s, int64_t at_ms, int64_t half_life
         s->at_ms = at_ms;
 }
 
-/* What a live sample weighs is 1. */
+/* The weight of a sample: 1 if live (step_s 0), else the minutes that a back-filled point stands for. */
 static double weight_of_step(double step_s)
 {
         assert(step_s >= 0 && step_s <= 86400);

@@ -37,7 +37,7 @@ bool vpa_policy_settle(struct vpa_policy *p)
                 if (memcmp(p->row[i].sets, p->rest, sizeof p->rest) != 0)
                         p->row[kept++] = p->row[i];
         p->rows = kept;
-        return kept > 0 || p->rest[CPU] || p->rest[MEMORY]; /* without a rest, a row that differs sets something */
+        return kept > 0 || p->rest[CPU] || p->rest[MEMORY]; /* if rest sets nothing, each kept row sets something */
 }
 
 bool vpa_policy_sets_all(const struct vpa_policy *p)
