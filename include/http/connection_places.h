@@ -24,8 +24,8 @@ struct connection_places {
 };
 
 void connection_places_init(struct connection_places *p, int most);
-void connection_places_release(
-        struct connection_places *p); /* call it after MHD's daemon has stopped; a zeroed struct is fine */
+/* Call it after MHD's daemon has stopped. A zeroed struct is fine. */
+void connection_places_release(struct connection_places *p);
 /* The callback for MHD_OPTION_NOTIFY_CONNECTION; `places` is a struct connection_places. */
 void connection_places_notify(void *places, struct MHD_Connection *c, void **context,
                               enum MHD_ConnectionNotificationCode what);

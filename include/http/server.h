@@ -171,8 +171,7 @@ void server_reviewed(struct server *s, const struct auth_key *k, enum server_ver
 void server_recalled(struct server *s, uint64_t ticket, struct learned_copy *copies, size_t count);
 void server_relayed(struct server *s, uint64_t ticket, const struct server_relayed *r); /* copied */
 void server_listed_nodes(struct server *s, uint64_t ticket, struct node_table *t);      /* takes over one reference */
-void server_tried_percentiles(struct server *s, uint64_t ticket,
-                              struct percentile_table *t); /* takes a reference too */
+void server_tried_percentiles(struct server *s, uint64_t ticket, struct percentile_table *t); /* takes one reference */
 /* The server takes ownership of the report; NULL: the report cannot be made now. */
 void server_reported(struct server *s, uint64_t ticket, struct ledger_report *r);
 /* The server takes ownership of `owner`, one block (mem_free) with all that it points to; NULL: no owner was found. */

@@ -26,8 +26,7 @@
 enum {
         AUTH_FRESH_MS = 10 * SECOND_MS,
         AUTH_STALE_MS = 15 * MINUTE_MS,
-        AUTH_PROBE_MS =
-                2 * SECOND_MS, /* while the API server is away, halflife asks it one question per so much time */
+        AUTH_PROBE_MS = 2 * SECOND_MS, /* while the API server is away, halflife asks it once in this time */
         AUTH_ENTRIES_MAX = 4096,
         AUTH_ALLOWED_SHARE = AUTH_ENTRIES_MAX / 2, /* a caller allowed by more verdicts loses its own first */
         AUTH_REFUSED_LEFT = AUTH_ENTRIES_MAX / 8,  /* with no more refusals than this, permissions go first */

@@ -19,8 +19,8 @@ struct lingering_close {
 };
 /* Keep a duplicate of the descriptor fd. Without room, keep none: the connection is reset. */
 void lingering_close_take(struct lingering_close *d, int fd, struct mono now);
-void lingering_close_read(struct lingering_close *d,
-                          struct mono now); /* after a poll: discard bytes, close what is over */
+/* Call it after a poll: it discards bytes that came, and closes the sockets whose time or stream is over. */
+void lingering_close_read(struct lingering_close *d, struct mono now);
 void lingering_close_release(struct lingering_close *d);
 
 #endif

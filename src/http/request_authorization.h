@@ -13,8 +13,8 @@
  * workloads. */
 void http_request_authorize(struct http_request *v);
 void http_request_take_verdict(struct http_request *v, enum auth_say say);
-void http_requests_judged(struct auth_waiter *w,
-                          enum auth_say say); /* passes `say` to all requests of the list that got AUTH_SAYS_WAIT */
+/* Pass the verdict `say` to all requests of the list w, which waited after AUTH_SAYS_WAIT. */
+void http_requests_judged(struct auth_waiter *w, enum auth_say say);
 /* The request is allowed, so its body may come. */
 void http_request_allow(struct http_request *v);
 

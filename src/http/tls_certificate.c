@@ -32,11 +32,7 @@ struct certificate {
         struct pair *pair;    /* newest first */
         const char *cert_file, *key_file;
         struct stamps taken, refused;
-        enum {
-                REFUSED_NOT,
-                REFUSED_ONCE,
-                REFUSED_TOLD
-        } state; /* of the pair in `refused`; REFUSED_TOLD: the caller was told */
+        enum { REFUSED_NOT, REFUSED_ONCE, REFUSED_TOLD } state; /* of `refused`; TOLD: the caller knows */
 };
 
 static _Thread_local struct certificate *mine; /* GnuTLS passes no argument to the retrieve function */
