@@ -74,9 +74,9 @@ struct http_request {
         const char *path_query; /* "/api/v1/pods?limit=500", URL-escaped by the caller; copied */
         const char *bearer;     /* token for the Authorization header; NULL: none; copied */
         const char *basic;      /* "user:password" for basic authentication; NULL: none; copied */
-        const char *sign;       /* sign the request with `basic` as "key:secret" instead: "aws:amz:REGION:SERVICE", AWS
-                                   Signature Version 4; only where http_can_sign, and with a body below 1 MiB; NULL: do not;
-                                   copied */
+        const char
+                *sign;      /* sign the request with `basic` as "key:secret" instead: "aws:amz:REGION:SERVICE", AWS
+                               Signature Version 4; only where http_can_sign, body below 1 MiB; NULL: no signature; copied */
         const char *passed; /* token for a halflife behind the API server's proxy, which does not pass Authorization on;
                                sent as X-Halflife-Authorization; NULL: none; copied */
         bool relayed;       /* send X-Halflife-Relayed: the halflife asked must not relay the request again */
