@@ -1,7 +1,8 @@
 /*
- * The registration of the API group custom.metrics.k8s.io in a cluster. The group's APIServices name the one service
- * that serves it, on behalf of the API server's front proxy. If they name another service, halflife serves nothing. It
- * only reads them: halflife rotate writes their caBundle (serving/certificate_rotator.h).
+ * The registration of the API group custom.metrics.k8s.io in a cluster. The group's APIServices name the one Service to
+ * which the API server's front proxy sends requests for the group. If they name another Service than halflife's,
+ * halflife serves no custom metrics. This module only reads the APIServices; `halflife rotate` writes their caBundle
+ * (serving/certificate_rotator.h).
  */
 #ifndef HALFLIFE_CUSTOM_METRICS_API_REGISTRATION_H
 #define HALFLIFE_CUSTOM_METRICS_API_REGISTRATION_H
@@ -11,33 +12,34 @@
 struct front_proxy;
 
 /*
- * Does an APIService, as read from the API server, name the Service name in namespace ns? Returns 0 if so.
- * ERR_CONFLICT: it names another, or none; the text says which and what to do. ERR_RETRY: the object is not an
- * APIService.
+ * Whether an APIService, as read from the API server, names the Service `name` in namespace `ns`. Returns 0 if so.
+ * ERR_CONFLICT: the APIService names another Service, or none; the message says which one and what to do. ERR_RETRY:
+ * the object is not an APIService.
  */
 int api_registration_owner(const json_t *api_service, const char *ns, const char *name, struct err *err);
 
-/* Read the APIServices of both versions, at a start or in a command; the client's loop turns meanwhile. *ret_ours is
- * the number of versions that name this Service. Returns 0, also if nobody has registered the group; ERR_CONFLICT as
- * above; or the client's error. */
+/* Read the group's APIServices of both versions; the call runs the client's loop until that is done. *ret_ours is the
+ * number of versions whose APIService names this Service. Returns 0, also if nobody has registered the group;
+ * ERR_CONFLICT as above; or the client's error. */
 int api_registration_check(struct client *c, const char *ns, const char *name, int *ret_ours, struct err *err);
 
 struct api_registration_options {
         const char *ns, *service; /* the Service that the APIServices have to name */
-        /* Called when the front proxy's identity changes; the callee owns f. f NULL: trust nobody, and why says why. */
+        /* Called when the front proxy's identity changes; the callee takes ownership of f. f NULL: trust nobody, for
+         * the reason `why`. */
         void (*trust)(void *arg, struct front_proxy *f, const char *why);
         void *arg;
 };
 
 /*
  * Once a minute, read the front proxy's identity (ConfigMap extension-apiserver-authentication) and the Services that
- * the APIServices name. Each pass depends only on what it reads.
+ * the APIServices name. Each pass depends only on what that pass reads.
  */
 struct api_registration;
-struct api_registration *api_registration_new(struct client *c,
-                                              const struct api_registration_options *o); /* strings are the caller's */
-void api_registration_free(struct api_registration *a);                                  /* NULL is fine */
-void api_registration_look(
-        struct api_registration *a); /* start a pass now; a pass in progress starts again. For the timer and tests */
+/* The caller keeps the strings of *o alive until api_registration_free. */
+struct api_registration *api_registration_new(struct client *c, const struct api_registration_options *o);
+void api_registration_free(struct api_registration *a); /* NULL is fine */
+/* Start a pass now, or anew if one is in progress. The timer and tests call it. */
+void api_registration_look(struct api_registration *a);
 
 #endif

@@ -1,6 +1,7 @@
 /*
  * The custom metrics server: the listener (custom_metrics/custom_metrics_listener.h) together with the registration of
- * the API group (custom_metrics/api_registration.h). If it is switched off, s is NULL, which all functions accept.
+ * the API group (custom_metrics/api_registration.h). Where custom metrics are switched off, s is NULL, which all
+ * functions accept.
  */
 #ifndef HALFLIFE_CUSTOM_METRICS_CUSTOM_METRICS_SERVER_H
 #define HALFLIFE_CUSTOM_METRICS_CUSTOM_METRICS_SERVER_H
@@ -12,7 +13,7 @@
 struct snapshot_ref;
 struct custom_metrics_server_options {
         const char *listen;               /* "127.0.0.1:6443", ":6443" */
-        const char *cert_file, *key_file; /* PEM, checked each second; NULL: custom_metrics_server_set_certificate */
+        const char *cert_file, *key_file; /* PEM, checked each second; NULL: set by the function below */
         const char *ns, *service;         /* the Service that the APIServices have to name */
 };
 

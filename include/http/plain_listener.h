@@ -9,7 +9,7 @@
 #include "base/err.h"
 #include "http/connection_places.h"
 
-/* The functions get plain_answers.arg, and answer. They run on the listener's thread. */
+/* The functions `get` and `say` receive plain_answers.arg and send the answer. They run on the listener's thread. */
 struct plain_route {
         const char *path;
         enum MHD_Result (*get)(void *arg, struct MHD_Connection *c);
@@ -23,7 +23,7 @@ struct plain_answers {
 };
 
 struct plain_listener {
-        struct MHD_Daemon *daemon; /* NULL: it does not listen */
+        struct MHD_Daemon *daemon; /* NULL: not listening */
         struct connection_places places;
         struct plain_answers answers;
         char address[96];

@@ -15,7 +15,7 @@
 #include "net/loop.h"
 #include "net/proxy.h"
 
-/* The server that requests go to, and how both sides authenticate. The strings are the caller's and must live as long
+/* The server that requests go to, and how both sides authenticate. The caller owns the strings, which must live as long
  * as requests to the peer run. PEM is text. */
 struct http_peer {
         const char *base_url;           /* "https://host:port", no trailing slash */
@@ -24,18 +24,18 @@ struct http_peer {
         const char *server_name;        /* name for SNI and verification; NULL: the URL's host */
         const char *proxy_url;          /* NULL: as the environment says, see net/proxy.h */
         bool insecure;                  /* do not verify the server at all */
-        bool no_gzip;                   /* ask for no compressed answers, whatever the request says */
-        unsigned revision; /* the caller raises it when it changes a field above; connections of older revisions get no
-                              new requests */
+        bool no_gzip;                   /* never ask for compressed answers, whatever the request's `gzip` says */
+        unsigned revision; /* raise it with each change of a field above; connections of older revisions get no new
+                              requests */
 };
 
 struct http;
 struct http_limits {
         const char *user_agent;
         double rate;     /* requests started a second, by a token bucket with a burst of the same number; 0: no bound */
-        int concurrency; /* requests running at once, without streams and urgent ones; 0: no bound. Others wait in order
-                          */
-        const struct proxy_settings *proxies; /* must outlive the client; NULL: those of this process */
+        int concurrency; /* requests running at once, without streams and urgent ones; 0: no bound. Further requests
+                            wait in order */
+        const struct proxy_settings *proxies; /* must outlive the client; NULL: the settings of this process */
 };
 enum { HTTP_WAITING_MAX = 10000 }; /* requests that may wait in a queue; a further request ends with ERR_TOOBIG */
 /* The first call makes the process ignore SIGPIPE. */
@@ -43,8 +43,9 @@ struct http *http_new(struct loop *l, const struct http_limits *limits);
 void http_free(struct http *h); /* ends all requests without calling done; do not call it within a callback */
 void http_set_limits(struct http *h, double rate, int concurrency);
 
-/* Where requests wait for rate and concurrency. The queues take turns, so that requests which clients of halflife cause
- * delay its own by no more than their turns. Of the requests at once, HTTP_FOR_CLIENTS has at most half, rounded up. */
+/* The queues in which requests wait for rate and concurrency. The queues take turns, so that requests which halflife's
+ * clients cause delay halflife's own requests by no more than those turns. HTTP_FOR_CLIENTS may run at most half of
+ * `concurrency`, rounded up. */
 enum http_queue { HTTP_OWN, HTTP_FOR_CLIENTS, HTTP_QUEUES };
 
 enum http_method { HTTP_GET, HTTP_POST, HTTP_PUT, HTTP_PATCH, HTTP_DELETE };
@@ -63,7 +64,8 @@ struct http_reply {
         bool unsent;              /* never sent, because too many requests wait: err says nothing about the peer */
         struct err err; /* code 0: a complete answer of any status. ERR_RETRY: no answer in time, or connection lost.
                            ERR_DENIED: the server's certificate does not verify. ERR_INVALID: unusable URL, certificate
-                           or libcurl. ERR_TOOBIG: headers too long or too many requests wait. Else data's result */
+                           or libcurl. ERR_TOOBIG: headers too long or too many requests wait. Else the negative result
+                           of `data` */
 };
 
 struct http_request {
@@ -72,9 +74,9 @@ struct http_request {
         const char *path_query; /* "/api/v1/pods?limit=500", URL-escaped by the caller; copied */
         const char *bearer;     /* token for the Authorization header; NULL: none; copied */
         const char *basic;      /* "user:password" for basic authentication; NULL: none; copied */
-        const char *sign;       /* sign the request with `basic` as "key:secret" instead: "aws:amz:REGION:SERVICE", AWS
-                                   Signature Version 4; only where http_can_sign, and with a body below 1 MiB; NULL: do not;
-                                   copied */
+        const char
+                *sign;      /* sign the request with `basic` as "key:secret" instead: "aws:amz:REGION:SERVICE", AWS
+                               Signature Version 4; only where http_can_sign, body below 1 MiB; NULL: no signature; copied */
         const char *passed; /* token for a halflife behind the API server's proxy, which does not pass Authorization on;
                                sent as X-Halflife-Authorization; NULL: none; copied */
         bool relayed;       /* send X-Halflife-Relayed: the halflife asked must not relay the request again */
@@ -87,18 +89,18 @@ struct http_request {
         enum http_queue queue;
         bool urgent; /* for Lease renewals: does not wait, exempt from rate and concurrency, on its own connections */
         int64_t deadline_ms; /* for the whole request with its waiting time; 0: 30 s, for a stream none */
-        int64_t silence_ms;  /* longest time without a received byte; 0: no bound of its own */
+        int64_t silence_ms;  /* longest time without a received byte; 0: only the deadline bounds it */
         /* Called once, when all headers of the answer have arrived. May be NULL. */
         void (*head)(void *arg, const struct http_reply *head);
-        /* Called with each part of the body; a negative result ends the request with that code. head: the reply so far
-         * (status and headers). */
+        /* Called with each part of the body; a negative result ends the request with that code. `head` is the reply so
+         * far (status and headers). */
         int (*data)(void *arg, const struct http_reply *head, const char *p, size_t len);
         /* Called once at the end, never from within http_start. */
         void (*done)(void *arg, const struct http_reply *reply);
         void *arg;
 };
 
-/* Can libcurl sign requests with all of their headers? Since its version 7.86. */
+/* Whether libcurl can sign requests with all of their headers, as it does from version 7.86 on. */
 bool http_can_sign(void);
 const char *http_library_version(void); /* libcurl's, "7.88.1" */
 

@@ -26,7 +26,7 @@ struct now loop_now(const struct loop *l);
  * moves it. */
 struct loop_timer {
         struct mono due;
-        uint64_t serial; /* of those due together, the one set first fires first */
+        uint64_t serial; /* of timers due together, the one set first fires first */
         void (*fire)(void *arg);
         void *arg;
         size_t place; /* index in the loop's heap, from 1; 0: idle */

@@ -1,7 +1,8 @@
 /*
  * Which proxy a request takes. The rule is that of kubectl and other Go programs (ProxyFromEnvironment of net/http): a
  * peer's own proxy first, else HTTPS_PROXY for https:// and HTTP_PROXY for http://, except for localhost, loopback
- * addresses and what NO_PROXY lists. A variable's lower-case name counts where the upper-case one is unset or empty.
+ * addresses and hosts that NO_PROXY lists. A variable's lower-case name counts where the upper-case one is unset or
+ * empty.
  *
  * Two differences: an unusable proxy is an error, not silence, and names of NO_PROXY beyond ASCII are not converted.
  */
@@ -20,27 +21,28 @@ struct proxy_settings {
         struct proxy_variable https, http, except;
         bool cgi; /* the process answers a CGI request, whose header "Proxy:" would be HTTP_PROXY */
 };
-/* variable: getenv, or a test's own. Its texts must live as long as the settings. */
+/* Read the settings. `variable` returns an environment variable's value, as getenv does (tests have their own); the
+ * values must live as long as the settings. */
 void proxy_settings_read(struct proxy_settings *ret, const char *(*variable)(const char *name));
 /* The settings of this process, read at the first call. */
 const struct proxy_settings *proxy_settings_of_process(void);
 
-/* A proxy's address; the texts are parts of the one that was parsed. */
+/* A proxy's address; the texts point into the text that was parsed. */
 struct proxy_url {
         const char *scheme; /* "http", "https" or "socks5h": the proxy resolves names, as Go has it for socks5 */
         struct text login;  /* "user:password", percent-encoded; len 0: none; never to be logged */
         struct text host;   /* without brackets */
         int port;
 };
-/* Parse "scheme://user:password@host:port"; scheme and port may be missing. Returns 0, or ERR_INVALID with a text that
- * holds nothing of s beyond its scheme, because the rest may be a password. */
+/* Parse "scheme://user:password@host:port"; scheme and port may be missing. Returns 0, or ERR_INVALID; the message
+ * quotes at most the scheme of s, because the rest may be a password. */
 int proxy_url_parse(const char *s, struct proxy_url *ret, struct err *err);
-char *proxy_url_text(const struct proxy_url *u); /* for people, without the login; mem_free */
-char *proxy_url_full(const struct proxy_url *u); /* for libcurl, with the login; wipe it, and mem_free */
+char *proxy_url_text(const struct proxy_url *u); /* for people, without the login; the caller frees it (mem_free) */
+char *proxy_url_full(const struct proxy_url *u); /* for libcurl, with the login; the caller wipes and frees it */
 
 enum proxy_reason {
         PROXY_NONE,         /* no variable is set for the URL's scheme */
-        PROXY_GIVEN,        /* the peer's own */
+        PROXY_GIVEN,        /* the peer's own proxy, http_peer.proxy_url */
         PROXY_BY_VARIABLE,  /* HTTPS_PROXY or HTTP_PROXY */
         PROXY_NOT_LOOPBACK, /* a variable is set, but the host is localhost or a loopback address */
         PROXY_EXCEPTED,     /* a variable is set, but NO_PROXY lists the host */
@@ -53,7 +55,7 @@ struct proxy_choice {
         struct proxy_url url; /* PROXY_GIVEN, PROXY_BY_VARIABLE */
 };
 /*
- * The proxy for requests to url (http:// or https://). given: the peer's own proxy; NULL: none. Returns 0; or
+ * The proxy for requests to url (http:// or https://). `given`: the peer's own proxy; NULL: none. Returns 0; or
  * ERR_INVALID when the proxy is unusable, or when HTTP_PROXY would be used in CGI; err then names the variable.
  */
 int proxy_choose(const struct proxy_settings *s, const char *given, const char *url, struct proxy_choice *ret,
@@ -62,7 +64,8 @@ static inline bool proxy_is_used(const struct proxy_choice *c)
 {
         return c->reason == PROXY_GIVEN || c->reason == PROXY_BY_VARIABLE;
 }
-/* The choice for people, such as "through proxy http://proxy:3128 (HTTPS_PROXY)"; NULL: PROXY_NONE; mem_free. */
+/* Describe the choice for people, such as "through proxy http://proxy:3128 (HTTPS_PROXY)". NULL: PROXY_NONE. The caller
+ * frees the text (mem_free). */
 char *proxy_choice_text(const struct proxy_choice *c);
 
 #endif

@@ -1,6 +1,6 @@
 /*
  * Back-off with jitter. The base d starts at least_ms and doubles on each failure up to most_ms. A delay is drawn from
- * [d, 2d). When no delay was asked for during reset_ms, d starts anew.
+ * [d, 2d). When retry_delay_ms was not called for reset_ms, d starts anew at least_ms.
  */
 #ifndef HALFLIFE_NET_RETRY_H
 #define HALFLIFE_NET_RETRY_H
@@ -15,7 +15,7 @@ struct retry {
 /* The back-off of reflectors: 800 ms, doubling to 30 s, reset after 2 min without a failure. */
 #define RETRY_REFLECTOR ((struct retry){.least_ms = 800, .most_ms = 30000, .reset_ms = 120000})
 
-/* The delay in ms before the next try. at_least_ms: the server's Retry-After; 0: none. */
+/* The delay in ms before the next try, never below at_least_ms: the server's Retry-After, 0 if there is none. */
 int64_t retry_delay_ms(struct retry *r, struct mono now, int64_t at_least_ms);
 void retry_reset(struct retry *r);
 

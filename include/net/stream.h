@@ -25,13 +25,13 @@ enum stream_shape { STREAM_WATCH, STREAM_LIST, STREAM_QUERY };
 struct stream {
         enum stream_shape shape;
         struct buf value;        /* the current object, where it spans chunks */
-        struct buf envelope;     /* list, query: the document without its elements */
+        struct buf envelope;     /* list, query: the document without the elements of its array */
         int64_t left;            /* bytes until total_max is reached */
-        int state;               /* enum state in stream.c: where in the document the next byte stands */
+        int state;               /* enum state in stream.c: where in the document the next byte is */
         int depth;               /* open brackets of the current value */
         bool in_string, escaped; /* in_string: within a string; escaped: right after its backslash */
         bool items_seen;
-        bool in_data; /* query: within "data" */
+        bool in_data; /* query: now within the object "data" */
         int failed;   /* the error code that ended the stream; 0: none */
         char key[8];  /* the last key, cut to 8 bytes, to recognise "items", "data" and "result" */
         int key_len;
@@ -46,14 +46,15 @@ enum { STREAM_ITEM_MAX = 4 << 20, STREAM_ENVELOPE_MAX = 1 << 20 };
 void stream_init(struct stream *s, enum stream_shape shape, size_t item_max, int64_t total_max,
                  int (*each)(void *arg, struct text value), void *arg);
 void stream_release(struct stream *s);
-/* Feed the next chunk. Returns 0, ERR_INVALID (not the expected JSON), ERR_TOOBIG, or each's negative result. After a
- * failure every further call fails with the same code. */
+/* Feed the next chunk. Returns 0, ERR_INVALID (not the expected JSON), ERR_TOOBIG, or the negative result of `each`.
+ * After a failure every further call fails with the same code. */
 int stream_feed(struct stream *s, const char *p, size_t len, struct err *err);
 /* Check the end of the body. Returns 0 when it ended between objects (watch) or after the document (list, query), and
  * ERR_RETRY for a cut body. A list or query without "items" or "result" is ERR_INVALID: the JSON of an error or a login
  * page would otherwise pass for an empty list. */
 int stream_end(struct stream *s, struct err *err);
-/* After stream_end of a list or query: the document with "items":[] or "result":[], for decoding its other members. */
+/* Call it after stream_end of a list or query. Returns the document with "items":[] or "result":[] empty, for decoding
+ * the other members. */
 struct text stream_envelope(const struct stream *s);
 
 #endif

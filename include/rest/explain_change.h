@@ -1,7 +1,7 @@
 /*
  * Parses the numbers that an explanation may change (percentile, half-life, multiplier), and checks their bounds. GET
- * …/explain takes them as parameters, and halflife explain as options, so both refuse the same values. ERR_INVALID: err
- * has the given name of the parameter or option, and what is allowed.
+ * …/explain takes these numbers as parameters, and the command `halflife explain` as options; both use these functions,
+ * so both refuse the same values. ERR_INVALID: err says `name`, the parameter's or option's name, and what is allowed.
  */
 #ifndef HALFLIFE_REST_EXPLAIN_CHANGE_H
 #define HALFLIFE_REST_EXPLAIN_CHANGE_H

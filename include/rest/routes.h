@@ -1,21 +1,21 @@
 /*
  * The REST API under /api/v1, as pure functions: they take a request and a view (the snapshot of a pass), and return an
- * answer. The server (http/server.h) has the sockets, TLS, threads and authorization, so tests need no socket.
+ * answer. Sockets, TLS, threads and authorization are the server's (http/server.h), so tests need no socket.
  *
  * The paths are the rows of the table in src/rest/routes.c; src/rest/openapi.yaml describes each with its parameters.
  *
- * {kind} is any name of a kind that kubectl takes ("deploy", "deployments.apps", "Deployment"). A kind that is not
- * built into Kubernetes needs its group ("widgets.example.com"). HEAD is answered as GET is, and the server drops the
- * body.
+ * The path segment {kind} is any name of a kind that kubectl takes ("deploy", "deployments.apps", "Deployment"). A kind
+ * that is not built into Kubernetes needs its group ("widgets.example.com"). HEAD is answered like GET, and the server
+ * drops the body.
  *
  * Every answer with status 200 has a strong ETag; a matching If-None-Match turns the answer into a 304. Errors are
  * problem details (RFC 9457, application/problem+json), whose type is one of the closed list of enum problem. A
  * parameter that is unknown to the endpoint, or given twice, is an error that names the parameter.
  *
- * `continue` names the last workload that a page looked at, and the next page starts after it. A workload that exists
- * throughout is therefore neither skipped nor repeated. The work for a page is bounded: where a selector matches few
- * workloads, a page may be short or empty and still have a `continue`. With `sort` or `offset` all workloads are read,
- * and the answer has their number, `total`, instead.
+ * `continue`, in the answer and as parameter, names the last workload that a page looked at, and the next page starts
+ * after it. So a workload that exists all the time is neither skipped nor repeated. The work for a page is bounded:
+ * where a selector matches few workloads, a page may be short or empty and still have a `continue`. With `sort` or
+ * `offset` all workloads are read, and the answer has the number of those selected, `total`, in place of `continue`.
  */
 #ifndef HALFLIFE_REST_ROUTES_H
 #define HALFLIFE_REST_ROUTES_H
@@ -79,21 +79,21 @@ struct request {
 /* The endpoint that matches a request, the data it needs, and the permission that the caller needs. */
 struct route {
         enum route_name name;
-        const struct endpoint *endpoint; /* its row in the table */
-        const char *verb;  /* "get" or "list" on recommendations.halflife.dev, for ROUTE_NODES on nodes; NULL: open to
-                              everybody */
+        const struct endpoint *endpoint; /* the endpoint's row in the table of routes.c */
+        const char *verb;  /* "get" or "list": the permission that the caller needs on recommendations.halflife.dev, for
+                              ROUTE_NODES on nodes; NULL: none, open to everybody */
         char ns[64];       /* "": all namespaces. ROUTE_NODES: the namespace whose workloads the answer may name */
-        const char *group; /* of the kind; "": the core group. A constant, in the arena or in the view */
-        const char *kind, *workload; /* stored as group is; NULL: the path names none */
-        const char *file;            /* of the page, still percent-encoded; stored as group is; NULL: the page itself */
+        const char *group; /* the kind's API group; "": core. A constant, in the arena or the view */
+        const char *kind, *workload; /* stored like `group`; NULL: the path names no workload */
+        const char *file;            /* a file of the web page, percent-encoded, stored like `group`; NULL: the page */
         const char *recommendation;  /* the Recommendation's name for the access review, in the arena; NULL: none */
         bool wants_body;             /* the endpoint reads the request's body */
         bool wants_learned;          /* the endpoint reads learned copies of the workload's containers */
         bool wants_worker;           /* the answer is long: a thread of its own makes it */
-        bool only_known; /* a workload only: without the requests to deploy with, which the view cannot tell */
+        bool only_known; /* ROUTE_WORKLOAD: leave out the requests to deploy with, which the view cannot tell */
         bool dry_run;    /* render only: ?dryRun was given */
         const struct query *query;       /* the parameters, in the arena */
-        const struct ledger_ask *ledger; /* ROUTE_REPORT and ROUTE_DAYS: what to read, in the arena; NULL: nothing */
+        const struct ledger_ask *ledger; /* ROUTE_REPORT, ROUTE_DAYS: what to read, in the arena; else NULL */
 };
 
 struct answer_header {
@@ -109,59 +109,61 @@ struct answer {
         int headers;
 };
 void answer_header(struct answer *a, const char *name, const char *value);
-/* Add a strong ETag, a digest of the body. Where if_none_match has the tag, the answer becomes a 304 without a body. */
+/* Add a strong ETag, a digest of the body. Where `if_none_match`, the caller's header, lists the tag, the answer
+ * becomes a 304 without a body. */
 void answer_tag(struct answer *a, struct text if_none_match, struct arena *arena);
-/* Make a problem the whole answer, and discard what the answer held. The detail states what is wrong, why, and what to
- * do. Bytes of the detail that are not UTF-8 become '?'. */
+/* Make the problem p the whole answer, and discard what the answer held before. The detail states what is wrong, why,
+ * and what to do. Bytes of the detail that are not UTF-8 become '?'. */
 void answer_problem(struct answer *a, enum problem p, const char *detail_fmt, ...)
         __attribute__((format(printf, 3, 4)));
 
 /*
- * Find the endpoint of a request. Returns 0, or ERR_INVALID with a problem (404, 405, 400) in *ret_answer. v may be
- * NULL; it supplies only the spelling of kinds that core/kind.h does not list. Pass the same view to route_answer.
- * Texts of r need not outlive the call.
+ * Find the endpoint of a request. Returns 0, or ERR_INVALID with a problem (404, 405, 400) in *ret_answer. The view v
+ * supplies only the spelling of kinds that core/kind.h does not list, and may be NULL. Pass the same view to
+ * route_answer. The texts of r need not outlive the call.
  */
 int route_match(const struct request *r, const struct snapshot *v, struct arena *a, struct route *ret,
                 struct answer *ret_answer);
 
 /*
- * Answer from the view and, for endpoints with wants_learned, from the copies. learned NULL means that the halflife
- * that learns cannot be asked (503); copies 0 means that nothing was learned. The route must be neither ROUTE_RENDER
- * nor one of ROUTE_NODES, ROUTE_WHAT_IF, ROUTE_REPORT and ROUTE_DAYS (asserted): functions of their own answer them.
+ * Answer from the view and, for endpoints with wants_learned, from the copies `learned`. `learned` NULL means that the
+ * halflife that learns cannot be asked (503); `copies` 0 means that nothing was learned. The route must be none of
+ * ROUTE_RENDER, ROUTE_NODES, ROUTE_WHAT_IF, ROUTE_REPORT and ROUTE_DAYS (asserted), which the functions below answer.
  * While the API server or its metrics cannot be asked, the headers Warning and Age state how old the answer's data is.
  */
 void route_answer(const struct route *route, const struct request *r, const struct snapshot *v,
                   const struct learned_copy *learned, size_t copies, struct arena *a, struct answer *ret);
 
 /*
- * Answer GET nodes from the table of nodes. names: the caller may list the Recommendations of route->ns, so that the
- * workloads of that namespace are named. nodes NULL: the halflife that learns cannot be asked (503). v only tells how
- * old the data is.
+ * Answer GET nodes from the table of nodes. `names`: the caller may list the Recommendations of route->ns, so the
+ * answer may name the workloads of that namespace. `nodes` NULL: the halflife that learns cannot be asked (503). The
+ * view v only tells how old the data is.
  */
 void route_nodes(const struct route *route, const struct request *r, const struct snapshot *v,
                  const struct node_table *nodes, bool names, struct arena *a, struct answer *ret);
 
-/* Answer GET what-if from the table of percentiles, whose sums are made if nobody has. percentiles NULL: as for nodes.
- */
+/* Answer GET what-if from the table of percentiles; the first answer from a table also makes its sums. `percentiles`
+ * NULL: the halflife that learns cannot be asked (503). */
 void route_what_if(const struct route *route, const struct request *r, const struct snapshot *v,
                    struct percentile_table *percentiles, struct arena *a, struct answer *ret);
 
 /*
- * Answer GET report from a report of the ledger that was made as route->ledger says. NULL: none can be made now (503).
- * The rows are put into the order of the answer.
+ * Answer GET report from a report of the ledger that was made as route->ledger says. `report` NULL: no report can be
+ * made now (503). The rows of the report are sorted into the order of the answer.
  */
 void route_report(const struct route *route, const struct request *r, const struct snapshot *v,
                   struct ledger_report *report, struct arena *a, struct answer *ret);
 
-/* Answer GET days in the same way. */
+/* Answer GET days, a workload's usage day by day, from a report of the ledger. `report` NULL: no report can be made now
+ * (503). */
 void route_days(const struct route *route, const struct request *r, const struct snapshot *v,
                 const struct ledger_report *report, struct arena *a, struct answer *ret);
 
 /*
- * Answer POST …/render by deploy/render.h: the manifests in the media type of the request or, with ?dryRun, the report
- * of render as JSON. The request's type is application/yaml, application/x-yaml, text/yaml, text/plain or
+ * Answer POST …/render by deploy/render.h: the changed manifests in the media type of the request or, with ?dryRun,
+ * what would change, as JSON. The request's type is application/yaml, application/x-yaml, text/yaml, text/plain or
  * application/json; a request without a type is read as YAML. The headers X-Halflife-Changed and X-Halflife-Left count
- * the objects changed and the objects left as they were; X-Halflife-Reason lists why objects were left.
+ * the objects changed and the objects left as they were; X-Halflife-Reason lists the reasons why objects were left.
  */
 void route_render(const struct route *route, const struct request *r, const struct snapshot *v, struct arena *a,
                   struct answer *ret);

@@ -1,7 +1,7 @@
 /*
- * Reads the Secret with the serving certificate and the paths of admission once a minute, for whatever serves (run and
- * serve), and has the listeners use what it has. It writes nothing: halflife rotate makes the certificate
- * (serving/certificate_rotator.h), or another program does.
+ * Reads once a minute the Secret that has the serving certificate and the paths of admission, and has the listeners use
+ * both; for the commands that serve, `halflife run` and `halflife serve`. The reader writes nothing: `halflife rotate`
+ * makes the certificate (serving/certificate_rotator.h), or another program does.
  *
  * A certificate that comes with a new root is shown only CERTIFICATE_SPREAD_MS after the root was read: by then every
  * replica and API server has read the root. A shown certificate that no root verifies, or that has expired, is replaced
@@ -21,19 +21,20 @@ struct certificate_reader_options {
         bool given;              /* another program, such as cert-manager, writes the Secret; it may lack ca.crt */
         /* Show this pair from now on. ERR_INVALID: the pair cannot be used. */
         int (*show)(void *arg, const char *cert_pem, const char *key_pem, struct err *err);
-        void (*trust)(void *arg, const char *roots_pem); /* takes the roots that verify every replica; may be NULL */
-        /* Serve admission at these paths, count at least 1, from now on. May be NULL. */
+        void (*trust)(void *arg, const char *roots_pem); /* gets the roots that verify every replica; may be NULL */
+        /* Serve admission at these paths, of which there is at least one, from now on. The function may be NULL. */
         void (*admit_at)(void *arg, const struct admission_paths *p);
         void *arg;
 };
 
 struct certificate_reader;
-/* Strings are borrowed until certificate_reader_free. The first look is at the next turn of the loop. */
+/* Strings are borrowed until certificate_reader_free. The Secret is first read at the next turn of the loop. */
 struct certificate_reader *certificate_reader_new(struct client *c, const struct certificate_reader_options *o);
 void certificate_reader_free(struct certificate_reader *r); /* NULL is fine */
-/* Look now, with this time as the present; does nothing while a look is under way. The timer and tests call it. */
+/* Read the Secret now, and take `now` for the present time. Nothing is done while a read is under way. The timer and
+ * tests call it. */
 void certificate_reader_look(struct certificate_reader *r, struct wall now);
-bool certificate_reader_looks(const struct certificate_reader *r); /* a look is under way */
+bool certificate_reader_looks(const struct certificate_reader *r); /* the Secret is being read */
 /* When the shown certificate expires, Unix time in seconds; 0: none is shown yet. */
 int64_t certificate_reader_expires_s(const struct certificate_reader *r);
 

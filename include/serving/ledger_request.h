@@ -1,5 +1,6 @@
 /*
- * A report of the ledger as far as the loop can make it: the periods that are open, and how many workloads there are.
+ * Begins a report of the ledger with the part that the loop has in memory: the periods still open, and the number of
+ * workloads. The periods in the database are added later.
  */
 #ifndef HALFLIFE_SERVING_LEDGER_REQUEST_H
 #define HALFLIFE_SERVING_LEDGER_REQUEST_H
@@ -7,8 +8,8 @@
 #include "cache/cache.h"
 #include "ledger/ledger_report.h"
 
-/* The cache has bookkeeping. Of one workload the stretch begins when it was made, by *ask too. prices: NULL for none;
- * they are copied. The caller releases what it returns. */
+/* The cache must have bookkeeping. For a report of one workload, ask->since_ms is shortened to the workload's age.
+ * `prices` are copied; NULL: there are none. The caller releases the report (ledger_report_free). */
 struct ledger_report *ledger_request_begin(const struct cache *c, const struct prices *prices, struct ledger_ask *ask);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * Questions from the server's threads to the loop: a caller's permissions, what was learned, the nodes, the ledger, the
- * owner above a pod's controller. A thread posts a call to a mailbox; the loop answers at once, or when the API server
- * or upstream has.
+ * Questions from the server's threads to the loop: a caller's permissions, learned histories, the nodes, the ledger,
+ * the owner above a pod's controller. A thread posts a call to a mailbox. The loop answers at once, or after the API
+ * server or upstream (the halflife that learns) has answered.
  */
 #ifndef HALFLIFE_SERVING_LOOP_CALLS_H
 #define HALFLIFE_SERVING_LOOP_CALLS_H
@@ -30,10 +30,10 @@ struct loop_calls_options { /* borrowed until loop_calls_free */
 struct loop_calls *loop_calls_new(const struct loop_calls_options *o);
 struct server_calls loop_calls_table(struct loop_calls *all); /* the functions for the server's options */
 void loop_calls_begin(struct loop_calls *all,
-                      struct server *server); /* call once the server runs, before any call comes */
-/* How many admissions had this result. */
+                      struct server *server); /* call it after the server is made, before its threads ask */
+/* How many AdmissionReviews were answered with this result. */
 uint64_t loop_calls_admitted(const struct loop_calls *all, enum admission_result r);
-/* How many owner look-ups ended so. On the loop's thread. */
+/* How many owner look-ups ended with result r. On the loop's thread. */
 uint64_t loop_calls_owner_lookups(const struct loop_calls *all, enum owner_lookup_result r);
 void loop_calls_free(struct loop_calls *all); /* after server_stop and before client_free; all may be NULL */
 

@@ -8,8 +8,8 @@
 #include "cache/live_settings.h"
 #include "snapshot/node_table.h"
 
-/* The nodes of which facts are kept, with sums over their pods. A pod's usage counts if it was measured at most
- * fresh_ms before now. The caller owns the table's one reference. */
+/* Make a row for each node of which the cache keeps facts, with sums over the node's pods. A pod's usage counts if it
+ * was measured at most fresh_ms before `now`. The caller owns the table's one reference. */
 struct node_table *node_rows_make(const struct cache *w, int hot_percent, struct wall now, int64_t fresh_ms);
 
 #endif

@@ -10,7 +10,7 @@
 enum { GLANCE_NAMESPACES = 16 };
 
 struct snapshot_once_options {
-        const char *own_ns;    /* halflife's own namespace: only profiles that name it select there; NULL: none */
+        const char *own_ns;    /* halflife's namespace: only profiles that name it select there; NULL: none */
         const char *const *ns; /* the namespaces to list objects in; a user may have permissions in these only */
         size_t namespaces;     /* their number; above GLANCE_NAMESPACES, one list covers the whole cluster */
 };
@@ -26,10 +26,10 @@ int snapshot_once(struct client *c, const struct snapshot_once_options *o, struc
                   struct err *ret_why, struct err *err);
 
 /*
- * What a person may see: the Recommendations of the namespace, or with NULL of all, and of the profiles those that the
- * API server shows them. Where it lists none of a kind, unlisted of the snapshot says why. Lists nothing else, so the
- * snapshot is for showing workloads, not for deploying any. *ret is one reference. Returns 0, or the error of listing
- * the Recommendations.
+ * Make a snapshot of what a person may see: the Recommendations of the namespace `ns`, or of all with NULL, and the
+ * profiles that the API server lets the person list. Where the API server refuses a kind of profile, `unlisted` of the
+ * snapshot says why. Nothing else is listed, so the snapshot is for showing workloads, not for deploying any. *ret is
+ * one reference. Returns 0, or the error of listing the Recommendations.
  */
 int snapshot_shown(struct client *c, const char *ns, struct snapshot **ret, struct err *err);
 

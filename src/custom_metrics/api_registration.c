@@ -71,12 +71,12 @@ struct api_registration {
         struct loop_timer again;
         struct client_call *call; /* NULL: no request is in progress */
         char *config_path, *path[VERSIONS];
-        json_t *known; /* the ConfigMap's data that trust was called with; NULL: nobody is trusted */
+        json_t *known; /* the ConfigMap's data when `trust` was last called; NULL: nobody is trusted */
         char trouble[ERR_TEXT_MAX];
         bool told;
 
-        /* of the current pass */
-        json_t *map; /* as read; NULL: not read */
+        /* about the current pass */
+        json_t *map; /* the ConfigMap as read; NULL: not read */
         int version, ours;
 };
 
@@ -102,7 +102,8 @@ static bool is_news(struct api_registration *a, const char *text)
         return news;
 }
 
-/* Try again later, and keep serving: the front proxy's CA stays right while the API server is unreachable. */
+/* Try again later, and keep serving, because the front proxy's CA does not change only because the API server is
+ * unreachable. */
 static void registration_fail(struct api_registration *a, const struct err *why, const char *what)
 {
         if (is_news(a, why->text))

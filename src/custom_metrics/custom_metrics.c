@@ -45,7 +45,7 @@ void custom_metrics_refuse(unsigned status, const char *text, struct custom_answ
         enum { TEXT_MOST = 1024 };
         char cut[TEXT_MOST];
         snprintf(cut, sizeof cut, "%s", text);
-        json_t *message = json_string(cut); /* NULL if text quotes a request that is not UTF-8 */
+        json_t *message = json_string(cut); /* NULL if `text` quotes bytes of a request that are not UTF-8 */
         custom_metrics_say(status,
                            json_pack("{s:s, s:s, s:{}, s:s, s:o, s:s, s:i}", "kind", "Status", "apiVersion", "v1",
                                      "metadata", "status", "Failure", "message",
@@ -131,7 +131,7 @@ static bool is_asked(const struct asked *q, const struct snapshot_pod *p)
         return selector_match(q->labels, label, labels);
 }
 
-/* The index of a namespace's first pod; the snapshot's pods are sorted by namespace. */
+/* The index of a namespace's first pod, by binary search: the snapshot's pods are sorted by namespace. */
 static size_t pods_from(const struct snapshot *v, const char *ns)
 {
         size_t low = 0, high = v->pods;
@@ -168,7 +168,7 @@ static void say_values(const struct asked *q, const struct snapshot *v, struct c
                            ret);
 }
 
-/* ERR_INVALID says what is wrong with a selector. */
+/* Read both selectors into *q. ERR_INVALID: a selector is too long or cannot be parsed; the message says why. */
 static int read_selectors(const struct custom_request *r, struct arena *a, struct asked *q, struct err *err)
 {
         struct selector *labels = NULL, *own = NULL;
@@ -209,7 +209,8 @@ static void answer_values(const struct custom_request *r, struct asked *q, const
 
 /* --- the path --- */
 
-/* Split "/a/b/c" in place. Returns the number of parts, or PARTS + 1 if there are more than any path here has. */
+/* Split a path such as "/a/b/c" in place. Returns the number of parts, or PARTS + 1 if there are more than any path of
+ * this API has. */
 static int custom_metrics_split(char *buf, char *part[static PARTS])
 {
         int count = 0;

@@ -25,7 +25,7 @@ struct custom_metrics_listener {
         struct certificate *certificate;
         struct mono looked; /* when the certificate's files were last checked */
         pthread_mutex_t lock;
-        struct front_proxy *trusted; /* NULL: nobody may ask; why has the reason */
+        struct front_proxy *trusted; /* NULL: nobody may ask, for the reason in `why` */
         char why[256];
         char address[96];
         _Atomic uint64_t answers[6]; /* by the first digit of the status */
@@ -44,7 +44,7 @@ static gnutls_session_t session_of(struct MHD_Connection *c)
         return info ? info->tls_session : NULL;
 }
 
-/* 0 if the peer may ask, else the HTTP status of the refusal. */
+/* Returns 0 if the peer may ask, else the HTTP status of the refusal, with the reason in *ret_why. */
 static unsigned custom_listener_judge(struct custom_metrics_listener *a, struct MHD_Connection *c, struct err *ret_why)
 {
         unsigned count = 0, status = MHD_HTTP_SERVICE_UNAVAILABLE;
@@ -133,8 +133,8 @@ static void custom_listener_look_at_certificate(struct custom_metrics_listener *
                 a->o.trouble(a->o.arg, &err);
 }
 
-/* Request a client certificate without requiring it. A peer without one then gets an answer that says why it is
- * refused; a failed handshake would not tell. */
+/* Request a client certificate without requiring it. A peer without a certificate then gets an answer that says why
+ * halflife refuses; a failed handshake would not tell. */
 static void custom_listener_came(void *adapter, struct MHD_Connection *c, void **context,
                                  enum MHD_ConnectionNotificationCode what)
 {

@@ -17,7 +17,7 @@ struct words {
 
 struct front_proxy {
         char *ca;                         /* PEM */
-        struct words names, user_headers; /* names: allowed common names; none allows any */
+        struct words names, user_headers; /* names: allowed common names; if empty, any name is allowed */
         gnutls_x509_trust_list_t trust;
 };
 
@@ -30,7 +30,8 @@ static void words_release(struct words *w)
         w->count = 0;
 }
 
-/* Read a JSON list inside a text, '["a","b"]'; an absent key is an empty list. */
+/* Read a list of texts from the ConfigMap's key, whose value is JSON such as '["a","b"]'; an absent key is an empty
+ * list. */
 static int words_read(const json_t *data, const char *key, struct words *ret, struct err *err)
 {
         const char *text = json_string_value(json_object_get(data, key));
@@ -127,7 +128,8 @@ static int chain_read(const gnutls_datum_t *der, unsigned count, struct chain *r
         return rc;
 }
 
-/* Is the certificate signed by the CA, valid now, and meant for clients? */
+/* Check that the request header CA signed the peer's certificate, that it is valid now, and that it is meant for
+ * clients. */
 static int check_trust(const struct front_proxy *f, struct chain *c, struct err *ret_why)
 {
         gnutls_typed_vdata_st purpose = {.type = GNUTLS_DT_KEY_PURPOSE_OID,

@@ -21,7 +21,7 @@ struct verdicts {
         int count;
 };
 
-/* Whose verdicts they are: a caller's, or an address's where the API server does not know the token. */
+/* The owner of verdicts: a caller, or a client address where the API server does not know the token. */
 struct holder {
         struct auth_key id;
         struct verdicts allowed, refused;
@@ -29,15 +29,15 @@ struct holder {
 
 struct entry {
         struct auth_key key;
-        struct auth_key caller; /* whose its token says it is */
+        struct auth_key caller; /* who its token says the caller is */
         enum known known;
         struct mono at;        /* when the API server gave the verdict */
         struct holder *holder; /* NULL: there is no verdict, or a question is under way */
         bool asked;            /* a question is under way */
         bool asked_known;
-        char *asked_by; /* address of the request that made halflife ask the last question */
+        char *asked_by; /* client address whose request caused the last question */
         struct auth_waiter *waiting;
-        TAILQ_ENTRY(entry) link; /* in a line of its holder; in the list asking while a question is under way */
+        TAILQ_ENTRY(entry) link; /* in a line of its holder; in the list `asking` while a question is under way */
 };
 
 struct auth {
@@ -125,7 +125,7 @@ static void holder_remove(struct auth *a, struct entry *e)
         mem_free(h);
 }
 
-/* Of holders with as many, the one whose first verdict is the oldest. */
+/* Keep in *most the longer of two lists of verdicts. Of equally long lists, the one with the oldest verdict is kept. */
 static void verdicts_most(const struct verdicts **most, const struct verdicts *v)
 {
         if (v->count == 0 || (*most && v->count < (*most)->count))
@@ -148,9 +148,9 @@ static void entry_drop(struct auth *a, struct entry *e)
         auth_entry_free(e);
 }
 
-/* Any caller can create refused entries at will. Drop those first, so that they never displace allowed callers. A
- * caller with tokens at will can have any number of allowed ones, so beyond its share its own go. Several such callers
- * leave some places to refusals. */
+/* Any caller can create refused entries at will. Refusals are dropped first, so that they never displace allowed
+ * callers. A caller allowed by more verdicts than its share loses its own. Several such callers together leave
+ * AUTH_REFUSED_LEFT places to refusals. */
 static struct entry *auth_least_missed(const struct auth *a)
 {
         const struct verdicts *allowed = NULL, *refused = NULL;
@@ -216,7 +216,7 @@ size_t auth_entries(const struct auth *a)
 
 /* --- asking --- */
 
-/* Questions of an address under way, about callers who were not allowed lately. */
+/* Count the questions under way that an address asked about callers who were not allowed lately. */
 static int asked_new_by(const struct auth *a, struct text address)
 {
         const struct entry *e;
@@ -226,20 +226,20 @@ static int asked_new_by(const struct auth *a, struct text address)
         return own;
 }
 
-/* Whether an address leaves to others as many questions as it had lately. */
+/* Whether the rate limit leaves to others as many questions as the address asked lately. */
 static bool has_rate(struct auth *a, struct text address, struct mono now)
 {
         uint64_t lately = recent_count_get(&a->asked_lately, address, now);
         return rate_limit_has(&a->questions, 1 + AUTH_BURST_RESERVE + (double)lately, now);
 }
 
-/* The same, and as many places as it has. */
+/* Whether the address leaves to others as many questions under way, and as many a second, as it uses. */
 static bool has_share(struct auth *a, struct text address, struct mono now)
 {
         return asked_new_by(a, address) < AUTH_ASKED_NEW - a->asked_new && has_rate(a, address, now);
 }
 
-/* AUTH_SAYS_WAIT: halflife may ask. */
+/* Whether halflife may ask the API server now: AUTH_SAYS_WAIT. Else the answer for the caller. */
 static enum auth_say may_ask(struct auth *a, bool known, struct text address, struct mono now)
 {
         if (a->away && (a->asked > 0 || ms_since(a->away_at, now) < AUTH_PROBE_MS))
@@ -310,13 +310,14 @@ enum auth_say auth_look(struct auth *a, const struct auth_key *k, struct auth_as
                 *ret_ask = true;
         }
         if (a->away && lately)
-                return AUTH_SAYS_ALLOWED_LATELY; /* the question is likely to fail, so do not wait for it */
+                return AUTH_SAYS_ALLOWED_LATELY; /* the question is likely to fail, so the caller does not wait for the
+                                                    answer */
         w->next = e->waiting;
         e->waiting = w;
         return AUTH_SAYS_WAIT;
 }
 
-/* Its question is over. */
+/* The question about e is over: keep the verdict, or forget e where none came. */
 static void entry_keep(struct auth *a, struct entry *e)
 {
         if (e->known == KNOWN_NOTHING)
@@ -352,8 +353,8 @@ struct auth_waiter *auth_settle(struct auth *a, const struct auth_key *k, enum s
         return waiting;
 }
 
-/* The newest question about a new caller, from the address that has asked most of these; NULL: no address has more than
- * one. */
+/* The newest question under way about a caller who was not allowed lately, of the address that has most of these. NULL:
+ * no address has more than one. */
 static struct entry *newest_of_most(const struct auth *a)
 {
         struct entry *e, *newest = NULL;

@@ -24,7 +24,7 @@ static bool base64url_decode(struct text in, gnutls_datum_t *ret)
         return gnutls_base64_decode2(&(gnutls_datum_t){(unsigned char *)plain, (unsigned)len}, ret) == 0;
 }
 
-/* The claims of a JSON Web Token: the second of its three parts. NULL: it is no such token. */
+/* The claims of a JSON Web Token: the second of its three parts. NULL: the token is not a JSON Web Token. */
 static json_t *token_claims(struct text token)
 {
         const char *first = memchr(token.p, '.', token.len);

@@ -1,6 +1,6 @@
 /*
- * The client addresses that have connections at a listener, and how many each has: a listener that is full displaces a
- * connection of the address that has the most. For the listener's thread.
+ * The client addresses that have connections at a listener, and how many connections each has. A full listener
+ * displaces a connection of the address that has most. For the listener's thread.
  */
 #ifndef HALFLIFE_HTTP_CLIENT_ADDRESS_H
 #define HALFLIFE_HTTP_CLIENT_ADDRESS_H
@@ -10,15 +10,16 @@
 
 struct client_address {
         char text[SOCKET_ADDRESS_TEXT]; /* the key in the map */
-        int connections;                /* all */
+        int connections;                /* all connections of the address */
         int open;                       /* those that are neither ended nor displaced */
         size_t reviews_held;            /* bytes of reviews, for a listener that bounds them */
 };
 
-/* Count one more connection, which is open, of the address; the map (text -> struct client_address) gets it where it is
- * new. */
+/* Count one more open connection of the address a. The map (text -> struct client_address) gets an entry for a new
+ * address. */
 struct client_address *client_address_come(struct map *addresses, const struct sockaddr *a);
-/* A connection is gone that is not counted as open any more. The last one removes and frees the address. */
+/* Count one connection less; the caller has lowered `open` already. With its last connection, the address leaves the
+ * map and is freed. */
 void client_address_leave(struct map *addresses, struct client_address *from);
 
 #endif

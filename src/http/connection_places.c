@@ -7,7 +7,7 @@
 #include "client_address.h"
 
 struct placed_connection {
-        TAILQ_ENTRY(placed_connection) link; /* in the line, unless displaced */
+        TAILQ_ENTRY(placed_connection) link; /* in `line`, unless displaced */
         struct client_address *from;
         int fd;
         bool displaced;
@@ -50,7 +50,8 @@ static void connection_places_make_room(struct connection_places *p)
 static struct placed_connection *connection_places_take(struct connection_places *p, struct MHD_Connection *c)
 {
         struct placed_connection *come = MEM_NEW(struct placed_connection);
-        /* Counted before room is made, so that an address with as many as another displaces its own. */
+        /* Count the new connection before room is made: of two addresses with equally many, the newcomer's then loses
+         * one. */
         come->from = client_address_come(&p->addresses,
                                          MHD_get_connection_info(c, MHD_CONNECTION_INFO_CLIENT_ADDRESS)->client_addr);
         come->fd = MHD_get_connection_info(c, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;

@@ -2,10 +2,9 @@
  * Connections and their time limits. A request must be complete within a time that starts at its first byte; MHD's own
  * time-out restarts with each byte, so a slow client could stay forever.
  *
- * Beyond the limit of connections, a new one displaces one of the address that has the most: the one that was idle
- * longest, else the one that was busy longest. So each address keeps its share, and a client that opens many
- * connections, idle or busy, displaces its own. API servers show no certificate, so an address is all that tells them
- * from strangers.
+ * Beyond the limit of connections, a new connection displaces one of the client address that has most: its longest idle
+ * one, else its longest busy one. So each address keeps its share, and a client that opens many connections, idle or
+ * busy, displaces its own. API servers show no certificate, so an address is all that tells them from strangers.
  */
 #include "rest_listener_private.h"
 
@@ -19,8 +18,8 @@
 #include "request_work.h"
 
 enum { CLOSE_WAIT = 8 }; /* the kernel's value of tcpi_state */
-/* Sending an answer, or a thread's work on it, may take this many times as long as a request may. Work that has begun
- * is bounded by the body, and to give it up would only waste it. */
+/* Sending an answer, or a thread's work on it, may take so many times the limit for reading a request (request_ms).
+ * Work that has begun is not given up: the size of the body bounds it, and it would be wasted. */
 enum { SENDING_SHARE = 6, WORKING_SHARE = 6 };
 
 /* --- the two lists --- */
@@ -71,7 +70,8 @@ static void connection_end(struct http_request *v)
         connections_busy(v);
 }
 
-/* The bytes received so far; *ret_left: the client has closed its side and sends no more. */
+/* Returns the bytes that the socket has received so far. *ret_left: the client has closed its side and sends no
+ * more. */
 static uint64_t connection_received(const struct http_request *v, bool *ret_left)
 {
         struct tcp_info i = {0};
@@ -93,7 +93,8 @@ static bool is_unread(const struct http_request *v)
 
 /* --- coming and going --- */
 
-/* The first connection of the list, longest first, whose address has more than *most; it raises *most. */
+/* Choose from the list, longest first, the first connection of the address with most open connections, if those are
+ * more than *most. *most becomes their number. */
 static void connection_choose(const struct http_request_list *l, struct http_request **chosen, int *most)
 {
         struct http_request *v;
@@ -180,8 +181,8 @@ static int64_t age_ms(const struct http_request *v)
         return (v->listener->now.mono.ns - v->since.ns) / 1000000;
 }
 
-/* Close connections that are idle too long or that the client has left. MHD misses a client that closes its side right
- * after a request: the event that MHD waits for is already over. */
+/* Close an idle connection whose time is over or whose client has left. MHD misses a client that closes right after a
+ * request, because the socket's event came too early. */
 static void look_at_idle(struct http_request *v)
 {
         bool left;

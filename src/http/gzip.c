@@ -6,9 +6,8 @@
 
 #include "base/mem.h"
 
-/* Judge one element of Accept-Encoding: 2: it names gzip, 1: it names every coding, 0: neither. *ret_wanted is false
- * for q=0.
- */
+/* Judge one element of Accept-Encoding. Returns 2: the element names gzip, 1: it is "*" for every coding, 0: neither.
+ * *ret_wanted is false for q=0. */
 static int judge_word(struct text w, bool *ret_wanted)
 {
         size_t name = 0;

@@ -54,7 +54,7 @@ struct seen_headers {
         bool bad_name;
 };
 
-/* RFC 9110 5.6.2. */
+/* Whether a header's name is a token as RFC 9110 5.6.2 defines it. */
 static bool headers_is_token(const char *name)
 {
         size_t len = strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789!#$%&'*+-.^_`|~");

@@ -11,8 +11,9 @@
 
 const char *headers_get(struct MHD_Connection *c, const char *name); /* the first header of that name; NULL: none */
 
-/* Read the bearer token: a b64token of RFC 6750. Anything else is refused without a question to the API server. The API
- * server's proxy to services does not forward Authorization; callers through it use X-Halflife-Authorization. */
+/* Read the bearer token: a b64token of RFC 6750. false: there is no such token, so halflife refuses the caller without
+ * a question to the API server. The API server's proxy to services does not forward Authorization; callers through it
+ * use X-Halflife-Authorization. */
 bool headers_token(struct MHD_Connection *c, struct text *ret);
 
 /* Whether a request id is safe to echo: short, and of harmless characters. id may be NULL: false. */

@@ -26,21 +26,21 @@ struct job {
         enum admission_result admitted;
         const char *own_user;
         struct buf body;
-        size_t reserved;       /* bytes reserved in *held */
-        size_t *held;          /* the listener's count that the reservation is in; NULL: none */
-        struct caller *caller; /* whose share the reservation is in; NULL: nobody's */
+        size_t reserved;       /* bytes of body and answer that are counted in *held */
+        size_t *held;          /* the listener's count of bytes that `reserved` is part of; NULL: none */
+        struct caller *caller; /* whose share `reserved` is part of; NULL: nobody's */
         bool gzip;             /* the caller accepts gzip */
         bool lately;         /* the caller was allowed by an old verdict, because the API server cannot be asked now */
-        struct text client;  /* whose turns it takes at a worker, see turns.h */
-        struct turns *turns; /* at the worker that has it */
-        int64_t worked_us;   /* how long that worker worked on it */
+        struct text client;  /* who takes turns at a worker thread, see turns.h */
+        struct turns *turns; /* the queue of the worker thread that does the job */
+        int64_t worked_us;   /* how long the worker thread worked on the job */
         uint64_t ticket;     /* matches an answer to the waiting request; 0: no request waits */
         const char *id;
         struct snapshot *view;
         struct learned_copy *learned;
         size_t learned_count;
         struct node_table *nodes;             /* the table that a list of nodes is made from; NULL: none */
-        struct percentile_table *percentiles; /* the same of other percentiles; NULL: none */
+        struct percentile_table *percentiles; /* the table for a list by other percentiles; NULL: none */
         bool names;                           /* the list may name workloads */
         struct ledger_report *report;         /* what a report is written from; NULL: none */
         struct answer answer;

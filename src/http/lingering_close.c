@@ -6,7 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { READS_AT_ONCE = 16 }; /* bounded, so that other connections do not wait for long */
+enum { READS_AT_ONCE = 16 }; /* reads of one socket before the others get their turn */
 
 void lingering_close_take(struct lingering_close *d, int fd, struct mono now)
 {

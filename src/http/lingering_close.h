@@ -17,9 +17,10 @@ struct lingering_close {
         struct mono until[LINGERING_MAX];
         struct pollfd *fd; /* room for LINGERING_MAX; the owner polls them */
 };
-/* Keep a duplicate of the descriptor. Without room, do nothing: the connection is reset. */
+/* Keep a duplicate of the descriptor fd. Without room, keep none: the connection is reset. */
 void lingering_close_take(struct lingering_close *d, int fd, struct mono now);
-void lingering_close_read(struct lingering_close *d, struct mono now); /* after a poll */
+/* Call it after a poll: it discards bytes that came, and closes the sockets whose time or stream is over. */
+void lingering_close_read(struct lingering_close *d, struct mono now);
 void lingering_close_release(struct lingering_close *d);
 
 #endif

@@ -13,7 +13,7 @@ int metric_family(struct buf *out, const struct metric *m)
         return buf_printf(out, "# HELP %s %s\n# TYPE %s %s\n", m->name, m->help, m->name, type_name[m->type]);
 }
 
-/* The shortest decimal that reads back as the same number. */
+/* Write 15 digits, or 17 where 15 would not read back as the same number. */
 static void metric_print_number(double value, char out[static 32])
 {
         snprintf(out, 32, "%.15g", value);
@@ -52,7 +52,7 @@ int metric_seconds_sample(struct buf *out, const struct metric *m, const char *l
         return rc;
 }
 
-/* Cut between whole characters, because Prometheus drops a scrape with bytes that are not UTF-8. */
+/* Cut the value between whole characters: Prometheus drops a whole scrape for one byte that is not UTF-8. */
 char *metric_label(const char *key, const char *value, char *out, size_t size)
 {
         enum { VALUE_MAX = 128, QUOTE_AND_NUL = 2 };

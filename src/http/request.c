@@ -1,5 +1,5 @@
 /*
- * One request as it is read: its headers, then its body. The caller is authorized before any of the body is read.
+ * Reads one HTTP request: its headers, then its body. The caller is authorized before any of the body is read.
  */
 #include <stdio.h>
 
@@ -83,7 +83,7 @@ static void http_request_look_at_headers(struct http_request *v, const char *met
         const char *malformed = headers_malformed(v->connection, version);
         http_request_take_headers(v, method);
         if (malformed) {
-                v->body_announced = true; /* perhaps: its length may be what is malformed, so the connection ends */
+                v->body_announced = true; /* perhaps: the length may be what is malformed, so the connection ends */
                 http_request_refuse(v, PROBLEM_INVALID_HEADER, malformed);
                 return;
         }
@@ -135,7 +135,7 @@ enum MHD_Result http_request_handle(void *listener, struct MHD_Connection *c, co
         struct http_request *v = *state;
         (void)listener, (void)c, (void)url;
         if (v->ended)
-                return MHD_NO; /* the request came with the end of the connection, and must not keep it */
+                return MHD_NO; /* halflife has shut this connection down, so its requests get no answer */
         if (v->headers_only && *upload_size == 0) {
                 if (v->step == STEP_HEADERS)
                         http_request_look_at_headers(v, method, version);

@@ -16,14 +16,15 @@ static bool has_header(const struct answer *a, const char *name)
         return false;
 }
 
-/* A compressed body has other bytes than the strong tag stands for, so its tag is weak. */
+/* Mark the ETag of a compressed body as weak, because the strong tag stands for the bytes of the plain body. */
 static void add_weak_tag(struct MHD_Response *r, const char *tag)
 {
         AUTO(mem_free) char *weak = mem_printf("W/%s", tag);
         MHD_add_response_header(r, "ETag", weak);
 }
 
-/* Whether the ETag is of a compressed body. A 304 has the tag of the 200 that it replaces, presumably compressed. */
+/* Whether the ETag stands for a compressed body. A 304 repeats the ETag of the 200 that it replaces, which was
+ * presumably compressed. */
 static bool is_packed(const struct job *j)
 {
         return j->gzipped || (j->gzip && j->answer.status == MHD_HTTP_NOT_MODIFIED);
@@ -41,7 +42,7 @@ static void http_request_add_headers(struct http_request *v, struct MHD_Response
                 else
                         MHD_add_response_header(r, a->header[i].name, a->header[i].value);
         MHD_add_response_header(r, "X-Request-Id", j->id);
-        if (!has_header(a, "X-Content-Type-Options")) /* a browser never takes text of objects for a page */
+        if (!has_header(a, "X-Content-Type-Options")) /* so that no browser shows objects' texts as a page */
                 MHD_add_response_header(r, "X-Content-Type-Options", "nosniff");
         if (!has_header(a, "Cache-Control"))
                 MHD_add_response_header(r, "Cache-Control", "private, no-cache");
@@ -67,7 +68,7 @@ enum MHD_Result http_request_send_answer(struct http_request *v)
                 return MHD_NO;
         http_request_add_headers(v, r);
         v->unread = v->headers_only;
-        if (v->unread || v->displaced) /* unread: the announced body is not read, so the next bytes are no request */
+        if (v->unread || v->displaced) /* unread: the next bytes are the rest of the body and no request */
                 MHD_add_response_header(r, "Connection", "close");
         unsigned digit = a->status / 100;
         atomic_fetch_add(&v->listener->answers[digit < 6 ? digit : 0], 1);
@@ -83,7 +84,7 @@ void http_request_late(struct http_request *v)
         struct answer a = {0};
         char head[256];
         if (!v->job)
-                return; /* no request line yet, so 408 cannot be answered: the bytes may not be HTTP */
+                return; /* without a request line, the bytes may not be HTTP: no 408 */
         answer_problem(&a, PROBLEM_TIMEOUT, "the request was not complete in time");
         int len = snprintf(head, sizeof head,
                            "HTTP/1.1 408 Request Timeout\r\nContent-Type: %s\r\nContent-Length: %zu\r\n"

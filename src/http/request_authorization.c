@@ -24,7 +24,8 @@ void http_requests_judged(struct auth_waiter *w, enum auth_say say)
         }
 }
 
-/* Ask about the key, or say why not. An address that has no question under way gets a place for one. */
+/* Look up the verdict on the request's key. Where all questions are taken, an address without one gets a place for
+ * one. */
 static enum auth_say http_request_look_up(struct http_request *v, struct text token, bool *ret_ask)
 {
         struct rest_listener *d = v->listener;
@@ -72,7 +73,8 @@ void http_request_authorize(struct http_request *v)
                 http_request_take_verdict(v, say);
 }
 
-/* A replica forwards the request, and the halflife that learns asks for names itself. */
+/* Whether to ask about names next. A replica (without list_nodes) does not: the halflife that learns asks for
+ * itself. */
 static bool http_request_wants_names(const struct http_request *v)
 {
         return v->job->route.name == ROUTE_NODES && !v->for_names && v->listener->o.calls.list_nodes;
@@ -93,7 +95,7 @@ static void http_request_take_permission(struct http_request *v, bool lately)
 static void http_request_take_refusal(struct http_request *v)
 {
         if (v->for_names) {
-                http_request_allow(v); /* to all but the names */
+                http_request_allow(v); /* the caller gets the nodes, without names of workloads */
         } else if (!v->by_name && v->job->route.recommendation) {
                 v->by_name = true;
                 http_request_authorize(v);

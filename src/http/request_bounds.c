@@ -14,7 +14,8 @@ struct text http_request_caller(const struct http_request *v)
         return accepted ? token : text_of(v->from->text);
 }
 
-/* Refuse a caller whose requests hold its share of the memory; other callers go on. */
+/* Refuse the request of a caller whose requests hold that caller's whole share of the memory. Other callers are still
+ * served. */
 static void refuse_share(struct http_request *v)
 {
         char why[160];
@@ -26,7 +27,8 @@ static void refuse_share(struct http_request *v)
         http_request_refuse(v, PROBLEM_SHARE_USED, why);
 }
 
-/* Count the request for its caller, whose share may be used up. false: the request was refused. */
+/* Count the request for its caller. false: the caller's share has no room for `more` bytes, and the request was
+ * refused. */
 static bool http_request_has_share(struct http_request *v, size_t more)
 {
         if (!v->job->caller)
@@ -37,9 +39,9 @@ static bool http_request_has_share(struct http_request *v, size_t more)
         return false;
 }
 
-/* Reserve bytes in the bound on all bodies and answers, and in the caller's share of it. Admission has a bound of its
- * own, of which an address may have as much as it leaves free. Small bodies are not counted, because the number of
- * connections bounds them. false: the request was refused, with this reason where the bound is reached. */
+/* Reserve bytes in the bound on all bodies and answers, and in the caller's share of it. Admission has a separate
+ * bound, of which an address may hold as much as it leaves free. Small bodies are not counted, because the number of
+ * connections bounds them. false: the request was refused, for the reason `full` where the bound on all is reached. */
 static bool http_request_set_aside(struct http_request *v, size_t bytes, const char *full)
 {
         struct rest_listener *d = v->listener;
@@ -97,7 +99,7 @@ void http_request_check_body(struct http_request *v)
                 http_request_refuse(v, PROBLEM_UNSUPPORTED_TYPE,
                                     "Content-Encoding is not supported: send the body without it");
         else if (v->body_bytes > v->body_max)
-                (void)http_request_reserve(v, v->body_bytes); /* refuses it */
+                (void)http_request_reserve(v, v->body_bytes); /* refuses the request */
 }
 
 void http_request_count_answer(struct http_request *v)

@@ -8,7 +8,7 @@ void http_request_refuse(struct http_request *v, enum problem p, const char *why
         struct answer *a = &v->job->answer;
         buf_release(&a->body);
         *a = (struct answer){0};
-        v->job->gzipped = false; /* the answer that this one replaces may have been */
+        v->job->gzipped = false; /* the answer that this one replaces may have been compressed */
         answer_problem(a, p, "%s", why);
         v->step = STEP_ANSWER;
 }
@@ -46,7 +46,7 @@ void http_request_give_up(struct http_request *v, enum problem p, const char *wh
         turns_leave(v);
         if (!v->lent) {
                 was->ticket = 0;
-        } else { /* the worker still has the job, and returns it when done */
+        } else { /* the worker thread still has the job, and returns the job when done */
                 v->lent = false;
                 v->job = spare_jobs_take(v->listener);
                 v->job->id = arena_text(&v->job->arena, text_of(was->id));

@@ -61,7 +61,7 @@ static void http_request_do_here(struct http_request *v)
         v->step = STEP_ANSWER;
 }
 
-/* Suspend the request until the loop answers. Returns the ticket by which the answer finds it. */
+/* Suspend the request until the loop answers. Returns the ticket by which the answer finds the request. */
 static uint64_t http_request_await(struct http_request *v)
 {
         v->job->ticket = ++v->listener->tickets;
@@ -69,7 +69,7 @@ static uint64_t http_request_await(struct http_request *v)
         return v->job->ticket;
 }
 
-/* Only the loop may read histories, so it copies them for this answer. */
+/* Ask the loop to copy the workload's histories, because only the loop may read them. */
 static void http_request_ask_loop(struct http_request *v)
 {
         const struct server_calls *calls = &v->listener->o.calls;
@@ -88,7 +88,7 @@ void http_request_recalled(struct http_request *v, struct learned_copy *copies, 
         http_request_resume(v);
 }
 
-/* Only the loop has the nodes' usage. */
+/* Ask the loop for the table of nodes, because only the loop has their usage. */
 static void http_request_ask_nodes(struct http_request *v)
 {
         const struct server_calls *calls = &v->listener->o.calls;
@@ -101,7 +101,7 @@ static void http_request_ask_percentiles(struct http_request *v)
         calls->try_percentiles(calls->arg, http_request_await(v));
 }
 
-/* Only the loop has the ledger. */
+/* Ask the loop for a report of the ledger, because only the loop has the ledger. */
 static void http_request_ask_ledger(struct http_request *v)
 {
         const struct server_calls *calls = &v->listener->o.calls;
@@ -115,14 +115,14 @@ static void http_request_list(struct http_request *v)
         http_request_go_on(v);
 }
 
-/* Thousands of nodes make a long answer. */
+/* Thousands of nodes make a long answer, so another thread writes it. */
 void http_request_listed_nodes(struct http_request *v, struct node_table *t)
 {
         v->job->nodes = t;
         http_request_list(v);
 }
 
-/* The rules are tried on all workloads. */
+/* The table has all workloads, so another thread writes the long answer. */
 void http_request_tried_percentiles(struct http_request *v, struct percentile_table *t)
 {
         v->job->percentiles = t;

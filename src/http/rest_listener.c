@@ -69,7 +69,7 @@ static void listener_wake(void *arg)
 {
         const struct rest_listener *d = arg;
         (void)!write(d->wake, &(uint64_t){1},
-                     sizeof(uint64_t)); /* EAGAIN means that the counter is full: the thread wakes anyway */
+                     sizeof(uint64_t)); /* EAGAIN means that the counter is full, so the thread wakes anyway */
 }
 
 static void listener_post(struct rest_listener *d, const struct message *l)
@@ -148,7 +148,7 @@ static struct http_request *http_request_of(const struct rest_listener *d, uint6
 
 static void listener_reviewed(struct rest_listener *d, const struct message *l)
 {
-        enum auth_say say = AUTH_SAYS_LATER; /* nobody's, where no request waits */
+        enum auth_say say = AUTH_SAYS_LATER; /* stays unused where no request waits */
         struct auth_waiter *w = auth_settle(d->auth, &l->key, l->verdict, d->now.mono, &say);
         http_requests_judged(w, say);
 }
@@ -160,7 +160,7 @@ static void listener_worked(struct rest_listener *d, struct message *l)
         if (v)
                 http_request_worked(v);
         else
-                spare_jobs_put(d, l->job); /* the request has ended meanwhile */
+                spare_jobs_put(d, l->job); /* the HTTP request has ended meanwhile */
         l->job = NULL;
 }
 
@@ -264,7 +264,8 @@ static int listener_wait_ms(const struct rest_listener *d)
         return (int)sweep + 1;
 }
 
-/* Requests that wait for other threads get 503; answers that can be sent at once are sent. */
+/* End all requests before the listener stops. Those that wait for other threads get 503; answers that can go out at
+ * once do. */
 static void say_goodbye(struct rest_listener *d)
 {
         d->ending = true;
@@ -294,7 +295,7 @@ static void *listener_run(void *arg)
                         connections_sweep(d);
                 }
                 d->full = connections_full(d);
-                MHD_run(d->daemon); /* includes connections that were resumed just now */
+                MHD_run(d->daemon); /* also answers on connections that were resumed just now */
         }
         say_goodbye(d);
         return NULL;
@@ -371,7 +372,7 @@ static int listener_start_daemon(struct rest_listener *d, int fd, struct err *er
 
 static int listener_start(struct rest_listener *d, struct err *err)
 {
-        if (d->wake < 0) /* no other thread could wake this one, not even to stop it */
+        if (d->wake < 0) /* without it no other thread could wake this one, not even to stop it */
                 return err_set(err, ERR_IO, "eventfd: %s", strerror(errno));
         int rc = d->o.tls ? certificate_new(d->o.cert_file, d->o.key_file, &d->certificate, err) : 0;
         int fd = rc < 0 ? rc : socket_listen(d->o.listen, err);
@@ -426,8 +427,8 @@ void rest_listener_close(struct rest_listener *d)
 {
         if (!d)
                 return;
-        /* The mailbox stays open until the workers have stopped: a job that one of them returns is still read by the
-         * thread, which gives up the requests that wait. */
+        /* The mailbox stays open until the worker threads have stopped, because a worker may still post a finished
+         * job. */
         atomic_store(&d->stopping, true);
         listener_wake(d);
         if (d->running)

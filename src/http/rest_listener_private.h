@@ -29,10 +29,10 @@ enum {
         URI_MAX = 8 << 10,
         CONNECTION_MEMORY = 16 << 10,
         QUEUE_MAX = 64,
-        OWNER_MS = SECOND_MS, /* the longest wait for an owner: the API server waits 2 s for admission */
+        OWNER_MS = SECOND_MS, /* the longest wait for a pod's owner; the API server waits 2 s for admission */
         SWEEP_MS = SECOND_MS,
-        SWEEP_SOON_MS = 100,    /* while an admission waits for an owner */
-        CONNECTIONS_SPARE = 64, /* room for new connections while others close for them */
+        SWEEP_SOON_MS = 100,    /* between sweeps while an admission waits for a pod's owner */
+        CONNECTIONS_SPARE = 64, /* room for new connections while displaced ones close */
         FULL_MS = 1,
         RETRY_AFTER_S = 2,
         CALLER_SHARE = 4, /* a caller holds at most this part of the bytes for bodies and answers: a quarter */
@@ -51,32 +51,32 @@ enum http_request_step {
 
 /* A connection, and the request on it. */
 struct http_request {
-        TAILQ_ENTRY(http_request) link; /* in the list of idle or of busy connections, longest first */
+        TAILQ_ENTRY(http_request) link; /* in the listener's list idle or busy, longest first */
         struct rest_listener *listener;
         struct client_address *from;
         struct MHD_Connection *connection;
         int fd;
         bool busy;         /* a request, or a part of one, is under way */
         bool ended;        /* halflife shut the socket down, and MHD has not noticed yet */
-        bool displaced;    /* it ends with the answer under way, to make room for another connection */
+        bool displaced;    /* the connection ends after its answer, to make room for another */
         bool unread;       /* the answer was made before all of the request was read */
         struct mono since; /* when the connection became busy or idle */
-        uint64_t bytes;    /* received by the last sweep that found the connection idle; valid if bytes_known */
+        uint64_t bytes;    /* received until the last sweep that found the connection idle; valid if bytes_known */
         bool bytes_known;
 
         enum http_request_step step;
         struct job *job;
         bool lent;              /* a worker has the job now */
-        struct turns *waits_at; /* where it waits for its turn; NULL: it waits for none */
+        struct turns *waits_at; /* the worker whose turn the request waits for; NULL: none */
         TAILQ_ENTRY(http_request) turns_link;
-        size_t reviews_held; /* its part of the listener's */
+        size_t reviews_held; /* bytes of this review in the listener's reviews_held */
         size_t body_max;
         bool body_announced; /* the headers announce a body */
-        size_t body_bytes;   /* its length; 1 where they do not say */
+        size_t body_bytes;   /* the announced length; 1: announced without a length */
         bool admission;
         bool headers_only; /* MHD has not asked for the body yet */
         bool suspended;
-        bool by_name;   /* the caller may not read every Recommendation, so the question is about this one by name */
+        bool by_name;   /* the caller may not read all Recommendations, so halflife asks about the one of the path */
         bool for_names; /* the caller may list nodes; the question is whether an answer may name their workloads */
         struct auth_key key;
         struct auth_waiter waiter;
@@ -85,13 +85,13 @@ struct http_request {
 
 TAILQ_HEAD(http_request_list, http_request);
 
-/* A thread for slow work, and the requests that wait for it: turns.h. */
+/* A worker thread for slow work, and the requests that wait for a turn at it: turns.h. */
 struct turns {
         struct worker *worker;
         bool working;                      /* the thread has a job */
         struct http_request_list waiting;  /* oldest first */
-        int waits;                         /* their number */
-        struct recent_count worked_lately; /* microseconds of the thread, by client */
+        int waits;                         /* the number of requests that wait */
+        struct recent_count worked_lately; /* microseconds that the thread worked, by client */
 };
 
 struct rest_listener {
@@ -100,26 +100,26 @@ struct rest_listener {
         struct MHD_Daemon *daemon;
         struct certificate *certificate; /* NULL: without TLS */
         struct auth *auth;
-        struct turns renders;      /* of manifests, which takes seconds where they are many */
-        struct turns lists;        /* long answers, which take milliseconds, and more for compression */
-        struct turns reviews_read; /* large AdmissionReviews */
+        struct turns renders;      /* renders manifests; many manifests take seconds */
+        struct turns lists;        /* writes and compresses long answers */
+        struct turns reviews_read; /* parses large AdmissionReviews */
         struct gzip gzip;
         pthread_t thread;
         bool running;
-        bool ending; /* no request may wait any more: MHD cannot stop while a connection is suspended */
-        int wake;    /* an eventfd; a thread that posts a message writes to it */
-        struct pollfd polled[2 + LINGERING_MAX]; /* MHD's descriptor, wake, and the sockets of drain */
+        bool ending;                             /* no request may be suspended any more: MHD could not stop */
+        int wake;                                /* an eventfd; a thread that posts a message writes to it */
+        struct pollfd polled[2 + LINGERING_MAX]; /* MHD's epoll descriptor, `wake`, and the sockets of `drain` */
         struct lingering_close drain;
         struct now now;
         struct mono swept;
         struct http_request_list idle, busy;
         struct map addresses; /* text -> struct client_address */
         int connections;
-        bool full; /* MHD had all connections that it may have, so it may not watch for new ones yet */
+        bool full; /* MHD had all its connections, so it may not watch for new ones yet */
         struct job *spare;
         int spares;
-        size_t bodies_held, reviews_held; /* bytes reserved, of BODIES_MAX and REVIEWS_MAX */
-        struct caller_shares shares;      /* of bodies_held */
+        size_t bodies_held, reviews_held; /* bytes reserved, of o.bodies_max and REVIEWS_MAX */
+        struct caller_shares shares;      /* each caller's part of bodies_held */
         int admissions_waiting;           /* admissions that wait for an owner */
         char *own_user;                   /* NULL: not known yet */
         struct admission_paths paths;
@@ -136,7 +136,7 @@ struct rest_listener {
 /* connections.c */
 void connections_notify(void *listener, struct MHD_Connection *c, void **socket_context,
                         enum MHD_ConnectionNotificationCode what);
-bool connections_full(const struct rest_listener *d); /* MHD accepts no more */
+bool connections_full(const struct rest_listener *d); /* MHD accepts no more connections */
 void connections_busy(struct http_request *v);
 void connections_idle(struct http_request *v);
 void connections_sweep(struct rest_listener *d); /* ends requests and connections that took too long */

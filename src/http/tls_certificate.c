@@ -17,7 +17,7 @@ struct pair {
         struct mono retired;
 };
 
-struct stamp { /* differs whenever a file's content was replaced */
+struct stamp { /* of a file; differs whenever its content was replaced */
         struct timespec changed;
         ino_t inode;
         dev_t device;
@@ -28,11 +28,11 @@ struct stamps {
 };
 
 struct certificate {
-        pthread_mutex_t lock; /* protects the list of pairs */
+        pthread_mutex_t lock; /* protects the list `pair` */
         struct pair *pair;    /* newest first */
         const char *cert_file, *key_file;
         struct stamps taken, refused;
-        enum { REFUSED_NOT, REFUSED_ONCE, REFUSED_TOLD } state; /* of the pair in refused; told: reported */
+        enum { REFUSED_NOT, REFUSED_ONCE, REFUSED_TOLD } state; /* of `refused`; TOLD: the caller knows */
 };
 
 static _Thread_local struct certificate *mine; /* GnuTLS passes no argument to the retrieve function */

@@ -7,7 +7,7 @@
 int turns_start(struct turns *t, void (*done)(void *arg, struct job *j), struct rest_listener *d, struct err *err)
 {
         TAILQ_INIT(&t->waiting);
-        /* Longer than any wait for a turn, so that time of the thread is not forgotten while long jobs run. */
+        /* Remember for request_ms, longer than any wait for a turn, how long the thread worked for each client. */
         recent_count_init(&t->worked_lately, d->o.request_ms, 2 * (size_t)d->o.connections_max, d->now.mono);
         return worker_start(done, d, &t->worker, err);
 }
@@ -18,7 +18,7 @@ void turns_stop(struct turns *t)
         recent_count_release(&t->worked_lately);
 }
 
-/* How many requests of the client wait. */
+/* How many requests of the client wait for this thread. */
 static int turns_of(const struct turns *t, struct text client)
 {
         const struct http_request *each;
@@ -79,7 +79,7 @@ static void turns_give(struct turns *t, struct mono now)
                 return;
         turns_leave(v);
         bool given = worker_give(t->worker, v->job);
-        assert(given); /* the thread has one at a time */
+        assert(given); /* the thread has one job at a time, and was idle */
         v->lent = t->working = true;
 }
 

@@ -8,7 +8,7 @@ struct worker;
 /* Start the thread. For each finished job it calls done, on its own thread; done takes ownership of the job. */
 int worker_start(void (*done)(void *arg, struct job *j), void *arg, struct worker **ret, struct err *err);
 bool worker_give(struct worker *w,
-                 struct job *j);    /* takes the job; false: one waits already, and the caller keeps it */
+                 struct job *j);    /* takes the job; false: another job waits already, and the caller keeps j */
 void worker_stop(struct worker *w); /* finishes the current job and frees the others; w may be NULL */
 
 #endif

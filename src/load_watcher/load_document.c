@@ -10,13 +10,13 @@
 #include "base/mem.h"
 #include "cache/cache.h"
 
-/* NODE_BYTES: bound of one node's bytes beside its name. */
+/* NODE_BYTES: the most bytes that one node takes in the document, beside the name. */
 enum { HEAD_BYTES = 256, NODE_BYTES = 640, MEAN_LEAST = 2, DEVIATION_LEAST = 5, WINDOW_S = NODE_WINDOW_MS / SECOND_MS };
 
 /* A node's member of the map, such as "n-1":{…} */
 struct load_entry {
         struct text name;
-        size_t at, len; /* in the document's bytes */
+        size_t at, len; /* start and length within `bytes` */
 };
 
 struct load_document {
@@ -24,7 +24,7 @@ struct load_document {
         struct buf bytes;
         size_t head; /* bytes before the first node */
         struct arena names;
-        struct load_entry *entry; /* by name */
+        struct load_entry *entry; /* sorted by name */
         size_t entries;
 };
 
@@ -37,7 +37,8 @@ struct load_node {
         struct node_spread spread;
 };
 
-/* API servers admit no other names of nodes. So the document needs no escapes. */
+/* Whether the name has only the characters that API servers allow in names of nodes, so that the document needs no
+ * escapes. */
 static bool load_name_is_plain(struct text name)
 {
         if (name.len == 0 || name.len > VIEW_NAME)
@@ -56,7 +57,7 @@ static int load_node_compare(const void *a, const void *b)
         return text_compare(x->name, y->name);
 }
 
-/* The nodes that are not silent, by name; the caller frees them. */
+/* The nodes with a sample in the last five minutes, sorted by name. The caller frees the array. */
 static struct load_node *load_nodes_of(const struct cache *w, struct wall now, size_t *ret_count)
 {
         struct load_node *all = mem_new_array(w->nodes.with_facts + 1, sizeof *all);
@@ -84,7 +85,7 @@ static int64_t load_nodes_end(const struct load_node *node, size_t count, struct
 
 /* --- bytes --- */
 
-/* Millionths of a per cent as per cent, without zeros at the end. */
+/* Write millionths of a per cent as per cent, without zeros at the end. */
 static void load_document_add_percent(struct buf *out, int32_t millionths)
 {
         enum { ONE = NODE_WHOLE / 100 };
@@ -141,7 +142,7 @@ static void load_document_write(struct load_document *d, const struct load_node 
                 e->len = d->bytes.len - e->at;
         }
         (void)buf_add_text(&d->bytes, tail);
-        assert(d->bytes.len < d->bytes.max); /* so nothing was left out above */
+        assert(d->bytes.len < d->bytes.max); /* a full buffer would have dropped bytes above */
 }
 
 struct load_document *load_document_new(const struct cache *w, struct wall now)
@@ -184,7 +185,7 @@ struct text load_document_whole(const struct load_document *d)
         return buf_text(&d->bytes);
 }
 
-/* The document with these nodes in place of all. */
+/* The document with `nodes`, the text of some nodes, in place of all nodes. The caller frees the text. */
 static char *load_document_with(const struct load_document *d, struct text nodes, size_t *ret_len)
 {
         struct buf out;

@@ -15,13 +15,13 @@
 
 enum {
         CONNECTIONS = 64,
-        BLOCK_BYTES = 128 << 10, /* of a whole document, sent at once */
+        BLOCK_BYTES = 128 << 10, /* of a document, sent at once */
         HOST_MOST = 253          /* bytes of an unknown host that its answer repeats */
 };
 
 struct load_listener {
         struct plain_listener plain;
-        pthread_mutex_t lock;           /* of document, made and sendings */
+        pthread_mutex_t lock;           /* protects `document`, `made` and `sendings` */
         struct load_document *document; /* NULL: no node was measured yet */
         struct mono made;
         LIST_HEAD(, load_sending) sendings;
@@ -32,12 +32,13 @@ struct load_listener {
 struct load_sending {
         LIST_ENTRY(load_sending) link;
         struct load_listener *listener;
-        struct load_document *document; /* NULL: it was taken back */
+        struct load_document *document; /* NULL: taken back, so the sending ends */
 };
 
 /* --- the document --- */
 
-/* Take back all documents but the last one, so that clients that read slowly keep no more in memory. */
+/* Take all documents but `last` from their sendings, so that clients that read slowly keep no more documents in
+ * memory. */
 static void load_listener_take_back(struct load_listener *l, const struct load_document *last)
 {
         struct load_sending *s;
@@ -62,7 +63,8 @@ void load_listener_publish(struct load_listener *l, struct load_document *d, str
         load_document_drop(last);
 }
 
-/* A reference to the document, or NULL. *ret_silent: it counts as one without nodes. */
+/* A reference to the current document, or NULL. *ret_silent: the document is too old, and counts as one without
+ * nodes. */
 static struct load_document *load_listener_take(struct load_listener *l, bool *ret_silent)
 {
         pthread_mutex_lock(&l->lock);
@@ -103,7 +105,7 @@ static enum MHD_Result load_listener_say(void *listener, struct MHD_Connection *
         return load_listener_text(listener, c, status, text_of(text));
 }
 
-/* body: free() it */
+/* Send a JSON body, and take ownership of it. */
 static enum MHD_Result load_listener_give(struct load_listener *l, struct MHD_Connection *c, char *body, size_t len)
 {
         struct MHD_Response *r = MHD_create_response_from_buffer(len, body, MHD_RESPMEM_MUST_FREE);
@@ -160,7 +162,7 @@ static enum MHD_Result load_listener_unknown(struct load_listener *l, struct MHD
         return load_listener_text(l, c, MHD_HTTP_NOT_FOUND, (struct text){text, (size_t)len + more});
 }
 
-/* d NULL: no node is known */
+/* Answer with the node named `host` alone. d NULL: there is no node, so the answer is 404. */
 static enum MHD_Result load_listener_one(struct load_listener *l, struct MHD_Connection *c,
                                          const struct load_document *d, struct text host)
 {

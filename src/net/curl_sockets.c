@@ -12,8 +12,8 @@
 struct curl_socket {
         LIST_ENTRY(curl_socket) link;
         struct curl_sockets *all;
-        curl_socket_t fd; /* libcurl's */
-        int copy;         /* ours; -1: none */
+        curl_socket_t fd; /* libcurl's descriptor */
+        int copy;         /* halflife's copy of fd; -1: none */
 };
 
 static void on_ready(void *arg, int copy, uint32_t events)
@@ -46,8 +46,8 @@ static void socket_drop(struct curl_socket *s)
         mem_free(s);
 }
 
-/* Whether our copy is still of libcurl's socket. libcurl may have closed it, and the number may be another socket now.
- */
+/* Whether the copy still is the same socket as libcurl's descriptor: libcurl may have closed that, and its number may
+ * be another socket now. */
 static bool is_copied(const struct curl_socket *s)
 {
         struct stat now, copied;
@@ -55,8 +55,8 @@ static bool is_copied(const struct curl_socket *s)
                now.st_dev == copied.st_dev;
 }
 
-/* Each time by a new copy; without a descriptor for it, by the copy there is. Returns 0, or ERR_RETRY: it is not
- * watched. */
+/* Watch the socket by a new copy of its descriptor; if no descriptor is free, by the old copy. Returns 0, or an error:
+ * the socket is not watched. */
 static int socket_watch(struct curl_socket *s, uint32_t events)
 {
         int copy = events ? fcntl(s->fd, F_DUPFD_CLOEXEC, 0) : -1;
@@ -95,7 +95,7 @@ static int on_socket(CURL *easy, curl_socket_t fd, int what, void *arg, void *so
                 events |= EPOLLOUT;
         if (socket_watch(s ? s : socket_new(all, fd), events) < 0)
                 all->unwatched(all->arg, easy);
-        return 0; /* an error would end every request of the multi handle */
+        return 0; /* returning an error would end every request of the multi handle */
 }
 
 void curl_sockets_init(struct curl_sockets *s, struct loop *l, CURLM *multi,

@@ -1,7 +1,7 @@
 /*
- * The sockets of a multi handle of libcurl on the event loop. Each is watched by a copy of its descriptor: libcurl
- * closes a socket that could not connect without a word, and ends its watch only later. Another thread may have got the
- * number meanwhile, so a watch of the number itself could touch a stranger's descriptor.
+ * Watches the sockets of a multi handle of libcurl on the event loop. Each socket is watched by a copy of its
+ * descriptor. libcurl silently closes a socket that could not connect, and ends the watch only later; by then the
+ * descriptor's number may be another thread's, so a watch of the number itself could touch a stranger's descriptor.
  */
 #ifndef HALFLIFE_NET_CURL_SOCKETS_H
 #define HALFLIFE_NET_CURL_SOCKETS_H
@@ -20,8 +20,8 @@ struct curl_sockets {
         LIST_HEAD(, curl_socket) of;
 };
 
-/* When a socket is ready, act is called with events of CURL_CSELECT_*. When there is no descriptor to watch a socket of
- * easy by, unwatched is called within libcurl. Nothing then tells that the socket is ready. */
+/* `act` is called when a socket is ready, with events of CURL_CSELECT_*. `unwatched` is called, from within libcurl,
+ * when no descriptor is free to watch a socket of the transfer `easy`; nothing then tells when that socket is ready. */
 void curl_sockets_init(struct curl_sockets *s, struct loop *l, CURLM *multi,
                        void (*act)(void *arg, curl_socket_t fd, int events), void (*unwatched)(void *arg, CURL *easy),
                        void *arg);

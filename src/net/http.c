@@ -22,14 +22,14 @@ struct pool {
         enum class class;
         const struct http_peer *peer;
         unsigned revision;
-        bool retired; /* gets no new requests; freed after its last running request */
+        bool retired; /* gets no new requests; freed after the last running one */
         int running;
         CURLM *multi;
-        struct tls_files files; /* what the peer was when they were made */
+        struct tls_files files; /* made once, from the peer of this revision */
         struct curl_sockets sockets;
         struct loop_timer timer;
         /* Over TLS the first call runs alone until its first byte arrives, but at most PIONEER_MS. Later calls can then
-         * share its HTTP/2 connection. */
+         * share that call's HTTP/2 connection. */
         struct http_call *first_connection;
         bool open;
         struct loop_timer opening;
@@ -42,7 +42,7 @@ struct http {
         struct rate_limit limit; /* of requests started; rate 0: no bound */
         int concurrency;
         int busy[HTTP_QUEUES]; /* running calls that count against concurrency */
-        enum http_queue next;  /* whose turn it is */
+        enum http_queue next;  /* the queue whose turn it is */
         int inside;            /* depth of callers' callbacks that run within libcurl */
         bool settling;
         size_t waiting[HTTP_QUEUES];
@@ -107,8 +107,8 @@ static bool http_counts(const struct http_call *c)
 static void http_settle(struct http *h);
 static void http_reap(struct pool *p);
 
-/* Lets libcurl work on its sockets, then handles the requests that ended. Within libcurl, only head and data are
- * called; done is called afterwards. */
+/* Lets libcurl work on its sockets, then handles the requests that ended. Within libcurl, only the callbacks `head` and
+ * `data` are called; `done` is called afterwards. */
 static void pool_act(void *pool, curl_socket_t fd, int events)
 {
         struct pool *p = pool;
@@ -120,7 +120,7 @@ static void pool_act(void *pool, curl_socket_t fd, int events)
         http_settle(h);
 }
 
-/* The request waits on a socket that cannot be watched. It runs within libcurl, so the request ends later. */
+/* Mark a request whose socket cannot be watched. libcurl runs now, so the request is ended at the next turn. */
 static void pool_unwatched(void *pool, CURL *easy)
 {
         const struct pool *p = pool;
@@ -205,7 +205,7 @@ static void pools_sweep(struct http *h)
 
 /* --- a call's end --- */
 
-/* The pool's other calls need not wait for its first call any more. open: no later call has to wait either. */
+/* The pool's other calls wait for its first call no longer. `open`: no later call has to wait either. */
 static void pool_opened(struct pool *p, bool open)
 {
         p->open |= open;
@@ -220,7 +220,7 @@ static void on_opening_late(void *arg)
         http_kick(p->http);
 }
 
-/* Takes a call off its list, its timers and its connection. */
+/* Take a call off its list and its connection, and stop its timers. */
 static void http_detach(struct http_call *c)
 {
         struct http *h = c->http;
@@ -319,7 +319,7 @@ static void call_run(struct http_call *c)
         assert(rc == CURLM_OK);
 }
 
-/* Takes a token and returns 0, or returns the milliseconds until there is a token. */
+/* Take a token of the rate limit and return 0, or return the milliseconds until there is a token. */
 static int64_t take_token(struct http *h)
 {
         if (h->limit.rate <= 0)
@@ -346,7 +346,7 @@ static bool queue_may_start(const struct http *h, enum http_queue q)
         return h->concurrency == 0 || (busy < h->concurrency && h->busy[q] < most);
 }
 
-/* The first call of the queue whose turn it is; NULL: none may start. */
+/* The first call of the queue whose turn it is; NULL: no call may start. */
 static struct http_call *http_next(const struct http *h)
 {
         struct http_call *c;
@@ -392,7 +392,7 @@ static void end_marked(struct http *h)
         }
 }
 
-/* Calls done for each call that ended, then starts the calls that may start. Every loop callback here ends with it. */
+/* Call `done` for each ended call, then start the calls that may start. Every loop callback here ends with this. */
 static void http_settle(struct http *h)
 {
         assert(h->inside == 0 && !h->settling);
@@ -419,7 +419,7 @@ static void on_pump(void *arg)
 
 /* --- public functions --- */
 
-/* A TLS library may write to a socket that the peer has closed: the write's result says so, and SIGPIPE is ignored. */
+/* Ignore SIGPIPE: a TLS library may write to a socket that the peer has closed; the write's result says so. */
 static void curl_once(void)
 {
         signal(SIGPIPE, SIG_IGN);
@@ -469,7 +469,7 @@ void http_free(struct http *h)
         mem_free(h);
 }
 
-/* The pump timer gives the call to libcurl later, because the caller may run within one of libcurl's callbacks. */
+/* The pump timer gives the new call to libcurl later, because http_start may run within a callback of libcurl. */
 struct http_call *http_start(struct http *h, const struct http_request *r)
 {
         struct http_call *c = http_call_new(h, r);

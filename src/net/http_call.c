@@ -18,8 +18,8 @@ enum {
         KEEPALIVE_EVERY_S = 5,
         PEER_DEAD_MS = 30000, /* a connection ends when sent data stays unacknowledged for so long */
         BODY_CHUNK = 128 << 10,
-        TURN_BYTES = 2 << 20, /* of a body, before the loop has another turn: some 10 ms of the JSON decoders */
-        GZIP_CHUNK = CURL_MAX_WRITE_SIZE, /* gzip makes up to a thousand times as much of it, at once */
+        TURN_BYTES = 2 << 20,             /* bytes of a body in one turn of the loop: some 10 ms of JSON decoding */
+        GZIP_CHUNK = CURL_MAX_WRITE_SIZE, /* unpacked at once, it may become a thousand times as much */
 };
 
 struct http_call *http_call_new(struct http *h, const struct http_request *r)
@@ -44,7 +44,7 @@ struct http_call *http_call_new(struct http *h, const struct http_request *r)
         return c;
 }
 
-/* A copy of the call's own, which only others may not change. */
+/* Cast away const from a copy that the call owns, so that the call can wipe and free the copy. */
 static void *call_own(const char *s)
 {
         return (void *)(uintptr_t)s;
@@ -64,7 +64,7 @@ void http_call_free(struct http_call *c)
         mem_wipe(call_own(c->r.headers));
         mem_free(call_own(c->r.content_type));
         mem_free(call_own(c->r.accept));
-        mem_wipe_n(call_own(c->r.body.p), c->r.body.len); /* may hold a token or a Secret's key */
+        mem_wipe_n(call_own(c->r.body.p), c->r.body.len); /* the body may hold a token or a Secret's key */
         mem_free(c);
 }
 
@@ -80,7 +80,7 @@ static void headers_came(struct http_call *c)
 {
         if (c->headed || c->cancelled || c->reply.status < 200)
                 return;
-        c->headed = true; /* trailers also end with an empty line, so head could be called again */
+        c->headed = true; /* trailers also end with an empty line, and must not call `head` again */
         if (!c->r.head)
                 return;
         http_enter(c->http);
@@ -100,7 +100,7 @@ static size_t on_header(char *p, size_t size, size_t count, void *arg)
                 return 0;
         }
         http_headers_read(c, line, loop_now(http_loop(c->http)).wall);
-        if (c->codings > 1) { /* each one multiplies what a small answer becomes */
+        if (c->codings > 1) { /* each compression multiplies the size of a small answer */
                 err_set(&c->reply.err, ERR_INVALID, "the answer is compressed more than once");
                 return 0;
         }
@@ -113,15 +113,15 @@ static void on_resume(void *arg)
 {
         struct http_call *c = arg;
         c->turn_bytes = 0;
-        CURLcode rc = curl_easy_pause(c->easy, CURLPAUSE_CONT); /* hands over what libcurl has unpacked already */
+        CURLcode rc = curl_easy_pause(c->easy, CURLPAUSE_CONT); /* first hands over bytes that libcurl has unpacked */
         if (rc == CURLE_OK)
                 return;
         c->broken = rc;
         http_kick(c->http);
 }
 
-/* Whether the next len bytes of the body have to wait for the next turn of the loop, in which the transfer goes on. So
- * neither a fast server nor one that packs megabytes into nothing holds up the loop. */
+/* Whether the next `len` bytes of the body wait for the next turn of the loop, which resumes the transfer. So no server
+ * holds up the loop by a fast or a highly compressed answer. */
 static bool call_pauses(struct http_call *c, size_t len)
 {
         if (c->turn_bytes >= TURN_BYTES) {
@@ -152,8 +152,8 @@ static size_t on_body(char *p, size_t size, size_t count, void *arg)
 }
 
 /*
- * libcurl sends a request again when its pooled connection turns out to be dead. The server could then execute it
- * twice, so the second sending is refused for every method but GET.
+ * libcurl sends a request again when its pooled connection turns out to be dead. The server could then execute the
+ * request twice, so halflife ends the request instead, except a GET.
  */
 static int on_sending(void *arg, char *peer_ip, char *own_ip, int peer_port, int own_port)
 {
@@ -171,7 +171,8 @@ static int on_sending(void *arg, char *peer_ip, char *own_ip, int peer_port, int
         return CURL_PREREQFUNC_OK;
 }
 
-/* libcurl reports a failed socket() as if the server did not answer. no_descriptor marks the real cause. */
+/* libcurl reports a failed socket() as if the server did not answer. So no_descriptor records the real cause, for the
+ * error message. */
 static curl_socket_t on_socket_wanted(void *arg, curlsocktype purpose, struct curl_sockaddr *at)
 {
         struct http_call *c = arg;
@@ -203,7 +204,7 @@ static bool call_unpacks(const struct http_call *c)
                         rc = curl_easy_setopt(c->easy, option, value);                                                 \
         } while (0)
 
-/* Takes line over; it may hold a secret. */
+/* Add a header line to the request. The function wipes and frees `line`, which may hold a secret. */
 static void add_header_line(struct http_call *c, char *line)
 {
         struct curl_slist *grown = curl_slist_append(c->headers, line);
@@ -243,8 +244,8 @@ static CURLcode set_connection(struct http_call *c)
         SET(CURLOPT_PROTOCOLS, (long)(CURLPROTO_HTTP | CURLPROTO_HTTPS));
 #endif
         SET(CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_2TLS);
-        /* http.c lets requests wait for a connection instead of libcurl. libcurl would wake them one at a time, as
-         * other requests end or are answered, and a watch may do neither for long. */
+        /* http.c, not libcurl, lets requests wait for a connection. libcurl would wake waiting requests one by one, as
+         * others end or are answered; a watch may do neither for long. */
         SET(CURLOPT_PIPEWAIT, 0L);
         SET(CURLOPT_CONNECTTIMEOUT_MS, (long)CONNECT_MS);
         SET(CURLOPT_TCP_KEEPALIVE, 1L);
@@ -259,7 +260,7 @@ static CURLcode set_connection(struct http_call *c)
         return rc;
 }
 
-/* "" keeps libcurl from reading the environment by a rule of its own. */
+/* Set the chosen proxy, or "": without that, libcurl would choose a proxy from the environment by its own rule. */
 static CURLcode set_proxy(struct http_call *c)
 {
         CURLcode rc = CURLE_OK;
@@ -282,9 +283,8 @@ static CURLcode set_tls(struct http_call *c, const struct tls_files *files)
         SET(CURLOPT_PROXY_SSL_VERIFYHOST, peer->insecure ? 0L : 2L);
         if (files->ca.path[0]) {
                 SET(CURLOPT_CAINFO, files->ca.path);
-                SET(CURLOPT_CAPATH, NULL); /* trust this CA alone */
-                SET(CURLOPT_PROXY_CAINFO,
-                    files->ca.path); /* as Go does; an https:// proxy may as well be the system's */
+                SET(CURLOPT_CAPATH, NULL);                 /* trust this CA alone */
+                SET(CURLOPT_PROXY_CAINFO, files->ca.path); /* as Go does, for an https:// proxy too */
         }
         if (files->cert.path[0]) {
                 SET(CURLOPT_SSLCERTTYPE, "PEM");
@@ -295,8 +295,8 @@ static CURLcode set_tls(struct http_call *c, const struct tls_files *files)
         return rc == CURLE_OK ? tls_verdict_prepare(c->easy) : rc;
 }
 
-/* Makes connections go to the host and port of base_url although the URL will name server_name. u: the URL before that
- * change. */
+/* Make connections go to the host and port of base_url, although the request's URL will name server_name. `u` is the
+ * URL before that change. */
 static void keep_route(struct http_call *c, CURLU *u)
 {
         char *host = NULL, *port = NULL;
@@ -345,7 +345,7 @@ static CURLcode set_url(struct http_call *c)
                 return CURLE_URL_MALFORMAT;
         char *url = mem_printf("%s%s", base, c->r.path_query);
         SET(CURLOPT_URL, url);
-        SET(CURLOPT_PATH_AS_IS, c->r.sign ? 0L : 1L); /* newer libraries sign no path that is sent as it is */
+        SET(CURLOPT_PATH_AS_IS, c->r.sign ? 0L : 1L); /* newer libcurls do not sign a path that is sent unchanged */
         SET(CURLOPT_FOLLOWLOCATION, 0L);
         if (c->connect_to)
                 SET(CURLOPT_CONNECT_TO, c->connect_to);
@@ -363,7 +363,7 @@ static CURLcode set_message(struct http_call *c, const char *user_agent)
                 SET(CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)c->r.body.len);
                 SET(CURLOPT_POSTFIELDS, c->r.body.len ? c->r.body.p : "");
                 add_header(c, "Content-Type", c->r.content_type ? c->r.content_type : "application/json");
-                if (!c->r.sign) /* libcurl signs the empty header as well, and never sends it */
+                if (!c->r.sign) /* libcurl would sign the empty header and not send it */
                         add_header(c, "Expect", "");
         }
         if (c->r.method != HTTP_GET)

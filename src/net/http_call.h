@@ -15,15 +15,15 @@ enum { HEADER_BYTES_MAX = 64 << 10 }; /* all headers of one answer */
 
 struct http_call {
         struct http *http;
-        TAILQ_ENTRY(http_call) link; /* on the list of its state (http.list) */
+        TAILQ_ENTRY(http_call) link; /* in the list of the call's state (http.list) */
         enum {
                 CALL_PROMPT,
-                CALL_WAITING, /* and the queues after the first */
+                CALL_WAITING, /* in queue HTTP_OWN; the other queues follow */
                 CALL_RUNNING = CALL_WAITING + HTTP_QUEUES,
                 CALL_ENDED,
                 CALL_LISTS
         } state;
-        bool cancelled; /* cancelled within a libcurl callback: freed when libcurl has returned */
+        bool cancelled; /* cancelled within a libcurl callback; freed when libcurl has returned */
         bool headed;    /* all headers of the answer have come; r.head was called */
 
         struct http_request r; /* strings are copies that this call owns */
@@ -34,7 +34,7 @@ struct http_call {
         struct proxy_choice proxy;
         struct loop_timer deadline, silence, resume;
         struct mono last_byte;
-        size_t turn_bytes; /* of the body, handed over since the transfer last paused */
+        size_t turn_bytes; /* bytes of the body handed over since the transfer last paused */
         bool any_byte;
         bool no_descriptor; /* libcurl got no socket, because no file descriptor was free */
         CURLcode broken;    /* what ends the call at the next turn; CURLE_OK: nothing */
@@ -49,11 +49,12 @@ struct http_call {
 struct http_call *http_call_new(struct http *h, const struct http_request *r);
 void http_call_free(struct http_call *c);
 
-/* Create the easy handle, ready for a multi handle. files: the TLS files of its connections; those that are missing are
- * made. Returns 0, or a code with the reason in reply.err; ERR_INVALID: the peer's URL or certificates are unusable. */
+/* Create libcurl's easy handle for the call, ready for a multi handle. `files`: the TLS files of the connections, which
+ * are made if they do not exist yet. Returns 0, or a code with the reason in reply.err; ERR_INVALID: the peer's URL or
+ * certificates are unusable. */
 int http_call_prepare(struct http_call *c, struct tls_files *files, struct loop *l, const char *user_agent);
 
-/* The peer's address and, where it matters, its proxy, for messages; mem_free. */
+/* The peer's address and, where it matters, the proxy, as text for messages. The caller frees it (mem_free). */
 char *http_call_route(const struct http_call *c);
 
 /* Complete the reply from libcurl's result. An error that is already set stays. */
@@ -61,8 +62,8 @@ void http_call_judge(struct http_call *c, CURLcode rc);
 
 struct loop *http_loop(const struct http *h);
 const struct proxy_settings *http_proxies(const struct http *h);
-/* A caller's callback that runs within libcurl stands between enter and leave. libcurl's handles must not be changed
- * in between. */
+/* Call http_enter before and http_leave after a caller's callback that runs within libcurl. In between, libcurl's
+ * handles must not be changed. */
 void http_enter(struct http *h);
 void http_leave(struct http *h);
 /* Have the client look, at the next turn, for calls that ended or may start. */

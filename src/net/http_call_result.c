@@ -31,7 +31,7 @@ static int call_code_of(CURLcode rc)
         }
 }
 
-/* What the reader of the error can check. */
+/* Text that follows an error of libcurl, about what the reader can check; "": nothing. */
 static const char *cure_of(CURLcode rc)
 {
         switch (rc) {
@@ -65,7 +65,7 @@ void http_call_judge(struct http_call *c, CURLcode rc)
                 return; /* halflife ended the request and has set the cause */
         if (rc == CURLE_OK && reply->status == 0)
                 rc = CURLE_WEIRD_SERVER_REPLY;
-        if (rc == CURLE_OK && !c->headed) { /* libcurl takes headers that end with the connection for all of them */
+        if (rc == CURLE_OK && !c->headed) { /* libcurl takes headers cut off by the connection's end for complete */
                 rc = CURLE_PARTIAL_FILE;
                 snprintf(c->curl_error, sizeof c->curl_error, "the connection ended within the headers");
         }

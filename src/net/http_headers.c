@@ -20,7 +20,7 @@ static void copy_text(char *out, size_t cap, struct text t)
         out[len] = '\0';
 }
 
-/* Retry-After is a number of seconds or an HTTP date. */
+/* Read Retry-After, a number of seconds or an HTTP date, as milliseconds from `now`. */
 static void read_retry_after(struct http_call *c, struct text value, struct wall now)
 {
         char text[64], *rest;
@@ -41,7 +41,7 @@ static void read_retry_after(struct http_call *c, struct text value, struct wall
         c->reply.retry_after_ms = ms < HTTP_RETRY_AFTER_MOST_MS ? ms : HTTP_RETRY_AFTER_MOST_MS;
 }
 
-/* How many codings a Content-Encoding or Transfer-Encoding names that libcurl may have to unpack. */
+/* Count the compressions that a Content-Encoding or Transfer-Encoding names, which libcurl may have to unpack. */
 static int count_codings(struct text value)
 {
         static const char *const plain[] = {"identity", "chunked"};
@@ -60,7 +60,7 @@ static int count_codings(struct text value)
         return count;
 }
 
-/* Warning: 299 - "text" */
+/* Keep the text of the first header such as: Warning: 299 - "text". */
 static void read_warning(struct http_call *c, struct text value)
 {
         if (c->reply.warning || value.len < 4 || memcmp(value.p, "299 ", 4) != 0)

@@ -1,4 +1,4 @@
-/* What the HTTP library is, and what it can do. */
+/* The version of libcurl, and whether it can sign requests. */
 #include <curl/curl.h>
 
 #include "net/http.h"

@@ -32,7 +32,7 @@ struct loop {
         struct now now;
         bool turning, stopped;
 
-        struct watch *watch; /* by fd */
+        struct watch *watch; /* indexed by descriptor */
         size_t watches;
         uint32_t serial;
 
@@ -62,7 +62,7 @@ static void watch_forget(struct loop *l, int fd)
                 return;
         l->watch[fd] = (struct watch){0};
         (void)epoll_ctl(l->epoll, EPOLL_CTL_DEL, fd,
-                        NULL); /* fails when fd is closed: epoll has dropped it by itself */
+                        NULL); /* fails when fd is closed: then epoll has dropped fd itself */
 }
 
 int loop_watch(struct loop *l, int fd, uint32_t events, void (*ready)(void *arg, int fd, uint32_t events), void *arg)
@@ -84,7 +84,7 @@ int loop_watch(struct loop *l, int fd, uint32_t events, void (*ready)(void *arg,
 
         struct epoll_event e = {.events = events, .data.u64 = watch_tag(l, fd)};
         int rc = epoll_ctl(l->epoll, known ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, fd, &e);
-        if (rc < 0 && known && errno == ENOENT) /* fd was closed, and the number is in use again */
+        if (rc < 0 && known && errno == ENOENT) /* fd was closed, and another descriptor has its number now */
                 rc = epoll_ctl(l->epoll, EPOLL_CTL_ADD, fd, &e);
         if (rc < 0) {
                 l->watch[fd] = (struct watch){0};
@@ -93,7 +93,8 @@ int loop_watch(struct loop *l, int fd, uint32_t events, void (*ready)(void *arg,
         return 0;
 }
 
-/* An earlier callback of the same batch may have ended or replaced this watch, so the tag is checked. */
+/* Call a watch for an event, if the tag is still the same: an earlier callback of this turn may have ended or replaced
+ * the watch. */
 static void watch_call(struct loop *l, const struct epoll_event *e)
 {
         int fd = (int)(uint32_t)e->data.u64;
@@ -166,7 +167,8 @@ void loop_timer_set(struct loop *l, struct loop_timer *t, int64_t after_ms, void
         heap_rise(l, ++l->timers, t);
 }
 
-/* Timers up to that serial: those set in this turn wait for the next one, so that one set to 0 fires once a turn. */
+/* Fire due timers with serials up to `last`. Timers set in this turn wait for the next, so a timer set to 0 ms fires
+ * once a turn. */
 static void fire_timers(struct loop *l, uint64_t last)
 {
         while (l->timers > 0 && l->heap[1]->due.ns <= l->now.mono.ns && l->heap[1]->serial <= last) {
@@ -176,7 +178,7 @@ static void fire_timers(struct loop *l, uint64_t last)
         }
 }
 
-/* How long epoll may wait, in ms. Rounded up, so that no timer fires early. */
+/* How long epoll may wait for the next timer, in ms, rounded up so that no timer fires early. */
 static int wait_for_timers(const struct loop *l, int wait_ms)
 {
         if (l->timers == 0)
@@ -230,7 +232,7 @@ static void loop_wake(void *arg)
         assert(put == (ssize_t)sizeof(uint64_t));
 }
 
-/* Functions posted while these run wait for the next turn. */
+/* Run the posted functions. Functions posted meanwhile wait for the next turn. */
 static void posts_ready(void *arg, int fd, uint32_t events)
 {
         struct loop *l = arg;
@@ -254,7 +256,7 @@ struct loop *loop_new(void)
         l->epoll = epoll_create1(EPOLL_CLOEXEC);
         l->wake = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
         l->signals = -1;
-        assert(l->epoll >= 0 && l->wake >= 0); /* fails only when the process starts without free descriptors */
+        assert(l->epoll >= 0 && l->wake >= 0); /* this fails only in a process that starts without free descriptors */
         sigemptyset(&l->caught);
         mailbox_init(&l->posts, 0, loop_wake, l);
         int rc = loop_watch(l, l->wake, EPOLLIN, posts_ready, l);
@@ -283,7 +285,7 @@ void loop_free(struct loop *l)
         mem_free(l);
 }
 
-/* Outside a turn the clock is read anew, so that a timer set before the first turn counts from then. */
+/* Outside a turn, read the clock, so that a timer set before the first turn counts from the time of the call. */
 struct now loop_now(const struct loop *l)
 {
         return l->turning ? l->now : now_read();

@@ -71,7 +71,7 @@ static const char *proxy_last(struct text t, char sign)
         return t.len ? memrchr(t.p, sign, t.len) : NULL;
 }
 
-/* A port as digits; text.len 0: the default. Returns false for anything else. */
+/* Read a port of digits; an empty text is the default port `usual`. false: the text is not a port. */
 static bool proxy_read_port(struct text text, int usual, int *ret)
 {
         int port = 0;
@@ -113,7 +113,8 @@ static const struct {
 } proxy_schemes[] = {
         {"http", "http", 80}, {"https", "https", 443}, {"socks5", "socks5h", 1080}, {"socks5h", "socks5h", 1080}};
 
-/* Percent-encoding as libcurl decodes it: a NUL or another control character cannot be part of a login. */
+/* Whether libcurl can use the login: the percent-encoding must be correct and must not hide a control character such as
+ * NUL. */
 static bool proxy_login_is_sound(struct text login)
 {
         for (size_t i = 0; i < login.len; i++) {
@@ -179,7 +180,7 @@ char *proxy_url_text(const struct proxy_url *u)
         return proxy_url_print(u, "");
 }
 
-/* The login is encoded anew, because libcurl and Go differ in what may stand there as it is. */
+/* Percent-encode the login anew, because libcurl and Go differ in which characters need no encoding. */
 char *proxy_url_full(const struct proxy_url *u)
 {
         char *login = mem_new(u->login.len * 3 + 1), *out = login;
@@ -207,7 +208,8 @@ struct proxy_destination {
         struct in6_addr ip; /* IPv4 as ::ffff:a.b.c.d */
 };
 
-/* Whether the text is an address; one with a zone is known without it. */
+/* Read the text as an IP address without a zone; IPv4 becomes ::ffff:a.b.c.d. false: the text is not such an
+ * address. */
 static bool proxy_read_ip(struct text t, struct in6_addr *ret)
 {
         char s[INET6_ADDRSTRLEN];
@@ -225,7 +227,8 @@ static bool proxy_read_ip(struct text t, struct in6_addr *ret)
         return true;
 }
 
-/* The destination of a URL that proxies are chosen for. Returns false where libcurl will refuse the URL. */
+/* Read host and port of a request's URL, without the zone of an IPv6 address. false: the URL is malformed, and libcurl
+ * will refuse it. */
 static bool proxy_read_destination(const char *url, struct proxy_destination *ret)
 {
         const char *from = strstr(url, "://");
@@ -258,7 +261,7 @@ static bool proxy_is_local(const struct proxy_destination *d)
 
 /* --- NO_PROXY --- */
 
-/* The entry as "address/bits". Returns false where it is no network. */
+/* Read an entry such as "10.0.0.0/8". false: the entry is not a network. */
 static bool proxy_read_network(struct text entry, struct in6_addr *ret_ip, int *ret_bits)
 {
         struct text bits = entry, address;
@@ -280,7 +283,8 @@ static bool proxy_network_has(const struct in6_addr *network, int bits, const st
         return true;
 }
 
-/* "example.com" and "example.com:443": the name and all below it; ".example.com" and "*.example.com": all below it. */
+/* Whether a name of NO_PROXY covers the host: "example.com" covers that name and all names below, ".example.com" and
+ * "*.example.com" only names below. */
 static bool proxy_name_has(struct text name, struct text host)
 {
         if (name.len > 1 && name.p[0] == '*' && name.p[1] == '.')
@@ -290,7 +294,7 @@ static bool proxy_name_has(struct text name, struct text host)
         return name.p[0] == '.' || host.len == name.len || host.p[host.len - name.len - 1] == '.';
 }
 
-/* Split an entry's port off: Go does so where the entry has one colon, or brackets and a port. */
+/* Split the port off an entry of NO_PROXY, as Go does: if the entry has one colon, or brackets and a port. */
 static struct text proxy_entry_host(struct text entry, struct text *ret_port)
 {
         struct text host, port;
@@ -328,7 +332,7 @@ static struct text proxy_trim(struct text t)
         return t;
 }
 
-/* The first entry of the list that has the destination; len 0: none. */
+/* The first entry of the list NO_PROXY that covers the destination; len 0: no entry does. */
 static struct text proxy_excepts(const char *list, const struct proxy_destination *d)
 {
         for (const char *p = list; p && *p;) {

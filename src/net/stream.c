@@ -5,17 +5,17 @@
 #include "base/swar.h"
 
 /*
- * Where in the document the next byte stands. A watch uses START and VALUE alone. In a list, members of the document go
+ * Where in the document the next byte is. A watch uses START and VALUE alone. In a list, members of the document go
  * into the envelope and elements of items to the callback. In a query, members of "data" are walked as well.
  */
 enum state {
         START,      /* before a watch's next value, before a list's document */
         VALUE,      /* within an object for the callback */
-        MEMBER,     /* of a list's document: before a key, a comma or the end */
+        MEMBER,     /* in a list's document, before a key, a comma or the end */
         KEY,        /* within a key */
         COLON,      /* after a key, before its colon */
         ASSIGN,     /* before a member's value */
-        NESTED,     /* within a member's object or array, other than items */
+        NESTED,     /* within a member's object or array, except items */
         STRING,     /* within a member's string */
         SCALAR,     /* within a member's number or word */
         ITEM_FIRST, /* after the [ of items */
@@ -65,7 +65,7 @@ static bool envelope_add(struct stream *s, const char *p, size_t len, struct err
 
 /* --- the scanner: where strings and nesting end --- */
 
-/* The place of the first quote or backslash, else end. */
+/* The place of the first quote or backslash; if there is none, `end`. */
 static const char *to_quote(const char *p, const char *end)
 {
         if (block_find(&p, end, false))
@@ -80,7 +80,8 @@ static const char *to_quote(const char *p, const char *end)
         return p;
 }
 
-/* Skips the rest of a string. Returns the place after its closing quote, or end; *s then remembers the state. */
+/* Skip the rest of a string. Returns the place after its closing quote; or `end`, where the string goes on in the next
+ * chunk and *s keeps the state. */
 static const char *scan_string(struct stream *s, const char *p, const char *end)
 {
         if (s->escaped && p < end) {
@@ -110,8 +111,8 @@ static const unsigned char effect[256] = {
         ['{'] = OPENS, ['['] = OPENS, ['}'] = CLOSES, [']'] = CLOSES, ['"'] = QUOTES,
 };
 
-/* Skips the rest of an object or array. Returns the place after its closing bracket (depth is then 0), or end; *s then
- * remembers the state. */
+/* Skip the rest of an object or array. Returns the place after its closing bracket (depth is then 0); or `end`, where
+ * the value goes on in the next chunk and *s keeps the state. */
 static const char *scan_value(struct stream *s, const char *p, const char *end)
 {
         if (s->in_string)

@@ -16,16 +16,17 @@ static gnutls_datum_t datum_of(const char *pem)
         union {
                 const char *in;
                 unsigned char *out;
-        } plain = {.in = pem}; /* GnuTLS only reads it, but has not declared it const */
+        } plain = {.in = pem}; /* GnuTLS only reads the text, but has not declared it const */
         return (gnutls_datum_t){plain.out, (unsigned)strlen(pem)};
 }
 
-/* libcurl would tell only when it connects, and each TLS library by another code. */
+/* Check the certificates early: libcurl would report a bad one only when it connects, by a code that depends on the TLS
+ * library. */
 static int tls_files_check(const struct http_peer *p, struct err *err)
 {
         gnutls_certificate_credentials_t all;
         int rc = gnutls_certificate_allocate_credentials(&all), code = 0;
-        assert(rc == 0); /* else there is no memory */
+        assert(rc == 0); /* fails only without memory */
         if (p->ca_pem && !p->insecure) {
                 gnutls_datum_t ca = datum_of(p->ca_pem);
                 if (gnutls_certificate_set_x509_trust_mem(all, &ca, GNUTLS_X509_FMT_PEM) < 1)
@@ -66,7 +67,7 @@ static int write_all(int fd, const char *p, size_t len)
         return 0;
 }
 
-/* pem NULL: none. */
+/* Put a PEM text into a file in memory. `pem` NULL: no file is made. */
 static int tls_file_make(struct tls_file *f, const char *pem, struct err *err)
 {
         if (!pem)

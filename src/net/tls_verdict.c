@@ -80,14 +80,14 @@ static int verdict_trust(gnutls_x509_trust_list_t trust, const char *ca_pem)
 {
         if (!ca_pem)
                 return gnutls_x509_trust_list_add_system_trust(trust, 0, 0);
-        char *copy = mem_string(ca_pem); /* GnuTLS has not declared it const */
+        char *copy = mem_string(ca_pem); /* GnuTLS has not declared the text const */
         gnutls_datum_t text = {(unsigned char *)copy, (unsigned)strlen(copy)};
         int rc = gnutls_x509_trust_list_add_trust_mem(trust, &text, NULL, GNUTLS_X509_FMT_PEM, 0, 0);
         mem_free(copy);
         return rc;
 }
 
-/* Why GnuTLS refuses the certificate, as a sentence without the full stop and blank that GnuTLS ends with. */
+/* Why GnuTLS refuses the certificate, as text without the full stop and blank that GnuTLS puts at the end. */
 static char *status_text(unsigned status)
 {
         gnutls_datum_t said = {0};

@@ -11,7 +11,7 @@ struct correct_facts correct_facts_of(const struct correct_subject *s, int conta
         const struct status_numbers *n = &c->of[r];
         const struct resource_policy *policy = s->defaults;
         bool ignored = false,
-             whole = strcmp(c->name, CONTAINER_WHOLE) == 0; /* the pod or namespace: no LimitRange bounds it */
+             whole = strcmp(c->name, CONTAINER_WHOLE) == 0; /* a pod's or namespace's sum: no LimitRange bounds it */
         if (t->profile)
                 policy = profile_spec_container(t->profile->spec, text_of(c->name), &ignored);
         return (struct correct_facts){

@@ -65,7 +65,7 @@ static void say_samples(const struct explain_words *w, char *out)
                          w->confidence_percent);
 }
 
-/* "0.392 to 0.412 cores", "812.0 to 853.2 Mi" */
+/* Print the bounds of a histogram's bucket, such as "0.392 to 0.412 cores" or "812.0 to 853.2 Mi". */
 static void print_edges(enum resource r, const struct histogram_place *p, char out[static 96])
 {
         double from = histogram_start(r, p->bucket), to = p->value;
@@ -183,7 +183,8 @@ static const char *why_unmanaged(enum reason reason)
         }
 }
 
-/* The sentence of a rule that changed nothing; and of a rule that did, where the sentence needs no number. */
+/* For each rule, the sentence where the rule changed nothing, and the one where it changed the target, if that needs no
+ * number. */
 static const struct {
         const char *silent, *spoke;
 } rules[RULES] = {
@@ -308,7 +309,8 @@ bool explain_starts_of(const struct explain_facts *f, struct amount target, stru
         return ret->known || ret->ignore_ms > 0;
 }
 
-/* Print that samples of first minutes do not count: "; the target does not count them (ignoreFirst 5m)". */
+/* Print that samples of a container's first minutes do not count: "; the target does not count them (ignoreFirst
+ * 5m)". */
 static void say_not_counted(const struct explain_starts *s, char out[static 96])
 {
         char first[DURATION_TEXT_MAX];

@@ -8,7 +8,7 @@ struct explain_words {
         const struct explain_facts *facts;
         const struct explain *of; /* the explanation that the step belongs to */
         int confidence_percent;   /* 0 to 100 */
-        enum apply_mode mode;     /* of the profile */
+        enum apply_mode mode;     /* the profile's mode */
         const char *overcommit;   /* the profile's apply.overcommit, such as "Static" */
 };
 
@@ -18,14 +18,15 @@ char *explain_words(const struct explain_words *w, const struct explain_step *s,
 
 /* What the container needs while it starts, apart from the target. */
 struct explain_starts {
-        bool known;           /* some start was seen, and need is its percentile */
+        bool known;           /* a start was seen, and `need` is the percentile of its usage */
         struct amount need;   /* millicores or bytes */
-        int64_t last_ms;      /* how long starts stay above the steady target; 0: not at all, as far as known */
+        int64_t last_ms;      /* how long starts stay above the target; 0: never seen above it */
         int64_t at_ms;        /* the newest sample of a start */
         int64_t ignore_ms;    /* the profile's ignoreFirst; 0: it has none, or is not known */
         struct amount target; /* the target, for comparison */
 };
-/* False: there is nothing to say, since the profile ignores nothing and no start was learned. */
+/* Fill *ret from the facts. false: there is nothing to say about starts, because the profile ignores no first minutes
+ * and no start was learned. */
 bool explain_starts_of(const struct explain_facts *f, struct amount target, struct explain_starts *ret);
 char *explain_starts_words(const struct explain_starts *s, enum resource r, char out[static WORDS_MAX]);
 

@@ -19,7 +19,7 @@ static const struct {
 } singulars[] = {{"", ""}, {"s", ""}, {"es", ""}, {"ies", "y"}};
 enum { SINGULARS = sizeof singulars / sizeof singulars[0] };
 
-/* The singular by one of the ways; NULL: the word does not have that way's ending. */
+/* Turn a plural into a singular by one of the ways in `singulars`. NULL: the word does not end as that way needs. */
 static const char *kind_singular(struct text word, int way, struct arena *a)
 {
         struct text ending = text_of(singulars[way].ending), instead = text_of(singulars[way].instead);
@@ -37,7 +37,7 @@ static bool kind_ends_in(struct text word, const char *ending)
         return word.len > len && memcmp(word.p + word.len - len, ending, len) == 0;
 }
 
-/* The way that English usually forms the plural; the guess where no known kind matches any way. */
+/* The way in `singulars` that English spelling suggests: a guess for words that match no known kind in any way. */
 static int usual_way(struct text word)
 {
         if (!kind_ends_in(word, "s") || kind_ends_in(word, "ss"))
@@ -67,7 +67,7 @@ static bool kind_is_same(const char *small, const char *kind)
         return !*small && !*kind;
 }
 
-/* Find a kind that a profile names. Without a group, a kind of any group matches. */
+/* Find the kind among those that profiles name as targets. Without a group, a kind of any group matches. */
 static bool kind_find_named(const struct snapshot *v, const char *small, struct text group, struct arena *a,
                             struct route *ret)
 {
@@ -85,7 +85,8 @@ static bool kind_find_named(const struct snapshot *v, const char *small, struct 
         return false;
 }
 
-/* Find the spelling of a kind from a target: targets are found by their Recommendation's name, which is lower-case. */
+/* Take the spelling of a kind from a known target of that kind. The search needs no spelling, because Recommendations'
+ * names are lower-case. */
 static bool find_there(const struct snapshot *v, const char *small, struct text group, struct arena *a,
                        struct route *ret)
 {
@@ -115,7 +116,7 @@ static void kind_guess(struct text word, struct text group, const struct snapsho
         ret->kind = written ? arena_text(a, word) : kind_singular(small, usual_way(small), a);
 }
 
-/* kubectl takes deployments.v1.apps, too. */
+/* Cut the version from a group such as "v1.apps", because kubectl takes "deployments.v1.apps" too. */
 static struct text without_version(struct text group)
 {
         const char *dot = group.len ? memchr(group.p, '.', group.len) : NULL;

@@ -5,7 +5,7 @@
 
 enum { CSV_BYTES = 24 << 20, CORE_MILLIS = 1000 };
 
-/* A spreadsheet takes a cell with such a beginning for a formula, also a quoted one. */
+/* Whether a spreadsheet would take the cell for a formula by its first character; quotes do not prevent that. */
 static bool list_csv_is_formula(const char *text)
 {
         return *text && strchr("=+-@\t\r\n|%", *text);

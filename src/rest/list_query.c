@@ -12,7 +12,7 @@ struct list_row {
         const struct snapshot_target *target;
         const char *text; /* NULL: the number is the key */
         int64_t number;
-        size_t at; /* decides between equal keys */
+        size_t at; /* index before sorting; decides between equal keys */
 };
 
 static int64_t list_pod_amount(const struct snapshot_target *t, enum resource r, enum list_part part)

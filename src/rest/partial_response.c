@@ -3,7 +3,8 @@
 #include "base/json.h"
 #include "partial_response.h"
 
-/* The paths of a list's item (src/rest/openapi.yaml: Workload). A mistyped path is an error, not an empty answer. */
+/* The paths of all members that an item of a list has (src/rest/openapi.yaml: Workload). A mistyped path is an error,
+ * not an empty answer. */
 static const char *const paths[] = {
         "metadata.namespace",
         "metadata.kind",
@@ -64,7 +65,7 @@ static const char *const paths[] = {
 };
 enum { PATHS = sizeof paths / sizeof paths[0] };
 
-/* Whether head is path or an ancestor of path: "status.pod" leads to "status.pod.cpu", "status.po" does not. */
+/* Whether `head` is `path` or an ancestor of `path`: "status.pod" leads to "status.pod.cpu", "status.po" does not. */
 static bool fields_leads_to(struct text head, struct text path)
 {
         return head.len <= path.len && (head.len == 0 || memcmp(head.p, path.p, head.len) == 0) &&

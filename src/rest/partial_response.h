@@ -8,7 +8,7 @@
 #include "base/err.h"
 
 /* Dotted paths of members to keep, such as status.containers.cpu; a path keeps all members below it. Paths do not
- * mention arrays: a path applies to each element. The texts point into the text that was parsed. */
+ * mention arrays: a path applies to each element. The paths point into the text that fields_parse was given. */
 enum { FIELDS_MOST = 32 };
 struct fields {
         struct text path[FIELDS_MOST];

@@ -97,8 +97,8 @@ int answer_bad_parameter(struct answer *a, const char *parameter, const char *fm
 
 /* --- ETag --- */
 
-/* A digest of 128 bits, the same on every replica. It is fast and does not withstand deliberate collisions: a caller
- * who could choose an answer's content can write Recommendations anyway. */
+/* Part of a digest of 128 bits, the same on every replica. The digest is fast and does not withstand deliberate
+ * collisions: whoever could choose an answer's content can write Recommendations anyway. */
 static uint64_t problem_mix(uint64_t state, uint64_t word)
 {
         unsigned __int128 product = (unsigned __int128)(state ^ word) * 0x9e3779b97f4a7c15u;
@@ -119,7 +119,7 @@ static void problem_digest(struct text t, uint64_t ret[2])
         ret[1] = problem_mix(b, a ^ 0x082efa98ec4e6c89u);
 }
 
-/* Whether If-None-Match lists the tag, by weak comparison (RFC 9110 8.8.3.2): a prefix W/ does not count. */
+/* Whether the header If-None-Match lists the tag. The comparison is weak (RFC 9110 8.8.3.2): a prefix W/ is ignored. */
 static bool problem_lists(struct text header, struct text tag)
 {
         for (size_t i = 0; i + tag.len <= header.len; i++)

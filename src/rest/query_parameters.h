@@ -1,6 +1,6 @@
 /*
- * Parse a query string strictly: it is percent-decoded once, and a parameter that is unknown to the endpoint, given
- * twice, too long or not UTF-8 is an error.
+ * Parses the query string of a URL strictly: the string is percent-decoded once, and a parameter that is unknown to the
+ * endpoint, given twice, too long or not UTF-8 is an error.
  */
 #ifndef HALFLIFE_SRC_REST_QUERY_PARAMETERS_H
 #define HALFLIFE_SRC_REST_QUERY_PARAMETERS_H
@@ -46,8 +46,8 @@ static inline bool query_has(const struct query *q, enum param p)
 /* Parse raw, the query without its '?'. Returns 0, or ERR_INVALID with the answer made. */
 int query_read(struct text raw, enum route_name route, struct arena *a, struct query *ret, struct answer *ret_answer);
 
-/* Percent-decode one part of a URL; plus: '+' is a space. Returns a NUL-terminated text in the arena, or {NULL, 0}
- * where the percent-encoding is wrong, or the result is not UTF-8 or holds U+0000. */
+/* Percent-decode one part of a URL. `plus`: also turn '+' into a space. Returns a NUL-terminated text in the arena, or
+ * {NULL, 0} where the percent-encoding is wrong, or the result is not UTF-8 or holds U+0000. */
 struct text url_decode(struct text raw, bool plus, struct arena *a);
 
 #endif

@@ -1,5 +1,6 @@
 /*
- * What a request for a report asks of the ledger: how far back, and by what.
+ * Reads from the parameters of a report what to ask of the ledger: how far back, and sums by namespace, profile, pool
+ * or label.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,7 +33,7 @@ static int report_since_asked(const struct query *q, int64_t *ret_ms, struct ans
         return 0;
 }
 
-/* The key of "label:KEY"; p NULL: it is something else. */
+/* The key in "label:KEY"; p is NULL where `by` is something else. */
 static struct text report_label(struct text by)
 {
         static const char label[] = "label:";
@@ -62,7 +63,7 @@ static int report_axis_asked(struct text by, const struct route *route, struct l
                 snprintf(ret->label, sizeof ret->label, "%.*s", TEXT_ARG(label));
         ret->axis = label.p                  ? LEDGER_LABEL
                     : text_is(by, "profile") ? LEDGER_PROFILE
-                                             : LEDGER_POOL; /* of which there are fewest, for the cluster */
+                                             : LEDGER_POOL; /* for "cluster" too: pools are the fewest rows */
         return 0;
 }
 

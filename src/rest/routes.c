@@ -14,17 +14,17 @@ enum { PATH_MAX_BYTES = 2048, SEGMENTS = 9, NAME_MOST = 253, NS_MOST = 63 };
 
 enum wants {
         WANTS_BODY = 1,    /* the request's body */
-        WANTS_LEARNED = 2, /* what only the halflife that learns has: copies of histories, or the log of changes */
+        WANTS_LEARNED = 2, /* data that only the halflife that learns has: histories, or the log of changes */
         WANTS_WORKER = 4,  /* a thread of its own, because the answer is long */
 };
 
 static const struct endpoint {
         enum route_name name;
-        const char *method; /* GET: HEAD as well */
+        const char *method; /* "GET" takes HEAD as well */
         const char *path;   /* a segment in braces matches any text */
         const char *verb;
         unsigned wants;
-        void (*answer)(struct ask *k); /* NULL: a function of routes.h answers, by the name */
+        void (*answer)(struct ask *k); /* NULL: the function of routes.h for this `name` answers */
 } endpoints[] = {
         {ROUTE_OPENAPI, "GET", "openapi.yaml", NULL, WANTS_WORKER, answer_openapi},
         {ROUTE_PAGE, "GET", "ui", NULL, WANTS_WORKER, answer_page},
@@ -231,7 +231,8 @@ int route_match(const struct request *r, const struct snapshot *v, struct arena 
 
 /* --- answering --- */
 
-/* No view is made while the API server cannot be asked: the answer shows the last state, and Age how old that is. */
+/* While the API server cannot be asked, no new view is made. The answer shows the last state, and the header Age tells
+ * its age in seconds. */
 void answer_age(const struct snapshot *v, struct wall now, struct arena *a, struct answer *ret)
 {
         char age[24];

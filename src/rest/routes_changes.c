@@ -1,5 +1,5 @@
 /*
- * GET …/changes: the changes of requests lately, one by one, the newest first.
+ * GET …/changes: the latest changes to containers' requests, one by one, the newest first.
  */
 #include "handlers.h"
 #include "list_csv.h"

@@ -14,7 +14,7 @@
 
 struct explain_query {
         int only;           /* the index of the requested container; -1: all */
-        bool of[RESOURCES]; /* which resources to explain */
+        bool of[RESOURCES]; /* by resource: whether to explain it */
         bool changed;       /* the query asks for a what-if */
         struct explain_change change;
 };
@@ -129,7 +129,7 @@ static void write_factor(struct writer *w, const char *key, int thousandths)
         writer_text(w, key, text_of(factor_text(thousandths, factor)));
 }
 
-/* The members that only this kind of step has. */
+/* Write the members that only a step of this kind has. */
 static void write_own(struct writer *w, const struct explain_words *words, const struct explain_step *s)
 {
         const struct correct_facts *f = &words->facts->correct;

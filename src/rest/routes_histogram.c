@@ -57,7 +57,7 @@ static void write_buckets(struct writer *w, const struct histogram *h, double to
         writer_close(w, ']');
 }
 
-/* Cores or bytes as millicores or bytes, rounded up. */
+/* Convert cores to millicores, or keep bytes, as a whole number rounded up. */
 static int64_t histogram_units_up(enum resource r, double value)
 {
         double units = r == CPU ? value * 1000 : value;

@@ -9,13 +9,14 @@
 #include "partial_response.h"
 
 enum { LIMIT_DEFAULT = 100, LIMIT_MOST = 500, OFFSET_MOST = 9999999 };
-enum { SCANNED_MOST = 10000, PAGE_BYTES = 4 << 20, ITEM_BYTES = 16 << 20 }; /* of one page */
+/* Bounds of one page: targets read, bytes of all items, bytes of one item. */
+enum { SCANNED_MOST = 10000, PAGE_BYTES = 4 << 20, ITEM_BYTES = 16 << 20 };
 
 struct page {
         struct list_query query;
         long limit, offset;
         bool csv;
-        struct fields fields; /* count 0: all */
+        struct fields fields; /* count 0: items keep all members */
         size_t from;          /* index of the first target in the view */
 };
 
@@ -40,7 +41,7 @@ static const char *token_of(const struct snapshot_target *t, struct arena *a)
         return out;
 }
 
-/* The decoded key; {NULL, 0}: token_of never writes such a token. */
+/* Decode a continue token to its key. {NULL, 0}: the token is not one that token_of writes. */
 static struct text list_decode(struct text token, struct arena *a)
 {
         char *out = arena_new(a, token.len + 1);
@@ -134,7 +135,8 @@ int csv_asked(struct ask *k, bool *ret)
                        : answer_bad_parameter(k->ret, "output", "output '%s' is neither json nor csv", t.p);
 }
 
-/* Pages in an order of their own are counted, because continue names a place in the order of the names. */
+/* Refuse ?continue together with ?sort or ?offset: `continue` names a place in the order of the names, so sorted pages
+ * go by offset. */
 static int list_check_order(struct ask *k, const struct page *p)
 {
         bool counted = p->query.sorted || query_has(k->query, PARAM_OFFSET);
@@ -183,7 +185,7 @@ static void write_item(struct writer *w, const struct page *p, const struct snap
         fields_copy(&p->fields, buf_text(scratch), w->b);
 }
 
-/* All that were asked for are counted, and a part of them is written. */
+/* Answer with ?sort or ?offset: write one page of the targets that pass the filters, and the number of all of them. */
 static void list_answer_counted(struct ask *k, const struct page *p, struct buf *scratch)
 {
         size_t count, left = (size_t)p->limit;

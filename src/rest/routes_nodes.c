@@ -9,11 +9,12 @@
 #include "handlers.h"
 #include "objects/label_selector.h"
 
-enum { NODES_LIMIT = 500, NODES_LIMIT_MOST = 10000, NODES_BYTES = 7 << 20 /* less than a replica forwards */ };
+/* NODES_BYTES is less than the 8 MiB that a replica forwards. */
+enum { NODES_LIMIT = 500, NODES_LIMIT_MOST = 10000, NODES_BYTES = 7 << 20 };
 
 struct node_page {
         const struct node_table *table;
-        const char *ns; /* of the workloads that are named; "": all; NULL: none is named */
+        const char *ns; /* namespace whose workloads may be named; "": all; NULL: none */
         struct selector *selector;
         long limit;
 };
@@ -34,7 +35,7 @@ static void node_write_amount(struct writer *w, const char *key, enum resource r
         writer_amount(w, key, r, (struct amount){true, value});
 }
 
-/* Thousandths as per cent. */
+/* Write thousandths as per cent, with one decimal. */
 static void node_write_percent(struct writer *w, const char *key, int thousandths)
 {
         char text[16];
@@ -42,7 +43,7 @@ static void node_write_percent(struct writer *w, const char *key, int thousandth
         writer_raw(w, key, (struct text){text, (size_t)len});
 }
 
-/* In thousandths. */
+/* How much of the node's allocatable resource its pods request, in thousandths. */
 static int node_packing(const struct node_row *row, enum resource r)
 {
         __int128 share = (__int128)row->requested[r] * 1000 / row->allocatable[r];

@@ -12,7 +12,7 @@ void answer_page(struct ask *k)
         }
         answer_begin(k->ret);
         k->ret->type = f->type;
-        (void)buf_add(&k->ret->body, f->begin, page_text(f).len); /* cannot fail: far below the buffer's bound */
+        (void)buf_add(&k->ret->body, f->begin, page_text(f).len); /* cannot fail: files are far below the bound */
         for (size_t i = 0; i < page_headers_count; i++)
                 answer_header(k->ret, page_headers[i].name, page_headers[i].value);
 }

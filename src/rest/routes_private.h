@@ -4,8 +4,8 @@
 
 #include "rest/routes.h"
 
-/* Whether t is a DNS name of Kubernetes: 1 to most lower-case letters, digits and, inside, '-' (with dots: also '.').
- */
+/* Whether t is a name that Kubernetes takes: 1 to `most` lower-case letters, digits and, inside, '-' (if `dots`: also
+ * '.'). */
 bool route_is_dns(struct text t, size_t most, bool dots);
 
 /* Read the segment {kind} of the path into ret->group and ret->kind; ret->ns and ret->workload must be set before.

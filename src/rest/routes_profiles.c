@@ -1,5 +1,5 @@
 /*
- * GET …/profiles: the profiles, what they are set to, and sums over the workloads that each of them selects.
+ * GET …/profiles: the profiles with their settings, and for each profile sums over the workloads that it selects.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -68,7 +68,8 @@ static void profiles_write_one(struct writer *w, const struct snapshot_profile *
         writer_close(w, '}');
 }
 
-/* A Profile of another namespace is none of the caller's business; a ClusterProfile may select workloads anywhere. */
+/* Whether the answer shows the profile. A list of one namespace leaves out Profiles of others, but has ClusterProfiles,
+ * which select anywhere. */
 static bool profiles_shows(const struct ask *k, const struct snapshot_profile *p)
 {
         return !*k->route->ns || !p->ns || strcmp(p->ns, k->route->ns) == 0;
@@ -86,7 +87,8 @@ static int profiles_place_compare(const void *left, const void *right)
         return (a > b) - (a < b);
 }
 
-/* One for each profile in its order, and behind them one for the workloads without a profile. */
+/* Sum up the targets: one sum for each profile, in the order of the view, and a last one for targets without a
+ * profile. */
 static struct target_sums *profiles_sum(struct ask *k)
 {
         const struct snapshot *v = k->v;

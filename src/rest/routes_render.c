@@ -1,4 +1,4 @@
-/* POST …/render: takes manifests, and answers them with the requests to deploy with. */
+/* POST …/render: takes manifests, and returns them with the CPU and memory requests to deploy with. */
 #include <stdio.h>
 #include <strings.h>
 
@@ -7,7 +7,7 @@
 
 enum { OUT_MAX = 128 << 20, REASONS_MAX = 16 };
 
-/* The accepted media type that given names, without parameters; NULL: not accepted. A request without a type is read as
+/* The media type that `given` names, without its parameters; NULL: not accepted. A request without a type is read as
  * YAML, because JSON is YAML as well. */
 static const char *render_type_of(struct text given)
 {
@@ -29,7 +29,7 @@ static void count_header(struct answer *ret, const char *name, size_t count, str
         answer_header(ret, name, arena_text(a, text_of(text)));
 }
 
-/* List each reason once. */
+/* Add the header X-Halflife-Reason, which lists each reason once. */
 static void reason_header(struct answer *ret, const struct render_row *row, size_t count, struct arena *a)
 {
         const char *seen[REASONS_MAX];

@@ -16,10 +16,10 @@ enum { ROWS_MOST = 1000, WEEK_DAYS = 7 };
 /* --- sums --- */
 
 struct report_scope {
-        bool allocatable;  /* it is told: it is that of the whole cluster */
-        bool in_rows;      /* it is told of each row as well, which is a pool */
-        bool is_all;       /* the sum is that of the whole cluster */
-        double booked_sec; /* how long is in the sums */
+        bool allocatable;  /* the report is of all namespaces, so it tells what nodes can give */
+        bool in_rows;      /* rows are pools, so each row tells what its nodes can give */
+        bool is_all;       /* the sum to be written is that of all rows */
+        double booked_sec; /* the time that the sums cover, in seconds */
 };
 
 static const char *const flow_name[] = {[LEDGER_ASKED] = "asked",
@@ -55,7 +55,7 @@ void report_write_events(struct writer *w, const struct ledger_sum *s)
         writer_int(w, "kills", (int64_t)s->events[LEDGER_KILL]);
 }
 
-/* money NULL: it has no price */
+/* Write one sum as members. `money` NULL: no price is known for it, so no cost is written. */
 static void report_write_sum(struct writer *w, const struct ledger_sum *s, const struct report_scope *scope,
                              const struct ledger_money *money)
 {
@@ -70,7 +70,7 @@ static void report_write_sum(struct writer *w, const struct ledger_sum *s, const
 
 /* --- rows --- */
 
-/* What is booked of nodes and of time alone is no row, but for the nodes of a pool. */
+/* Whether an account becomes a row: it needs pods or events. The account of a pool also does with nodes alone. */
 static bool report_is_row(const struct ledger_report_row *row, bool pool)
 {
         bool some = row->sum.pod_ms > 0;
@@ -84,7 +84,8 @@ static unsigned __int128 report_saved(const struct ledger_report_row *row, enum 
         return row->sum.of[LEDGER_ASKED][r] - row->sum.of[LEDGER_IN_FORCE][r];
 }
 
-/* Those that saved the most CPU first, then the most memory; the account of all that had no room is the last. */
+/* Order rows by the CPU saved, most first, then by memory. The account LEDGER_OTHERS, of all that had no room, is
+ * last. */
 static int report_compare_rows(const void *left, const void *right)
 {
         const struct ledger_report_row *a = *(struct ledger_report_row *const *)left,
@@ -112,7 +113,7 @@ static void report_write_rows(struct writer *w, struct ledger_report *r, const s
 {
         struct ledger_sum others = {0};
         size_t written = 0, left = 0;
-        if (r->rows > 1) /* without rows there is no array */
+        if (r->rows > 1) /* without rows r->row may be NULL, which qsort must not get */
                 qsort(r->row, r->rows, sizeof(struct ledger_report_row *), report_compare_rows);
         for (size_t i = 0; i < r->rows; i++) {
                 const struct ledger_report_row *row = r->row[i];
@@ -169,7 +170,7 @@ static void report_write_series(struct writer *w, const struct ledger_report *r,
 
 struct report_week {
         struct ledger_sum sum;
-        double booked_days; /* without the time that halflife was away */
+        double booked_days; /* days of the week, without the time that halflife was away */
 };
 
 static struct report_week report_week_of(const struct ledger_report_period *first)
@@ -183,8 +184,8 @@ static struct report_week report_week_of(const struct ledger_report_period *firs
         return week;
 }
 
-/* Seven whole days each. The day on which the ledger began and the day of today are none. False: there are no two such
- * weeks. */
+/* Find the first and the last seven whole days. The day on which the ledger began and today are not whole. false: there
+ * are no 14 such days. */
 static bool report_find_weeks(const struct ledger_report *r, struct report_week *ret_first,
                               struct report_week *ret_last)
 {
@@ -217,7 +218,7 @@ static void report_write_weeks(struct writer *w, const struct ledger_report *r)
         writer_close(w, '}');
 }
 
-/* The mean of a day that was booked whole. Nothing if halflife was away for all seven. */
+/* Write what nodes could give in a mean day of the week. Nothing is written if halflife was away all week. */
 static void report_write_nodes_of_week(struct writer *w, const char *key, const struct report_week *week)
 {
         if (week->booked_days <= 0)

@@ -10,13 +10,13 @@
 enum { ROWS_MOST = 1000 };
 
 struct summary_row {
-        const char *name; /* "": without the label, or without a profile */
+        const char *name; /* "": the row of workloads without the label or a profile */
         struct target_sums sums;
 };
 
 struct summary {
         enum { BY_NAMESPACE, BY_PROFILE, BY_LABEL } by;
-        struct text label; /* the key of BY_LABEL */
+        struct text label; /* BY_LABEL: the label's key */
 };
 
 static int summary_read(struct ask *k, struct summary *ret)
@@ -62,7 +62,7 @@ static int summary_compare_names(const void *left, const void *right)
         return strcmp(a->name, b->name);
 }
 
-/* The rows that could give back the most CPU first. */
+/* Order rows by the CPU that their targets save over the originals, most first, then by name. */
 static int summary_compare_rows(const void *left, const void *right)
 {
         const struct target_sums *a = &((const struct summary_row *)left)->sums,
@@ -80,7 +80,7 @@ static struct summary_row *summary_rows(struct ask *k, const struct summary *s,
         for (size_t i = 0; i < count; i++)
                 if (target_sums_takes(target[i]))
                         named[taken++] = (struct summary_named){summary_name_of(s, target[i]), target[i]};
-        if (s->by != BY_NAMESPACE) /* the snapshot is in the order of namespaces already */
+        if (s->by != BY_NAMESPACE) /* the snapshot is sorted by namespace already */
                 qsort(named, taken, sizeof *named, summary_compare_names);
         for (size_t i = 0; i < taken; i++)
                 rows += i == 0 || strcmp(named[i].name, named[i - 1].name) != 0;

@@ -1,5 +1,5 @@
 /*
- * GET …/profiles/what-if: what the targets of each profile save, and what they would save by other percentiles.
+ * GET …/profiles/what-if: what the recommendations of each profile save, and what they would save by other percentiles.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -37,7 +37,8 @@ static status_amount what_if_target(const struct correct_facts *f, const struct 
         return what_if_correct(&changed);
 }
 
-/* Where something else than the model makes the target (a rule of the whole pod, a hold), no percentile changes it. */
+/* Try other percentiles on one container. A target value that something else than the model makes (a rule of the whole
+ * pod, a hold) stays. */
 static void what_if_container(const struct correct_subject *s, int at, const struct percentile_row *row,
                               struct status_container *tried[static TRIED])
 {
@@ -78,10 +79,10 @@ static int what_if_compare_rows(const void *left, const void *right)
 struct what_if {
         const struct snapshot *v;
         struct percentile_table *table;
-        size_t row; /* the first that may be of the next target */
+        size_t row; /* index of the first row that may be of the next target */
         struct resource_policy defaults[RESOURCES];
-        struct arena scratch; /* for one target */
-        size_t cap, of_ns;    /* room for sums; the first sum of the namespace under way */
+        struct arena scratch; /* memory for one target's numbers, reused */
+        size_t cap, of_ns;    /* cap: room for sums; of_ns: first sum of this namespace */
 };
 
 static struct percentile_sum *what_if_sum(struct what_if *w, const struct snapshot_target *t)
@@ -187,7 +188,8 @@ static void what_if_merge(struct percentile_sum *to, const struct percentile_sum
         }
 }
 
-/* The sums of one profile stand together; of a namespace only its own counts. */
+/* Write one sum for each profile. The table's sums of one profile stand together; for a list of namespace `ns`, only
+ * that one's count. */
 static void what_if_write_sums(struct writer *w, const struct percentile_table *t, const char *ns)
 {
         size_t written = 0;

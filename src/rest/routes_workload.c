@@ -7,7 +7,8 @@ enum { LABELS_MOST = 64 };
 
 /* --- what the manifest asks for --- */
 
-/* Take the owner's requests from the view: the originals, because a current request may be halflife's own. */
+/* Take the requests that the owner chose from the view: the originals, because halflife may have set the current
+ * ones. */
 static void workload_recall(const struct status_container *from, struct deploy_container *to)
 {
         *to = (struct deploy_container){.name = text_of(from->name), .role = (enum container_role)from->role};
@@ -15,7 +16,7 @@ static void workload_recall(const struct status_container *from, struct deploy_c
                 to->request[r] = amount_of_status(from->of[r].original);
                 if (from->of[r].limit > 0)
                         to->limit[r] = (struct amount){true, from->of[r].limit};
-                to->read[r].divisor = from->of[r].read; /* which divisor it is, the view does not have */
+                to->read[r].divisor = from->of[r].read; /* only whether there is a divisor: the view has no more */
         }
         to->heap.start = amount_of_heap_start(from->of[MEMORY].heap_start).value;
 }
@@ -31,7 +32,7 @@ struct deploy_subject subject_of(const struct ask *k)
         size_t labels = 0;
         for (size_t i = 0; i < known; i++)
                 workload_recall(&t->container[i], &container[i]);
-        if (t && !t->profile) { /* gone: where the name is used again, profiles select by the labels remembered */
+        if (t && !t->profile) { /* the workload is gone; if it comes back, profiles select it by these labels */
                 label = arena_new(k->a, VIEW_LABELS_MAX * sizeof *label);
                 labels = snapshot_unpack_labels(t->labels, t->labels_size, label, VIEW_LABELS_MAX);
         }
@@ -112,7 +113,7 @@ static int workload_read_labels(struct ask *k, struct deploy_subject *s)
         return 0;
 }
 
-/* Put the requests of ?original on the container that they are for; an unknown container is added. */
+/* Set the requests given by ?original on the container that ?container names; an unknown container is added. */
 static int put_original(struct ask *k, struct deploy_subject *s)
 {
         struct deploy_container *container = (struct deploy_container *)(uintptr_t)s->container;

@@ -1,5 +1,6 @@
 /*
- * A target as JSON. Its status has the same members and texts as its Recommendation's, as far as a view has them.
+ * Writes a target as JSON. The status has the same members and texts as the Recommendation's status, as far as a view
+ * has them.
  */
 #include <stdio.h>
 
@@ -71,7 +72,7 @@ static void write_status(struct writer *w, const struct snapshot_target *t, cons
                 status_write_quota(w, t->quota);
         if (t->node)
                 status_write_node(w, t->node);
-        if (t->samples > 0 || !t->since_ms) /* a Recommendation has no count while there are too few samples */
+        if (t->samples > 0 || !t->since_ms) /* a status leaves the count out while samples are too few */
                 writer_int(w, "samples", t->samples);
         write_first_sample(w, t->since_ms);
         writer_time(w, "lastSample", t->last_ms);

@@ -8,7 +8,7 @@ bool target_sums_takes(const struct snapshot_target *t)
         return d == DIMENSION_WORKLOAD || d == DIMENSION_POD;
 }
 
-/* A Recommendation does not have the number of pods, but its saving is that of all of them. */
+/* The number of the workload's pods. Where the view lacks it, divide the saving of all pods by the saving of one. */
 static int64_t target_sums_pods(const struct snapshot_target *t, const struct status_numbers pod[static RESOURCES])
 {
         if (t->replicas > 0)

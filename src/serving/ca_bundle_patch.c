@@ -20,8 +20,8 @@ static bool ca_bundle_is_of_service(const struct ca_bundle_facts *f, const json_
         return false;
 }
 
-/* The caBundle to write; NULL: the present one is right. With a given Secret, the former root stays beside the new one.
- */
+/* The caBundle to write; NULL: the present one is right. If another program writes the Secret (f->given), the former
+ * root stays beside the new one. */
 static char *ca_bundle_for(const struct ca_bundle_facts *f, const char *has)
 {
         static const char end[] = "-----END CERTIFICATE-----\n";
@@ -35,7 +35,8 @@ static char *ca_bundle_for(const struct ca_bundle_facts *f, const char *has)
                           (int)(last - has) + (int)sizeof end - 1, has);
 }
 
-/* Set the caBundle that holder, an object at this JSON pointer, has to have. */
+/* Add to the patch the caBundle that `holder` needs, the object at the JSON pointer `at`; nothing where it has the
+ * right one. */
 static void ca_bundle_add(const struct ca_bundle_facts *f, json_t *patch, const json_t *holder, const char *at)
 {
         AUTO(mem_free) char *has = certificate_secret_decode(holder, "caBundle");
@@ -46,7 +47,8 @@ static void ca_bundle_add(const struct ca_bundle_facts *f, json_t *patch, const 
                                                        certificate_secret_encode(bundle)));
 }
 
-/* Where another program keeps the Secret, replicas know only the well-known path. */
+/* Add to the patch the path that the webhook must call. Where another program writes the Secret, replicas know only the
+ * well-known path. */
 static void ca_bundle_add_path(const struct ca_bundle_facts *f, json_t *patch, const json_t *service, const char *at)
 {
         const char *has = json_string_value(json_object_get(service, "path"));

@@ -7,7 +7,7 @@
 #include "base/mem.h"
 
 enum {
-        EARLY_MS = 5 * MINUTE_MS /* certificates are valid from so long before now, because clocks differ */,
+        EARLY_MS = 5 * MINUTE_MS /* certificates are valid from so long before they are made, because clocks differ */,
         ROOTS_MAX = 2,
         SERIAL_BYTES = 16
 };
@@ -100,7 +100,7 @@ struct wall certificate_authority_expiry(const char *cert_pem)
 /* --- what there is, read --- */
 
 struct held {
-        gnutls_x509_crt_t root[ROOTS_MAX]; /* the newest last */
+        gnutls_x509_crt_t root[ROOTS_MAX]; /* oldest first */
         unsigned roots;
         gnutls_x509_privkey_t key;
         gnutls_x509_crt_t cert;
@@ -284,7 +284,7 @@ static int authority_make(const char *const *names, int count, gnutls_x509_crt_t
 
 /* --- whom else to trust --- */
 
-/* The root that signed the certificate; NULL: none of them did. */
+/* The root that signed the certificate; NULL: none of roots_pem did. */
 static gnutls_x509_crt_t signer_of(const char *roots_pem, const char *cert_pem)
 {
         struct held h = {.roots = ROOTS_MAX};
@@ -383,13 +383,13 @@ static int drop_root(struct certificate_authority *a, gnutls_x509_crt_t keep, st
         return 0;
 }
 
-/* Whether clients accept the certificate now. A replica whose clock was ahead can make one that is not valid yet. */
+/* Whether clients accept the certificate now. One that is not valid yet was made by a process whose clock was ahead. */
 static bool authority_is_valid(gnutls_x509_crt_t c, struct wall now)
 {
         return now.ms >= since_ms(c) - EARLY_MS && now.ms < until_ms(c);
 }
 
-/* The step that is due: the first rule that applies. */
+/* The step that is due, by the first of these rules that applies. */
 static enum certificate_authority_due authority_due(const struct held *h, const char *const *names, int count,
                                                     struct wall now)
 {

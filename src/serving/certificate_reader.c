@@ -18,11 +18,11 @@ struct certificate_reader {
         struct loop_timer again;
         struct client_call *call; /* NULL: no request is under way */
 
-        struct wall now;  /* of the look under way */
+        struct wall now;  /* the present, for the read of the Secret under way */
         int64_t ahead_ms; /* how far now is ahead of the loop's time; 0 except in tests */
 
-        char *roots;         /* as last read */
-        struct wall trusted; /* when they were first read */
+        char *roots;         /* the roots as last read; NULL: not yet */
+        struct wall trusted; /* when these roots were first read */
         struct admission_paths paths;
         char *shown; /* the certificate that the listeners show */
         struct wall expires;
@@ -60,7 +60,8 @@ static void reader_trust(struct certificate_reader *r, const char *roots)
                 r->o.trust(r->o.arg, roots);
 }
 
-/* How long the shown certificate must stay, so that every client can read the roots of the next one first. */
+/* How long the shown certificate must stay, in milliseconds, so that every client first reads the roots of the next
+ * certificate. */
 static int64_t reader_wait_ms(struct certificate_reader *r)
 {
         if (r->now.ms < r->trusted.ms) /* the clock was set back */
@@ -71,7 +72,8 @@ static int64_t reader_wait_ms(struct certificate_reader *r)
         return good && waited < CERTIFICATE_SPREAD_MS ? CERTIFICATE_SPREAD_MS - waited : 0;
 }
 
-/* Where another program keeps the Secret, the well-known path stays. */
+/* Serve admission at the paths that the Secret has. Where another program writes the Secret, the well-known path
+ * stays. */
 static void reader_take_paths(struct certificate_reader *r, const json_t *secret)
 {
         struct admission_paths p = certificate_secret_paths(secret).paths;
@@ -94,7 +96,8 @@ static int reader_show(struct certificate_reader *r, const struct certificate_au
         return 0;
 }
 
-/* Take what was read. Returns after how long to look again, in milliseconds, or an error. */
+/* Use the certificate and roots just read. Returns after how many milliseconds to read the Secret again, or an
+ * error. */
 static int64_t reader_take(struct certificate_reader *r, const struct certificate_authority *a, struct err *err)
 {
         if (!a->cert || !a->cert_key || (!a->roots && !r->o.given))

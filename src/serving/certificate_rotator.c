@@ -15,12 +15,12 @@
 
 enum { LOOK_MS = MINUTE_MS, RETRY_MS = 5 * SECOND_MS, RACE_MS = 200, OBJECTS_MAX = 1 + ROTATOR_API_SERVICES_MAX };
 
-/* An object whose caBundle is written: a MutatingWebhookConfiguration or an APIService. */
+/* An object whose caBundle the rotator writes: a MutatingWebhookConfiguration or an APIService. */
 struct trusting_object {
         const char *name;
         char *path;
         enum known_resource_id of;
-        bool skipped; /* that it may not be read was logged */
+        bool skipped; /* the log has that the object may not be read */
 };
 
 struct rotator {
@@ -38,15 +38,15 @@ struct rotator {
         /* the look under way */
         struct wall now;
         int64_t ahead_ms;                  /* how far now is ahead of the loop's time; 0 except in tests */
-        json_t *secret;                    /* as read */
-        struct certificate_authority next; /* what the Secret is to have */
+        json_t *secret;                    /* the Secret as read */
+        struct certificate_authority next; /* what the Secret must have */
         enum certificate_authority_due due;
         struct path_rotation paths;
         char *in_force; /* the path that the webhooks had; "": none; NULL: there are no webhooks of halflife */
-        int at;         /* the object under way */
+        int at;         /* index of the object under way */
         int writes;     /* writes in a row; more than one means that somebody changes what halflife writes */
 
-        char *roots, *cert;         /* of the Secret when it was last whole; NULL: not read yet */
+        char *roots, *cert;         /* of the Secret when last complete; NULL: never yet */
         char trouble[ERR_TEXT_MAX]; /* the last logged error; "": none */
 };
 
@@ -101,7 +101,8 @@ static void secret_written(void *arg, const struct client_answer *a)
                 log_info(r->due == AUTHORITY_STANDS ? "the Secret has new URL paths for the admission webhook"
                                                     : due_text(r->due),
                          KV("secret", r->o.secret));
-                /* The next look, at once after a first write, reads the Secret as it was stored. */
+                /* Read the Secret again as it was stored: at once after a first write, later where writes follow each
+                 * other. */
                 rotator_finish(r, r->writes++ ? RETRY_MS : 0);
         } else if (a->err.code == ERR_STALE || a->err.code == ERR_CONFLICT) {
                 rotator_finish(r, RACE_MS);
@@ -121,7 +122,7 @@ static void rotator_write_secret(struct rotator *r)
 
 /* --- the roots in the objects --- */
 
-/* What the objects are to have now. */
+/* What the caBundle and path of the objects must be now. */
 static struct ca_bundle_facts rotator_facts(const struct rotator *r)
 {
         return (struct ca_bundle_facts){
@@ -152,7 +153,8 @@ static void object_patched(void *arg, const struct client_answer *a)
         }
 }
 
-/* An installation without admission or custom metrics has no such object, and no permission to read one. */
+/* Skip an object that cannot be read: an installation without admission or custom metrics has no such object, or no
+ * permission for it. */
 static void object_skip(struct trusting_object *o, const struct err *err)
 {
         if (!o->skipped && err->code == ERR_DENIED)
@@ -195,7 +197,7 @@ static void object_read(void *arg, const struct client_answer *a)
         rotator_next_object(r);
 }
 
-/* Every object is as the Secret has it: take the next step. */
+/* Every object agrees with the Secret, so the Secret may take the next step of the rotation. */
 static void rotator_conclude(struct rotator *r)
 {
         struct err err = {0};
@@ -226,7 +228,8 @@ static void rotator_next_object(struct rotator *r)
 
 /* --- the Secret, read --- */
 
-/* Remember the whole contents: if the Secret is emptied, its root stays trusted. */
+/* Remember roots and certificate while the Secret has both: if somebody empties the Secret, the root of the shown
+ * certificate stays trusted. */
 static void rotator_remember(struct rotator *r)
 {
         mem_free(r->roots);

@@ -29,7 +29,7 @@ json_t *certificate_secret_encode(const char *text)
         return s;
 }
 
-/* cert-manager writes an empty ca.crt where it does not know the CA. */
+/* An empty part counts as absent: cert-manager writes an empty ca.crt where it does not know the CA. */
 static char *secret_part(const json_t *data, const char *key)
 {
         char *text = certificate_secret_decode(data, key);

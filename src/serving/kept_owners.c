@@ -5,7 +5,7 @@
 #include "base/mem.h"
 
 enum {
-        KEPT_MAX = 1024, /* each with at most some 100 KiB of labels */
+        KEPT_MAX = 1024, /* owners, each with at most some 100 KiB of labels */
         KEPT_MS = MINUTE_MS,
 };
 

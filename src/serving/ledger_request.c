@@ -5,7 +5,8 @@
 
 #include "cache/bookkeeping.h"
 
-/* Workloads of the report's namespaces that no other one owns, and those that a profile selects. */
+/* Count, in the report's namespaces, the workloads that no other workload owns, and how many of them a profile
+ * selects. */
 static void ledger_request_count(const struct cache *c, struct ledger_report *r)
 {
         const struct workload *w;
@@ -17,7 +18,7 @@ static void ledger_request_count(const struct cache *c, struct ledger_report *r)
         }
 }
 
-/* What was booked before the workload was made is that of another one, which had its name. */
+/* Leave out what was booked before the workload was made: that was another workload of the same name. */
 static void ledger_request_since_birth(const struct cache *c, struct ledger_ask *ask, int64_t now_ms)
 {
         const struct target *t = map_get(&c->targets, text_of(ask->workload));
@@ -26,7 +27,8 @@ static void ledger_request_since_birth(const struct cache *c, struct ledger_ask 
                 ask->since_ms = age_ms > 0 ? age_ms : 0;
 }
 
-/* Sums by pool as well, where a pool has a price of its own and the rows are no pools. */
+/* Add the prices, and sums by pool where pools have prices of their own: rows that are not pools are priced by these
+ * sums. */
 static void ledger_request_add_prices(const struct ledger *l, const struct prices *prices, struct ledger_report *r)
 {
         struct ledger_ask pools = {.axis = LEDGER_POOL, .span = r->ask.span, .since_ms = r->ask.since_ms};

@@ -20,7 +20,7 @@ enum { SELF_AGAIN_MS = 30 * SECOND_MS };
 
 struct loop_call {
         struct mailbox_item item;   /* in the mailbox */
-        LIST_ENTRY(loop_call) link; /* in under_way */
+        LIST_ENTRY(loop_call) link; /* in `under_way` */
         struct loop_calls *all;
         enum {
                 ASKS_REVIEW,
@@ -46,12 +46,12 @@ struct loop_calls {
         LIST_HEAD(, loop_call)
         under_way; /* calls that wait for the API server or upstream; only the loop's thread uses the list */
         struct owner_lookup *owners;
-        bool away;                /* the log reports that callers cannot be checked */
-        struct node_table *nodes; /* made last, for those who ask soon after; NULL: none so far */
+        bool away;                /* the log says that callers cannot be checked now */
+        struct node_table *nodes; /* the last table, shared by requests that come soon; NULL: none */
         struct mono nodes_made;
-        struct percentile_table *percentiles; /* likewise */
+        struct percentile_table *percentiles; /* the last table, shared in the same way; NULL: none */
         struct mono percentiles_made;
-        struct review *self; /* the request for halflife's own user name, if under way */
+        struct review *self; /* asks for halflife's own user name; NULL: not now */
         struct loop_timer self_again;
 
         struct mailbox box;
@@ -192,7 +192,7 @@ static void loop_call_reviewed(void *arg, enum review_verdict v, const struct er
                                                       [REVIEW_BUSY] = SERVER_BUSY,
                                                       [REVIEW_UNANSWERED] = SERVER_CANNOT_TELL};
         struct loop_call *q = arg;
-        if (v != REVIEW_BUSY) /* which says nothing about the API server */
+        if (v != REVIEW_BUSY) /* REVIEW_BUSY: the API server was not asked */
                 tell_away(q->all, v == REVIEW_UNANSWERED ? err : NULL);
         server_reviewed(q->all->server, &q->key, verdict[v]);
         q->review = NULL;
@@ -279,7 +279,7 @@ static void answer_learned(struct loop_call *q)
 
 /* --- nodes --- */
 
-/* Share one table of nodes among all clients that ask within SHARED_MS. */
+/* Answer with a table of nodes, which all clients that ask within SHARED_MS share. */
 static void answer_nodes(struct loop_call *q)
 {
         enum { SHARED_MS = 5 * SECOND_MS };
@@ -297,7 +297,7 @@ static void answer_nodes(struct loop_call *q)
 
 /* --- other percentiles --- */
 
-/* What was learned changes with the cycles, so those who ask within one share one table. */
+/* Answer with a table of percentiles, shared by all clients within a cycle: learned data changes once a cycle. */
 static void answer_percentiles(struct loop_call *q)
 {
         struct loop_calls *all = q->all;
@@ -412,7 +412,7 @@ static void box_filled(void *arg)
 
 static void ask_self(void *arg);
 
-/* Credentials may change to another user's, though rarely, so the name is asked for again each hour. */
+/* Take halflife's own user name. Ask again each hour, because halflife's credentials may become another user's. */
 static void told_self(void *arg, const char *user, const struct err *err)
 {
         struct loop_calls *all = arg;

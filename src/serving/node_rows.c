@@ -11,7 +11,7 @@ struct node_rows {
         int64_t fresh_ms;
         struct node_table *table;
         struct pod_originals originals;
-        struct node_row_workload *workload; /* of the node under way */
+        struct node_row_workload *workload; /* the workloads of the node under way */
         int workloads, workload_cap;
 };
 
@@ -33,7 +33,8 @@ static void node_rows_pod(struct node_rows *all, const struct pod *p, struct pod
 
 /* --- workloads --- */
 
-/* The recommendation's target, else the topmost owner that is known, else the pod itself. */
+/* The workload that a pod counts for: the recommendation's target, else the topmost owner that the cache knows, else
+ * the pod itself. */
 static struct node_row_workload node_rows_workload_of(const struct pod *p)
 {
         const struct workload *top = p->owner;
@@ -60,7 +61,8 @@ static struct node_row_workload *node_rows_workload(struct node_rows *all, const
         return &all->workload[all->workloads++];
 }
 
-/* How far a workload is above its requests, in millionths of the node: by the resource in which it is more. */
+/* How far a workload's usage on the node is above its requests there: the larger of CPU and memory, in millionths of
+ * the node's capacity. */
 static int64_t node_rows_above(const struct node_row *row, const struct node_row_workload *w)
 {
         int64_t most = 0;
@@ -73,7 +75,8 @@ static int64_t node_rows_above(const struct node_row *row, const struct node_row
         return most;
 }
 
-/* Keep those furthest above, their names copied into the table. */
+/* Keep in the row the workloads whose usage is furthest above their requests, most first. Their names are copied into
+ * the table. */
 static void node_rows_keep_workloads(struct node_rows *all, struct node_row *row)
 {
         struct arena *a = &all->table->arena;
@@ -121,7 +124,7 @@ static void node_rows_add_pod(struct node_rows *all, struct node_row *row, const
         }
 }
 
-/* What is learned of the node, if some profile selects it: the model of its Recommendation. */
+/* Set the row's peak from the node's own Recommendation, if a profile selects the node: the model of its usage. */
 static void node_rows_learned(const struct cache *w, const struct node *n, struct wall now, struct node_row *row)
 {
         const struct target *t = n->facts->whole ? n->facts->whole->target : NULL;

@@ -10,14 +10,14 @@
 
 enum {
         LOOK_MS = 900, /* time for the wait and all steps of a look-up together */
-        TICK_MS = 20,  /* between looks at those that wait */
+        TICK_MS = 20,  /* between checks of look-ups that wait */
         STEPS_MAX = 3,
         CLIMB_MAX = 8,
-        WAITING_MAX = 2048, /* more than the listener has connections */
-        NAME_LONGEST = 253, /* of an object; a longer one exists nowhere */
-        VERSION_MOST = 317, /* of an apiVersion: a group, '/' and a version */
+        WAITING_MAX = 2048, /* look-ups; more than the listener has connections */
+        NAME_LONGEST = 253, /* bytes of an object's name: no object has a longer one */
+        VERSION_MOST = 317, /* bytes of an apiVersion: a group, '/' and a version */
         BODY_MAX = 256 << 10,
-        ABSENT_MAX = 4096, /* names, in each of two generations */
+        ABSENT_MAX = 4096, /* absent owners remembered, in each of two generations */
         ABSENT_MS = 10 * SECOND_MS,
 };
 
@@ -29,11 +29,11 @@ static const struct {
 } budgets[BUDGETS] = {[BUDGET_EXPECTED] = {200, 400, 64}, [BUDGET_STRANGE] = {50, 100, 16}};
 
 struct owner_search {
-        TAILQ_ENTRY(owner_search) link; /* in waiting or asking */
+        TAILQ_ENTRY(owner_search) link; /* in `waiting` or `asking` */
         struct owner_lookup *lookup;
         struct lookup_budget *budget;
-        bool asks;    /* it has had its turn */
-        bool absent;  /* the API server did not have the owner seconds ago, and is not asked */
+        bool asks;    /* the search has had its turn, and asks the API server */
+        bool absent;  /* the API server did not have the owner seconds ago, and is not asked again */
         bool watched; /* informers watch the owner's kind, so the cache may have the owner soon */
         char *tenant; /* address and namespace of the client; the address is its first part */
         struct lookup_client client;
@@ -51,8 +51,8 @@ struct owner_lookup {
         struct client *client;
         const struct cache *cache;
         TAILQ_HEAD(owner_searches, owner_search) waiting, asking; /* oldest first */
-        int waits;                                                /* number of waiting */
-        struct loop_timer tick;                                   /* set while any waits */
+        int waits;                                                /* length of `waiting` */
+        struct loop_timer tick;                                   /* set while a search waits */
         struct lookup_budget budget[BUDGETS];
         struct kept_owners kept;
         struct recent_count absent; /* keys of owners that the API server did not have */
@@ -77,7 +77,8 @@ static struct admission_owner *owner_of_workload(const struct workload *wl)
                                                     .apply_never = wl->apply_never});
 }
 
-/* Whether profiles may select the kind. An operator's own kind is not selected: the workload below it is the top. */
+/* Whether profiles may select the kind. They cannot select most operators' own kinds: there the workload below is the
+ * top. */
 static bool is_ours(const struct cache *w, struct text group, struct text kind)
 {
         return watched_kind_find(w, group, kind) != NULL;
@@ -99,7 +100,7 @@ static const struct controller_owner *owner_above(const struct workload *wl)
         return refers->kind ? refers : &wl->owner_ref;
 }
 
-/* Follow the chain upwards from a workload in the cache, as far as the cache knows it. */
+/* The owner at the top of the chain above a workload in the cache, as far as the cache knows the chain. */
 static struct admission_owner *owner_walk_up(const struct cache *w, const struct workload *wl)
 {
         for (int i = 0; i < CLIMB_MAX && owner_above(wl)->kind; i++) {
@@ -152,13 +153,14 @@ static struct mono owner_lookup_now(const struct owner_lookup *k)
         return loop_now(client_loop(k->client)).mono;
 }
 
-/* The API server has no object above the best owner, or has none at all. */
+/* End the search: the best owner found is the top, or there is none. An expected owner's absence is not remembered,
+ * because anybody can guess a future Job's name. */
 static void owner_search_end_at_top(struct owner_search *q)
 {
         struct owner_lookup *k = q->lookup;
         if (q->best)
                 kept_owners_put(&k->kept, q->key, q->best, owner_lookup_now(k));
-        else if (q->budget == &k->budget[BUDGET_STRANGE]) /* the name of a future Job of a CronJob can be guessed */
+        else if (q->budget == &k->budget[BUDGET_STRANGE])
                 recent_count_add(&k->absent, text_of(q->key), 1, owner_lookup_now(k));
         owner_search_end(q, q->best ? OWNER_LOOKUP_FOUND : OWNER_LOOKUP_ABSENT);
 }
@@ -227,7 +229,7 @@ static void owner_take(struct owner_search *q, const struct object_view *meta, c
                 owner_search_end_at_top(q);
 }
 
-/* The next object upwards: a Rollout's workloadRef where it has one; else the controller. */
+/* The next object upwards: for a Rollout with a workloadRef, the object that it refers to; else the controller. */
 static struct owner_ref read_above(const struct owner_search *q, struct text body, const struct object_view *meta,
                                    struct arena *a)
 {
@@ -259,7 +261,8 @@ static int64_t owner_search_age_ms(const struct owner_search *q)
         return (owner_lookup_now(q->lookup).ns - q->began.ns) / 1000000;
 }
 
-/* Ask for the next object, if its kind is in core/kind.h and time is left; else end with the owner found so far. */
+/* Ask the API server for the next object, if its kind is in core/kind.h and time is left. Else end with the owner found
+ * so far. */
 static void owner_ask(struct owner_search *q)
 {
         const struct kind *k = kind_find(text_of(q->group), text_of(q->kind));
@@ -316,7 +319,8 @@ static void owner_search_ask(struct owner_search *q, struct mono now)
         owner_ask(q);
 }
 
-/* The search of a budget whose turn it is: of equal ranks, the oldest. NULL: none wants to ask. */
+/* The search whose turn it is in a budget: the one with the lowest rank, then the oldest. NULL: no search wants to
+ * ask. */
 static struct owner_search *owner_lookup_next(struct owner_lookup *k, struct lookup_budget *b, struct mono now)
 {
         struct owner_search *q, *next = NULL;
@@ -340,7 +344,8 @@ static void owner_lookup_give_turns(struct owner_lookup *k, struct mono now)
                         owner_search_ask(q, now);
 }
 
-/* Find the owner in the cache or among kept answers, without a request; the caller frees it. NULL: not known. */
+/* Find the owner in the cache or among kept answers, without a request. The caller frees the owner. NULL: neither has
+ * it. */
 static struct admission_owner *owner_recall(const struct owner_lookup *k, struct text group, const char *kind,
                                             const char *ns, const char *name, const char *key)
 {
@@ -399,7 +404,8 @@ static struct owner_search *owner_search_new(struct owner_lookup *k, const struc
         return q;
 }
 
-/* The cache cannot have an absent owner later where no informer watches its kind. */
+/* Let the search ask or wait. End it at once if its owner was absent and no informer watches the kind: waiting would
+ * find nothing. */
 static void owner_search_begin(struct owner_search *q)
 {
         struct owner_lookup *k = q->lookup;

@@ -62,7 +62,7 @@ static int path_make(struct path_rotation *p, struct wall now, struct err *err)
         return 1;
 }
 
-/* Begin the rotation with the path in force, which is kept, and a first path of its own after it. */
+/* Begin the rotation: keep the path in force as the old path, and make a first new path. */
 static int path_begin(struct path_rotation *p, const char *in_force, struct wall now, struct err *err)
 {
         struct path_rotation fresh = {0};
@@ -75,8 +75,8 @@ static int path_begin(struct path_rotation *p, const char *in_force, struct wall
         return rc;
 }
 
-/* Somebody set the well-known path again, such as the manifests of the version before: serve it, as at the beginning.
- */
+/* Somebody set the well-known path again, such as the manifests of an older version. Serve it beside the newest path,
+ * as in the beginning. */
 static void path_readmit(struct path_rotation *p, struct wall now)
 {
         struct path_rotation fresh = {0};
@@ -111,7 +111,7 @@ int path_rotation_step(struct path_rotation *p, const char *in_force, struct wal
         }
         int newest = p->paths.count - 1;
         int64_t age = now.ms - p->since[newest].ms;
-        if (age < -CLOCKS_APART_MS) { /* another clock was ahead: count from now */
+        if (age < -CLOCKS_APART_MS) { /* another process's clock was ahead: count from now */
                 p->since[newest] = now;
                 return 1;
         }
@@ -120,7 +120,7 @@ int path_rotation_step(struct path_rotation *p, const char *in_force, struct wal
         if (age < PATH_SPREAD_MS)
                 return 0;
         bool had = *in_force == '/' && strcmp(in_force + 1, p->paths.name[newest]) == 0;
-        if (!had) { /* the configuration has it only now, so the old one stays from now on */
+        if (!had) { /* the configuration got it only now, so the old path's last time starts now */
                 p->since[newest].ms = now.ms - PATH_SPREAD_MS;
                 return 1;
         }

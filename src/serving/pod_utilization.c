@@ -4,8 +4,8 @@
 
 /* --- one pod --- */
 
-/* A selector may err by labels that were cut, and a sum of containers that were cut is too small: such a pod has no
- * value, and its autoscaler takes it for one without a sample. */
+/* Whether a pod gets a value. A pod whose labels or containers were cut gets none, because selectors or sums would be
+ * wrong; its autoscaler takes it for a pod without a sample. */
 static bool utilization_is_asked_for(const struct pod *p)
 {
         return !p->gone && p->running && !p->labels_cut && !p->containers_cut && p->target && p->target->profile &&
@@ -26,7 +26,7 @@ struct originals {
         struct basis_container *to;
 };
 
-/* Take the original request from the annotation record of the pod. */
+/* Take one container's original requests (else limits) from the annotation record of the pod. */
 static int take_original(void *arg, const struct recorded *r)
 {
         const struct originals *o = arg;
@@ -55,8 +55,8 @@ static int64_t sampled_at(const struct pod *p)
         return newest;
 }
 
-/* Collect the usage, limits and originals of the containers. false: the record is broken, so the originals are unknown.
- */
+/* Collect the usage, limits and originals of the pod's containers. false: the pod's annotation record is broken, so the
+ * originals are unknown. */
 static bool utilization_measure(struct arena *a, const struct pod *p, int64_t at_ms, struct basis_container *c)
 {
         struct err ignored;
@@ -84,7 +84,7 @@ static bool show_pod(struct cache *w, struct pod *p, int64_t since_ms, struct sn
 {
         struct basis_container c[VIEW_CONTAINERS];
         int64_t at_ms = sampled_at(p);
-        const struct pod_told *told = pod_tell(p); /* from its next sample on, where it is new */
+        const struct pod_told *told = pod_tell(p); /* where p->told is new, it has usage from the next sample on */
         if (!utilization_is_name(p->ns) || !utilization_is_name(p->name) || at_ms < since_ms ||
             !utilization_measure(&w->scratch, p, at_ms, c))
                 return false;
@@ -132,7 +132,7 @@ static const char *labels_of(const struct snapshot_pod *p, char *out, size_t siz
         return out;
 }
 
-/* How many pods have series if a namespace gets at most share of them. Pods are sorted by namespace. */
+/* How many pods have series if each namespace gets at most `share` series. The pods are sorted by namespace. */
 static size_t utilization_series_at(const struct snapshot *v, size_t share)
 {
         size_t all = 0, own = 0;

@@ -14,7 +14,7 @@ struct snapshot_writer {
         struct clock_skew *skew;
         struct notices *notices;
         struct safety *safety;
-        struct snapshot *next; /* the snapshot of the pass under way; NULL: nobody reads it */
+        struct snapshot *next; /* the snapshot of the pass under way; NULL: none is made */
 };
 
 /* --- targets --- */
@@ -37,8 +37,8 @@ void snapshot_show_target(struct snapshot_writer *w, const struct plan *p)
         if (!v)
                 return;
         struct snapshot_target *to = snapshot_row_of(v, t);
-        /* Use the labels of the Recommendation once there is one, because a replica, which sees no workload, answers
-         * with these. */
+        /* Use the labels of the Recommendation once there is one, so that a replica, which sees no workload, answers
+         * with the same labels. */
         struct labels labels = t->published ? t->published->labels : workload_own_labels(wl);
         to->labels = snapshot_labels(v, labels.pair, labels.count, &to->labels_size);
         to->profile = t->profile ? t->profile->shown : NULL;
@@ -67,7 +67,8 @@ void snapshot_begin(struct snapshot_writer *w, bool read)
                 snapshot_add_profiles(w->cache, w->next);
 }
 
-/* An autoscaler handles a pod without a value, but would take an old value for the present. */
+/* A pod whose sample is older gets no value: an autoscaler handles that, but would take an old value for the
+ * present. */
 int64_t snapshot_fresh_ms(const struct live_settings *live)
 {
         enum { INTERVALS = 3, LEAST_MS = 2 * MINUTE_MS };
@@ -91,7 +92,7 @@ struct snapshot *snapshot_end(struct snapshot_writer *w)
         snapshot_add_other_autoscalers(w->cache, v);
         v->at = loop_now(w->loop).wall;
         v->apply_never = w->live->apply_never;
-        v->fuse_blown |= fuse_blown(w->safety) != NULL; /* a replica has it from the profiles' status already */
+        v->fuse_blown |= fuse_blown(w->safety) != NULL; /* a replica knows it from the profiles' status */
         const struct usage_source_state *source = notice_usage_source(w->notices);
         if (source->away) {
                 v->source_error = arena_text(&v->arena, text_of(source->error));

@@ -1,6 +1,6 @@
 /*
- * Makes the parts of a snapshot that come from the cache and not from plans; and a whole snapshot from Recommendations
- * alone.
+ * Makes those parts of a snapshot that come from the objects in the cache and not from plans, and makes a whole
+ * snapshot from Recommendations where there are no plans.
  */
 #include "serving/snapshot_from_status.h"
 #include "cache/profile_fuse.h"
@@ -127,7 +127,8 @@ void snapshot_add_other_autoscalers(const struct cache *w, struct snapshot *v)
 
 /* --- rows of Recommendations --- */
 
-/* The workload's name, stored once: a Recommendation's name mostly ends in the name of its workload. */
+/* The workload's name, without a copy where possible: a Recommendation's name mostly ends in the name of its
+ * workload. */
 static const char *name_within(struct snapshot *v, const char *recommendation, const char *name)
 {
         size_t whole = strlen(recommendation), len = strlen(name);
@@ -192,7 +193,7 @@ static const struct status_node *row_node(struct snapshot *v, const struct recom
         return to;
 }
 
-/* Advised limits of a workload that is gone concern nobody. */
+/* Copy the advised limits of a status. NULL: it advises none, or the workload is gone, so that nobody needs them. */
 static const struct status_limits *row_limits(struct snapshot *v, const struct recommendation_status *s, bool gone)
 {
         if (!s->limits || gone)
@@ -255,7 +256,8 @@ static const struct snapshot_profile *snapshot_profile_of(const struct cache *w,
         return profile && profile->valid ? profile->shown : NULL;
 }
 
-/* A profile that only Recommendations tell of, once for all of them. */
+/* The profile that a Recommendation names and that could not be listed: made once, with default settings, and shared by
+ * Recommendations. */
 static const struct snapshot_profile *snapshot_unseen_profile(struct snapshot *v, const struct published *p,
                                                               const char *ns, struct map *unseen, struct arena *a)
 {
@@ -280,7 +282,7 @@ static const struct snapshot_profile *snapshot_unseen_profile(struct snapshot *v
 
 /* The autoscalers of a workload, including those that its Recommendation does not reflect yet. */
 struct scaled {
-        const struct other_autoscaler *other; /* the VerticalPodAutoscaler that sets its requests; NULL: none */
+        const struct other_autoscaler *other; /* the VerticalPodAutoscaler of its requests; NULL: none */
         bool on[RESOURCES];                   /* an autoscaler scales by utilization of the resource, or may */
         bool stuck[RESOURCES]; /* an autoscaler concerns the resource, and its targets cannot be retuned */
 };
@@ -322,7 +324,8 @@ static bool snapshot_keeps(const struct snapshot_target *t, const struct scaled 
         return t->profile && t->profile->spec->apply.hpa == HPA_RETUNE ? s->stuck[r] : s->on[r];
 }
 
-/* Where the Recommendation does not reflect the VPA as it is by now, or reflects another, every request is left. */
+/* Leave to a VPA the requests that its policy sets. Where the Recommendation was made with another policy of a VPA,
+ * leave every request. */
 static void snapshot_leave(struct snapshot *v, const struct other_autoscaler *other, struct snapshot_target *to)
 {
         if (!to->decision.other_autoscaler)
@@ -348,8 +351,8 @@ static void show_recommendation(const struct cache *w, const struct published *p
         to->profile = snapshot_profile_of(w, p, ns);
         if (!to->profile && v->unlisted[p->of_profile] && *p->profile_name)
                 to->profile = snapshot_unseen_profile(v, p, own_ns, unseen, scratch);
-        /* The status shows holds that only the controller can know: by a Rollout's autoscaler, or without permission.
-         */
+        /* Take the holds by autoscalers from the status: those of a Rollout, or seen with other permissions, only the
+         * controller knows. */
         for (int i = 0; i < p->status.containers; i++)
                 for (enum resource r = CPU; r < RESOURCES; r++)
                         to->hpa_holds[r] |= p->status.container[i].of[r].reason == REASON_HPA_HOLD;
@@ -366,7 +369,7 @@ static void show_recommendation(const struct cache *w, const struct published *p
         }
 }
 
-/* Whether the fuse is blown. The status of every profile that may select something says so: the first suffices. */
+/* Whether the cluster's fuse is blown. Every profile's status says so then, so the first that does suffices. */
 static bool is_fused(const struct cache *w)
 {
         const struct profile *p;

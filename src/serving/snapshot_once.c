@@ -160,7 +160,7 @@ int snapshot_shown(struct client *c, const char *ns, struct snapshot **ret, stru
         struct snapshot_listing g = {.client = c, .why = &unread, .err = err};
         cache_init(&g.cache, client_field_manager(c), NULL);
         int rc = take_list(&g, KNOWN_RECOMMENDATIONS, published_upsert, ns);
-        if (rc == 0) { /* without the right to list profiles, they are names */
+        if (rc == 0) { /* profiles that may not be listed appear by name only */
                 g.err = &why[0];
                 bool of_cluster = take_list(&g, KNOWN_CLUSTERPROFILES, take_cluster_profile, NULL) == 0;
                 g.err = &why[1];

@@ -7,7 +7,7 @@
 #include "base/mem.h"
 
 enum {
-        ANSWER_MS = 8 * SECOND_MS /* shorter than the 10 s that the listener waits */,
+        ANSWER_MS = 8 * SECOND_MS /* shorter than the 10 s for which the listener waits */,
         ANSWER_MAX = 8 << 20,
         AT_ONCE = 32
 };
