@@ -23,7 +23,7 @@ enum explain_kind {
         EXPLAIN_DEPLOY,     /* a gate of a deploy; value: unset; spoke: the gate holds */
         EXPLAIN_KINDS
 };
-const char *explain_kind_name(enum explain_kind k); /* "samples", "percentile", … */
+const char *explain_kind_name(enum explain_kind k); /* the kind's name: "samples", "percentile", … */
 
 struct explain_step {
         enum explain_kind kind;

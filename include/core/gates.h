@@ -17,9 +17,9 @@ enum gate {
 #undef GATE
         GATES
 };
-const char *gate_name(enum gate g);    /* "Rule", "State", "Mode", …; "" for GATE_NONE */
-enum reason gate_reason(enum gate g);  /* REASON_NONE: the gate has no reason, or several */
-bool gate_decreases_only(enum gate g); /* the gate lets every increase pass */
+const char *gate_name(enum gate g);    /* the gate's name: "Rule", "State", …; "" for GATE_NONE */
+enum reason gate_reason(enum gate g);  /* the gate's reason; REASON_NONE: it has none, or several */
+bool gate_decreases_only(enum gate g); /* whether the gate lets every increase pass */
 enum gate gate_at_deploy(int n);       /* the nth gate of a deploy, from 0; GATE_NONE: n is past the last */
 
 /*

@@ -39,7 +39,7 @@ bool kind_runs_by_reference(struct text group, struct text kind);
  * ".group". Pods and namespaces are found as well. NULL: no kind has that name. */
 const struct kind *kind_by_name(struct text name);
 
-const char *dimension_name(enum dimension d);           /* "Workload", "Pod", "Namespace", "Node" */
+const char *dimension_name(enum dimension d); /* the dimension's name: "Workload", "Pod", "Namespace", "Node" */
 extern const struct kind kind_of_dimension[DIMENSIONS]; /* rows of group ""; the row of Workload is empty */
 /* The container name under which all containers of a pod, or all pods of a namespace or node, are counted together. No
  * real container can have this name. */

@@ -15,8 +15,8 @@ struct original_request_facts {
         struct amount range_limit;    /* the LimitRange's default: the limit of a pod whose template has no limit */
         struct amount applied;        /* the request in annotation applied-resources; unset: halflife wrote none */
         bool recorded;                /* annotation original-resources has the container */
-        struct amount original;       /* the request in original-resources; unset: the owner had set none */
-        struct amount original_limit; /* the limit in original-resources; unset: the owner had set none */
+        struct amount original;       /* the request in annotation original-resources; unset: the owner had set none */
+        struct amount original_limit; /* the limit in annotation original-resources; unset: the owner had set none */
         bool changed;                 /* admission changed the request that halflife wrote last */
         struct amount admitted;       /* the request after admission changed it; unset: admission removed the request */
 };

@@ -44,8 +44,8 @@ struct raise_policy {
 /* Requests before minHistory is over: core/early_request.h. */
 struct early_policy {
         bool enabled;
-        int64_t after_ms; /* 0 .. 8760 h: the history that the first such request needs */
-        int multiplier;   /* thousandths, 1000..10000: the margin at that time, times the policy's own multiplier */
+        int64_t after_ms; /* 0 .. 8760 h: the length of history that the first early request needs */
+        int multiplier;   /* thousandths, 1000..10000: the margin at after_ms, on top of the policy's own multiplier */
 };
 
 /* How halflife watches a change that it made, and takes the change back if it did harm: core/guard_verdict.h. */
@@ -111,7 +111,7 @@ static inline bool apply_policy_owns_no_basis(const struct apply_policy *p)
         return p->hpa == HPA_LIMIT_BASIS;
 }
 
-const char *apply_mode_name(enum apply_mode mode); /* "Recommend", "OnDeploy", … */
+const char *apply_mode_name(enum apply_mode mode); /* the mode's name: "Recommend", "OnDeploy", … */
 /* How requests are written under a mode, as status.applied.mode spells it; NULL: the mode writes none. */
 const char *apply_mode_writes(enum apply_mode mode);
 

@@ -15,9 +15,9 @@ enum reason {
         REASONS
 };
 
-const char *reason_name(enum reason r);      /* "Lowered", …; "" for REASON_NONE */
-enum reason reason_find(const char *name);   /* REASON_NONE: no reason has that name */
-const char *reason_meaning(enum reason r);   /* one sentence for people; "" for REASON_NONE */
+const char *reason_name(enum reason r);      /* the reason's name: "Lowered", …; "" for REASON_NONE */
+enum reason reason_find(const char *name);   /* by its name; REASON_NONE: no reason has that name */
+const char *reason_meaning(enum reason r);   /* what the reason means, for people; "" for REASON_NONE */
 const char *reason_condition(enum reason r); /* the message of condition Applied; NULL: the row has none */
 const char *reason_render(enum reason r);    /* why render leaves a workload as it is; NULL: the row has none */
 /* Whether a target of that reason acts at deploys only: halflife starts no change for it. */
@@ -25,6 +25,6 @@ static inline bool reason_acts_at_deploys(enum reason r)
 {
         return r == REASON_STATIC || r == REASON_EARLY;
 }
-bool reason_worth_event(enum reason r); /* an Event tells the owner when the reason begins to hold a change */
+bool reason_worth_event(enum reason r); /* whether an Event tells the owner that the reason holds a change */
 
 #endif

@@ -9,7 +9,7 @@
 
 /* How far learning is. A workload has the least ready state (state_least) of its containers that count. */
 enum state { STATE_NO_DATA, STATE_LEARNING, STATE_READY, STATE_STALE, STATE_HELD, STATES };
-const char *state_name(enum state s); /* "NoData", "Learning", … */
+const char *state_name(enum state s); /* the state's name: "NoData", "Learning", … */
 /* The less ready of two states: NoData < Learning < Held < Stale < Ready. */
 enum state state_least(enum state a, enum state b);
 
@@ -18,7 +18,7 @@ struct estimate {
         bool by_kill;         /* a kill sample made the model, because it is above the percentile */
         int64_t model;        /* millicores or bytes, rounded up to 1m or 1Mi */
         int64_t lower, upper; /* bounds of the model: lower <= model <= upper */
-        bool more; /* the percentile lies in the last bucket: usage may be above the model, by how much is not known */
+        bool more; /* the percentile is in the last bucket: usage may be above the model, by how much is not known */
         int64_t early; /* while learning: the request by core/early_request.h; 0: none */
         bool by_week;  /* the highest peak of a week made the model; where a kill sample is equal, by_kill counts */
 };

@@ -96,7 +96,7 @@ struct correction {
 };
 void correct(const struct correct_facts *f, struct correction *ret);
 
-const char *rule_name(enum rule r); /* "Static", "Model", "LastGood", "Clamp", … */
+const char *rule_name(enum rule r); /* the rule's name: "Static", "Model", "LastGood", … */
 /* Run the rules as correct does; ret gets the correction after each rule. A rule has changed something where its
  * element differs from the element before it; the first rule, where its element differs from {0}. */
 void correct_steps(const struct correct_facts *f, struct correction ret[static RULES]);

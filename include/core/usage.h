@@ -24,7 +24,7 @@ enum sample_verdict {
         SAMPLE_NO_MEMORY, /* memory is refused: it is zero, which is how metrics-server marks a missing value */
         SAMPLE_VERDICTS
 };
-const char *sample_verdict_name(enum sample_verdict v); /* "accepted", "duplicate", … (a metric's label) */
+const char *sample_verdict_name(enum sample_verdict v); /* "accepted", "duplicate", …: a metric's label */
 
 struct sample {
         struct wall at;

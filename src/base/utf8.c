@@ -82,7 +82,7 @@ size_t utf8_cut(const char *p, size_t len, size_t max)
         return cut;
 }
 
-/* Ends the text before a character that the end cuts. */
+/* Cuts off the character that the end of s leaves incomplete, if there is one. */
 static void utf8_trim(char *s)
 {
         size_t len = strlen(s);

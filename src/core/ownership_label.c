@@ -3,8 +3,8 @@
 #include <stddef.h>
 #include <string.h>
 
-/* The known labels. Each label of each workload is looked up in every cycle, so each pattern is stored with its
- * length. */
+/* The known labels; comments name tools that set them. Each label of each workload is looked up in every cycle, so each
+ * pattern is stored with its length. */
 static const struct text known[] = {
         TEXT("app.kubernetes.io/instance"),   /* Argo CD, where its application.instanceLabelKey is not set */
         TEXT("app.kubernetes.io/managed-by"), /* Helm, Config Sync */

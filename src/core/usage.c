@@ -249,7 +249,7 @@ static int find_room(const struct usage *u, const struct sample *s, struct foldi
 
 static void fold_sample(struct usage *u, const struct sample *s, const struct folding *f)
 {
-        struct histogram cpu = u->of[CPU]; /* a copy, because adding may move the ref */
+        struct histogram cpu = u->of[CPU]; /* a copy, because adding a sample may move the CPU histogram's ref */
         struct histogram_phase phase = histogram_phase_of(&cpu, s->at);
         if (f->of[CPU])
                 usage_put_value(u, CPU, f->bucket[CPU], weight_of(s, CPU), s->at, &phase);
