@@ -26,7 +26,7 @@ static int take_cluster_profile(struct cache *w, struct text object, uint32_t ep
         return profile_upsert(w, true, object, epoch, err);
 }
 
-/* The lists in the order of requests: optional kinds come after those that must be installed. */
+/* The kinds to list, in the order of the requests: kinds that may not be installed come last. */
 static const struct listed {
         enum known_resource_id of;
         upsert *take;
