@@ -20,7 +20,7 @@ struct trusting_object {
         const char *name;
         char *path;
         enum known_resource_id of;
-        bool skipped; /* the log has that the object may not be read */
+        bool skipped; /* the log already says that halflife may not read it */
 };
 
 struct rotator {
