@@ -3,8 +3,7 @@
  * it. The function takes an HTTP request and a snapshot, and gives an object of that API or a Status.
  *
  *   GET /apis, /apis/custom.metrics.k8s.io, …/VERSION                 discovery
- *   GET …/VERSION/namespaces/NS/pods/NAME/METRIC                      a pod's usage relative to its limits or original
- *   requests
+ *   GET …/VERSION/namespaces/NS/pods/NAME/METRIC                      usage relative to limits or original requests
  *
  * The pod name * stands for all pods that ?labelSelector= selects.
  *

@@ -4,8 +4,7 @@
  * On options.listen, without TLS and open to every caller, for kubelet and Prometheus:
  *
  *   GET /healthz   200 "ok" while the loop turned within 3 intervals; else 503 with the seconds since the last turn
- *   GET /readyz    200 from the first sync of the caches on; before that 503 with the names of the caches that are not
- *   synced
+ *   GET /readyz    200 from the first sync of the caches on; before that 503 with the caches not synced yet
  *   GET /metrics   Prometheus' text format, as of the last cycle
  *
  * On options.rest, the paths of rest/routes.h and /admission. One thread handles connections, reads and admission. Slow
@@ -102,7 +101,8 @@ struct server_owner_lookup {
 struct server_calls {
         /* Ask the API server question q; the loop gives the answer to server_reviewed. */
         void (*review)(void *arg, const struct server_question *q);
-        /* No request waits any more for the answer to the question with key k. The function may be NULL. */
+        /* Withdraw the question with key k, because no request waits for its answer any more. The function may be
+         * NULL. */
         void (*withdraw)(void *arg, const struct auth_key *k);
         /* Copy the histories that w asks for; server_recalled takes the copies. NULL: this halflife does not learn. */
         void (*recall)(void *arg, const struct server_usage_request *w);

@@ -3,7 +3,7 @@
  * clients of load-watcher can show no token:
  *
  *   GET /watcher              200 and the document (load_watcher/load_document.h), or 500: no node was ever measured
- *   GET /watcher?host=NODE    200 and the document with that node alone, or 404: it has no such node
+ *   GET /watcher?host=NODE    200 and the document with that node alone, or 404: the document has no such node
  *   GET /watcher/health       200 while the document has a node, else 503
  *
  * A document that is five minutes old counts as one without nodes, so that a scheduler never goes by old load. Other

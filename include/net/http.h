@@ -40,7 +40,7 @@ struct http_limits {
 enum { HTTP_WAITING_MAX = 10000 }; /* requests that may wait in a queue; a further request ends with ERR_TOOBIG */
 /* The first call makes the process ignore SIGPIPE. */
 struct http *http_new(struct loop *l, const struct http_limits *limits);
-void http_free(struct http *h); /* ends all requests without calling done; do not call it within a callback */
+void http_free(struct http *h); /* ends all requests without calling `done`; do not call it within a callback */
 void http_set_limits(struct http *h, double rate, int concurrency);
 
 /* The queues in which requests wait for rate and concurrency. The queues take turns, so that requests which halflife's
@@ -74,21 +74,22 @@ struct http_request {
         const char *path_query; /* "/api/v1/pods?limit=500", URL-escaped by the caller; copied */
         const char *bearer;     /* token for the Authorization header; NULL: none; copied */
         const char *basic;      /* "user:password" for basic authentication; NULL: none; copied */
-        const char
-                *sign;      /* sign the request with `basic` as "key:secret" instead: "aws:amz:REGION:SERVICE", AWS
-                               Signature Version 4; only where http_can_sign, body below 1 MiB; NULL: no signature; copied */
+        /* Sign the request by AWS Signature Version 4, with `basic` as "key:secret"; `sign` is
+         * "aws:amz:REGION:SERVICE". Only where http_can_sign, and with a body below 1 MiB. NULL: do not sign;
+         * copied. */
+        const char *sign;
         const char *passed; /* token for a halflife behind the API server's proxy, which does not pass Authorization on;
                                sent as X-Halflife-Authorization; NULL: none; copied */
         bool relayed;       /* send X-Halflife-Relayed: the halflife asked must not relay the request again */
         const char *headers;      /* further headers, each "Name: value\n", checked by the caller; NULL: none; copied */
-        const char *content_type; /* of the body; NULL: none */
+        const char *content_type; /* of the body; NULL: application/json */
         const char *accept;       /* NULL: application/json */
         struct text body;         /* copied. Only a GET is ever sent again after a lost connection */
         bool gzip;                /* accept a gzip answer; ignored for a stream */
         bool stream; /* a watch: no default deadline, exempt from rate and concurrency, on its own connections */
         enum http_queue queue;
         bool urgent; /* for Lease renewals: does not wait, exempt from rate and concurrency, on its own connections */
-        int64_t deadline_ms; /* for the whole request with its waiting time; 0: 30 s, for a stream none */
+        int64_t deadline_ms; /* for the whole request with its waiting time; 0: 30 s, for a stream no deadline */
         int64_t silence_ms;  /* longest time without a received byte; 0: only the deadline bounds it */
         /* Called once, when all headers of the answer have arrived. May be NULL. */
         void (*head)(void *arg, const struct http_reply *head);

@@ -24,7 +24,7 @@ enum stream_shape { STREAM_WATCH, STREAM_LIST, STREAM_QUERY };
 
 struct stream {
         enum stream_shape shape;
-        struct buf value;        /* the current object, where it spans chunks */
+        struct buf value;        /* the current object's bytes so far, where the object spans chunks */
         struct buf envelope;     /* list, query: the document without the elements of its array */
         int64_t left;            /* bytes until total_max is reached */
         int state;               /* enum state in stream.c: where in the document the next byte is */

@@ -37,7 +37,7 @@ enum problem {
         PROBLEM_UNSUPPORTED_TYPE,   /* 415 */
         PROBLEM_TOO_LARGE,          /* 413 */
         PROBLEM_UNAUTHENTICATED,    /* 401, with WWW-Authenticate */
-        PROBLEM_FORBIDDEN,          /* 403; the same answer whether the object exists or not */
+        PROBLEM_FORBIDDEN,          /* 403; this answer does not tell whether the object exists */
         PROBLEM_EXPIRED,            /* 410: the continue token cannot be read */
         PROBLEM_SHARE_USED,         /* 429, with Retry-After: the caller's requests hold its share of the memory */
         PROBLEM_OVERLOADED,         /* 503, with Retry-After */
@@ -89,7 +89,7 @@ struct route {
         const char *recommendation;  /* the Recommendation's name for the access review, in the arena; NULL: none */
         bool wants_body;             /* the endpoint reads the request's body */
         bool wants_learned;          /* the endpoint reads learned copies of the workload's containers */
-        bool wants_worker;           /* the answer is long: a thread of its own makes it */
+        bool wants_worker;           /* the answer is long, so the worker thread for lists makes it */
         bool only_known; /* ROUTE_WORKLOAD: leave out the requests to deploy with, which the view cannot tell */
         bool dry_run;    /* render only: ?dryRun was given */
         const struct query *query;       /* the parameters, in the arena */

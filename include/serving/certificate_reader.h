@@ -18,7 +18,7 @@ enum { CERTIFICATE_LOOK_MS = MINUTE_MS, CERTIFICATE_SPREAD_MS = CERTIFICATE_LOOK
 
 struct certificate_reader_options {
         const char *ns, *secret; /* the Secret, with tls.crt, tls.key and ca.crt */
-        bool given;              /* another program, such as cert-manager, writes the Secret; it may lack ca.crt */
+        bool given;              /* another program, such as cert-manager, writes the Secret, which may lack ca.crt */
         /* Show this pair from now on. ERR_INVALID: the pair cannot be used. */
         int (*show)(void *arg, const char *cert_pem, const char *key_pem, struct err *err);
         void (*trust)(void *arg, const char *roots_pem); /* gets the roots that verify every replica; may be NULL */

@@ -38,7 +38,7 @@ void rotator_free(struct rotator *r); /* NULL is fine */
 /* Read and compare all objects now, and take `now` for the present time. Nothing is done while that is under way. The
  * timer and tests call it. */
 void rotator_look(struct rotator *r, struct wall now);
-bool rotator_looks(const struct rotator *r);   /* it works now, or will at once */
+bool rotator_looks(const struct rotator *r);   /* the rotator works now, or is about to */
 bool rotator_settled(const struct rotator *r); /* the last comparison left nothing to do */
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * The rows of the nodes, made from the cache when a server's thread asks for them.
+ * The table of nodes for GET nodes, made from the cache when a server's thread asks for it.
  */
 #ifndef HALFLIFE_SERVING_NODE_ROWS_H
 #define HALFLIFE_SERVING_NODE_ROWS_H

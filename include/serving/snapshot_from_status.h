@@ -6,7 +6,7 @@
 
 #include "cache/cache.h"
 
-/* Parts of a snapshot. Add profiles first, because the rows of targets point to them. */
+/* Add parts of a snapshot. Add profiles first, because the rows of targets point to profiles. */
 void snapshot_add_profiles(struct cache *w, struct snapshot *v);
 void snapshot_add_namespaces(const struct cache *w, struct snapshot *v);
 void snapshot_add_hpas(const struct cache *w, struct snapshot *v);

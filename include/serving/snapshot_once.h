@@ -12,7 +12,7 @@ enum { GLANCE_NAMESPACES = 16 };
 struct snapshot_once_options {
         const char *own_ns;    /* halflife's namespace: only profiles that name it select there; NULL: none */
         const char *const *ns; /* the namespaces to list objects in; a user may have permissions in these only */
-        size_t namespaces;     /* their number; above GLANCE_NAMESPACES, one list covers the whole cluster */
+        size_t namespaces;     /* the number of `ns`; above GLANCE_NAMESPACES, one list covers the whole cluster */
 };
 
 /*

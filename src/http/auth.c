@@ -78,9 +78,10 @@ static int64_t ms_since(struct mono then, struct mono now)
         return (now.ns - then.ns) / 1000000;
 }
 
-/* --- whose verdicts --- */
+/* --- holders of verdicts --- */
 
-/* What a token claims is true only where the API server knows the token. */
+/* The holder of the entry's verdict. A caller's claims count only where the API server knows the token; else the holder
+ * is the address. */
 static struct auth_key holder_id(const struct entry *e)
 {
         return e->known == KNOWN_WHO ? auth_key_of(text_of(e->asked_by), "", "", "", "") : e->caller;

@@ -28,8 +28,8 @@ enum {
         AUTH_STALE_MS = 15 * MINUTE_MS,
         AUTH_PROBE_MS = 2 * SECOND_MS, /* while the API server is away, halflife asks it once in this time */
         AUTH_ENTRIES_MAX = 4096,
-        AUTH_ALLOWED_SHARE = AUTH_ENTRIES_MAX / 2, /* a caller allowed by more verdicts loses its own first */
-        AUTH_REFUSED_LEFT = AUTH_ENTRIES_MAX / 8,  /* with no more refusals than this, permissions go first */
+        AUTH_ALLOWED_SHARE = AUTH_ENTRIES_MAX / 2, /* a caller allowed by more verdicts loses one for a new one */
+        AUTH_REFUSED_LEFT = AUTH_ENTRIES_MAX / 8,  /* with so few refusals, allowing verdicts are dropped */
         AUTH_ASKED_MAX = 64,                       /* questions under way */
         AUTH_ASKED_NEW = 48,                       /* part of AUTH_ASKED_MAX for callers who were not allowed lately */
         AUTH_RATE = 50,                            /* questions a second */
@@ -74,7 +74,7 @@ bool auth_withdraw(struct auth *a, struct text address, struct mono now, struct 
  * no request waited. */
 struct auth_waiter *auth_settle(struct auth *a, const struct auth_key *k, enum server_verdict v, struct mono now,
                                 enum auth_say *ret_say);
-/* Remove a waiter after AUTH_SAYS_WAIT, because its request ended. */
+/* Remove the waiter w, which got AUTH_SAYS_WAIT, because the HTTP request that waits has ended. */
 void auth_leave(struct auth *a, const struct auth_key *k, struct auth_waiter *w);
 size_t auth_entries(const struct auth *a);
 

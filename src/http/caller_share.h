@@ -24,7 +24,7 @@ struct caller_shares {
         size_t most;        /* the most bytes that one caller may hold */
 };
 
-/* A digest of who the caller is, by a token or an address. */
+/* Write a digest of who the caller is. `caller` is a token or a client address. */
 void caller_id(struct text caller, uint8_t ret[static 32]);
 /* Begin an HTTP request of the caller. `caller` is a token only where the API server accepted it, because only then its
  * claims are true; else it is the client address. */

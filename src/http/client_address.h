@@ -11,7 +11,7 @@
 struct client_address {
         char text[SOCKET_ADDRESS_TEXT]; /* the key in the map */
         int connections;                /* all connections of the address */
-        int open;                       /* those that are neither ended nor displaced */
+        int open;                       /* connections that are neither ended nor displaced */
         size_t reviews_held;            /* bytes of reviews, for a listener that bounds them */
 };
 

@@ -34,7 +34,8 @@ static void placed_connection_leave(struct connection_places *p, struct placed_c
         c->displaced = true;
 }
 
-/* Shut down the oldest connection of the address that has the most; MHD reads the end of the stream and closes it. */
+/* If all places are taken, shut down the oldest connection of the address that has most. MHD reads the stream's end and
+ * closes the connection. */
 static void connection_places_make_room(struct connection_places *p)
 {
         struct placed_connection *c, *chosen = NULL;

@@ -18,8 +18,8 @@
 #include "request_work.h"
 
 enum { CLOSE_WAIT = 8 }; /* the kernel's value of tcpi_state */
-/* Sending an answer, or a thread's work on it, may take so many times the limit for reading a request (request_ms).
- * Work that has begun is not given up: the size of the body bounds it, and it would be wasted. */
+/* Sending an answer, or a thread's work on it, may take so many times the limit for reading a request (request_ms). The
+ * time is long, because the size of the body bounds the work, and giving up work that has begun would waste it. */
 enum { SENDING_SHARE = 6, WORKING_SHARE = 6 };
 
 /* --- the two lists --- */
@@ -105,7 +105,8 @@ static void connection_choose(const struct http_request_list *l, struct http_req
                 }
 }
 
-/* MHD cannot close a suspended connection, so a request that waits for another thread gets its answer now. */
+/* Displace a connection. MHD cannot close a suspended one, so a request that waits for another thread gets its answer
+ * now. */
 static void connection_displace(struct http_request *v)
 {
         atomic_fetch_add(&v->listener->shed, 1);

@@ -79,7 +79,7 @@ bool gzip_body(struct gzip *g, struct buf *body)
         size_t len = room - g->z.avail_out;
         small[len] = '\0';
         buf_reset(body);
-        (void)buf_add(body, small, len); /* the result is shorter than the body was, so it fits */
+        (void)buf_add(body, small, len); /* cannot fail: the result is shorter than the body was */
         mem_free(small);
         return true;
 }

@@ -7,12 +7,13 @@
 
 #include "base/buf.h"
 
-enum { GZIP_LEAST = 1024 }; /* bytes; a shorter body is not compressed */
+enum { GZIP_LEAST = 1024 }; /* bytes; only longer bodies are compressed */
 
-/* Whether an Accept-Encoding header allows gzip (RFC 9110 12.5.3). header NULL: the request has none. */
+/* Whether an Accept-Encoding header allows gzip (RFC 9110 12.5.3). `header` NULL: the request has no such header, so
+ * gzip is not allowed. */
 bool accepts_gzip(const char *header);
 
-/* Begin with {0}. Memory is kept from one body to the next. For one thread. */
+/* A compressor, for one thread. A zeroed struct is ready for use; its memory is kept from one body to the next. */
 struct gzip {
         z_stream z;
         bool ready;

@@ -31,7 +31,7 @@ struct job {
         struct caller *caller; /* whose share `reserved` is part of; NULL: nobody's */
         bool gzip;             /* the caller accepts gzip */
         bool lately;         /* the caller was allowed by an old verdict, because the API server cannot be asked now */
-        struct text client;  /* who takes turns at a worker thread, see turns.h */
+        struct text client;  /* the client whose turn the job waits for, see turns.h */
         struct turns *turns; /* the queue of the worker thread that does the job */
         int64_t worked_us;   /* how long the worker thread worked on the job */
         uint64_t ticket;     /* matches an answer to the waiting request; 0: no request waits */
@@ -42,7 +42,7 @@ struct job {
         struct node_table *nodes;             /* the table that a list of nodes is made from; NULL: none */
         struct percentile_table *percentiles; /* the table for a list by other percentiles; NULL: none */
         bool names;                           /* the list may name workloads */
-        struct ledger_report *report;         /* what a report is written from; NULL: none */
+        struct ledger_report *report;         /* the report of the ledger that the answer is written from; NULL: none */
         struct answer answer;
         bool gzipped;
 };

@@ -6,7 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { READS_AT_ONCE = 16 }; /* reads of one socket before the others get their turn */
+enum { READS_AT_ONCE = 16 }; /* so often one socket is read before other sockets are served */
 
 void lingering_close_take(struct lingering_close *d, int fd, struct mono now)
 {

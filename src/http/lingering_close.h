@@ -15,7 +15,7 @@ enum { LINGERING_MAX = 64, LINGERING_MS = 5 * SECOND_MS };
 struct lingering_close {
         int count;
         struct mono until[LINGERING_MAX];
-        struct pollfd *fd; /* room for LINGERING_MAX; the owner polls them */
+        struct pollfd *fd; /* array of LINGERING_MAX sockets, which the caller owns and polls */
 };
 /* Keep a duplicate of the descriptor fd. Without room, keep none: the connection is reset. */
 void lingering_close_take(struct lingering_close *d, int fd, struct mono now);

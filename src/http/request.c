@@ -128,7 +128,8 @@ void *http_request_begin(void *listener, const char *uri, struct MHD_Connection 
         return v;
 }
 
-/* MHD calls this with the headers (again after a wait for the verdict), with each part of the body, and at its end. */
+/* MHD calls this function with the headers, again after a wait for the verdict, with each part of the body, and at the
+ * body's end. */
 enum MHD_Result http_request_handle(void *listener, struct MHD_Connection *c, const char *url, const char *method,
                                     const char *version, const char *upload, size_t *upload_size, void **state)
 {

@@ -15,7 +15,7 @@ void http_request_authorize(struct http_request *v);
 void http_request_take_verdict(struct http_request *v, enum auth_say say);
 /* Pass the verdict `say` to all requests of the list w, which waited after AUTH_SAYS_WAIT. */
 void http_requests_judged(struct auth_waiter *w, enum auth_say say);
-/* The request is allowed, so its body may come. */
+/* Let the request go on after its caller was allowed: the body may come. */
 void http_request_allow(struct http_request *v);
 
 #endif

@@ -4,7 +4,7 @@
 
 #include "rest_listener_private.h"
 
-/* Make problem p, for the reason why, the answer to the request. */
+/* Make the problem p, with the reason `why`, the answer to the request. */
 void http_request_refuse(struct http_request *v, enum problem p, const char *why);
 void http_request_overloaded(struct http_request *v, const char *why); /* answers 503, and counts it in `shed` */
 /* Answer 503 because the listener is stopping, so that the request starts no work on another thread. */

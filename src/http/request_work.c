@@ -272,7 +272,8 @@ void http_request_found_owner(struct http_request *v, struct admission_owner *ow
         http_request_go_on(v);
 }
 
-/* Continue with a parsed review. An invalid review has its answer already. */
+/* Continue with a parsed AdmissionReview: look up the pod's owner or admit. An invalid review has its answer
+ * already. */
 static void http_request_review_read(struct http_request *v)
 {
         const struct admission *a = v->job->admission;

@@ -15,10 +15,10 @@ void http_request_work_admission(struct http_request *v);
 void http_request_worked(struct http_request *v);
 void http_request_recalled(struct http_request *v, struct learned_copy *copies, size_t count);
 void http_request_listed_nodes(struct http_request *v, struct node_table *t);            /* takes over one reference */
-void http_request_tried_percentiles(struct http_request *v, struct percentile_table *t); /* likewise */
+void http_request_tried_percentiles(struct http_request *v, struct percentile_table *t); /* takes a reference too */
 void http_request_reported(struct http_request *v, struct ledger_report *r);             /* takes over the report */
 void http_request_relayed(struct http_request *v, const struct server_relayed *r);       /* copies *r */
-bool http_request_wants_owner(const struct http_request *v); /* it waits for a pod's owner */
+bool http_request_wants_owner(const struct http_request *v);                             /* v waits for a pod's owner */
 /* Takes over `owner`; NULL: no owner was found, or none in time. */
 void http_request_found_owner(struct http_request *v, struct admission_owner *owner);
 

@@ -135,7 +135,7 @@ static void on_worked(void *listener, struct job *j)
         listener_post(listener, &(struct message){.what = MESSAGE_WORKED, .ticket = j->ticket, .job = j});
 }
 
-/* --- reading them --- */
+/* --- handling the messages --- */
 
 static struct http_request *http_request_of(const struct rest_listener *d, uint64_t ticket)
 {

@@ -23,7 +23,7 @@
 enum {
         RENDER_BODY_MAX = 16 << 20,
         ADMISSION_BODY_MAX = 3 << 20,
-        BODY_SMALL = 64 << 10,  /* a larger review takes up to a second, so a thread of its own parses it */
+        BODY_SMALL = 64 << 10,  /* a larger review takes up to a second, so a worker thread parses it */
         BODIES_MAX = 128 << 20, /* bodies and answers of all requests under way, without admission */
         REVIEWS_MAX = 64 << 20, /* bodies of all admissions under way */
         URI_MAX = 8 << 10,
@@ -49,7 +49,7 @@ enum http_request_step {
         STEP_SENDING,
 };
 
-/* A connection, and the request on it. */
+/* A connection, and the HTTP request on it. */
 struct http_request {
         TAILQ_ENTRY(http_request) link; /* in the listener's list idle or busy, longest first */
         struct rest_listener *listener;
@@ -67,7 +67,7 @@ struct http_request {
         enum http_request_step step;
         struct job *job;
         bool lent;              /* a worker has the job now */
-        struct turns *waits_at; /* the worker whose turn the request waits for; NULL: none */
+        struct turns *waits_at; /* the queue in which the request waits for its turn; NULL: none */
         TAILQ_ENTRY(http_request) turns_link;
         size_t reviews_held; /* bytes of this review in the listener's reviews_held */
         size_t body_max;
@@ -115,7 +115,7 @@ struct rest_listener {
         struct http_request_list idle, busy;
         struct map addresses; /* text -> struct client_address */
         int connections;
-        bool full; /* MHD had all its connections, so it may not watch for new ones yet */
+        bool full; /* MHD was full and may not watch for new connections yet: run MHD soon */
         struct job *spare;
         int spares;
         size_t bodies_held, reviews_held; /* bytes reserved, of o.bodies_max and REVIEWS_MAX */

@@ -17,7 +17,7 @@ struct pair {
         struct mono retired;
 };
 
-struct stamp { /* of a file; differs whenever its content was replaced */
+struct stamp { /* state of a file; differs whenever the file's content was replaced */
         struct timespec changed;
         ino_t inode;
         dev_t device;

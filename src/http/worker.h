@@ -5,7 +5,7 @@
 #include "job.h"
 
 struct worker;
-/* Start the thread. For each finished job it calls done, on its own thread; done takes ownership of the job. */
+/* Start the thread. It calls `done`, from itself, for each finished job; `done` takes ownership of the job. */
 int worker_start(void (*done)(void *arg, struct job *j), void *arg, struct worker **ret, struct err *err);
 bool worker_give(struct worker *w,
                  struct job *j);    /* takes the job; false: another job waits already, and the caller keeps j */

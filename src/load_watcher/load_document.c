@@ -173,7 +173,7 @@ void load_document_drop(struct load_document *d)
         mem_free(d);
 }
 
-/* --- what is asked for --- */
+/* --- the texts of answers --- */
 
 size_t load_document_nodes(const struct load_document *d)
 {

@@ -16,7 +16,7 @@
 enum {
         CONNECTIONS = 64,
         BLOCK_BYTES = 128 << 10, /* of a document, sent at once */
-        HOST_MOST = 253          /* bytes of an unknown host that its answer repeats */
+        HOST_MOST = 253          /* bytes of an unknown host's name that the answer repeats */
 };
 
 struct load_listener {

@@ -437,7 +437,7 @@ struct http *http_new(struct loop *l, const struct http_limits *limits)
         for (int i = 0; i < CALL_LISTS; i++)
                 TAILQ_INIT(&h->list[i]);
         h->user_agent = mem_string(limits->user_agent ? limits->user_agent : "halflife");
-        assert(strncmp(h->user_agent, "curl", 4) != 0); /* the API server indents its answers for curl */
+        assert(strncmp(h->user_agent, "curl", 4) != 0); /* for a user agent curl, the API server would indent answers */
         rate_limit_init(&h->limit, limits->rate, fmax(1, limits->rate), loop_now(l).mono);
         http_set_limits(h, limits->rate, limits->concurrency);
         return h;

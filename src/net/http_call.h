@@ -11,7 +11,7 @@
 #include "net/http.h"
 #include "tls_files.h"
 
-enum { HEADER_BYTES_MAX = 64 << 10 }; /* all headers of one answer */
+enum { HEADER_BYTES_MAX = 64 << 10 }; /* the most bytes of all headers of one answer */
 
 struct http_call {
         struct http *http;
@@ -66,7 +66,7 @@ const struct proxy_settings *http_proxies(const struct http *h);
  * handles must not be changed. */
 void http_enter(struct http *h);
 void http_leave(struct http *h);
-/* Have the client look, at the next turn, for calls that ended or may start. */
+/* Let the client handle, at the loop's next turn, calls that ended or may start. */
 void http_kick(struct http *h);
 
 #endif

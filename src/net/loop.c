@@ -16,7 +16,7 @@ enum { EVENTS_A_TURN = 64, SIGNALS = 65 };
 
 struct watch {
         uint32_t events; /* 0: not watched */
-        uint32_t serial; /* tells this watch from earlier watches of the same descriptor number */
+        uint32_t serial; /* differs from the serials of earlier watches of this descriptor number */
         void (*ready)(void *arg, int fd, uint32_t events);
         void *arg;
 };

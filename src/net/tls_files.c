@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* --- what the texts are --- */
+/* --- checking the texts --- */
 
 static gnutls_datum_t datum_of(const char *pem)
 {

@@ -1,5 +1,5 @@
 /*
- * The facts of a target by which the rules judge it (core/rules.h), from the snapshot: for explanations and what-ifs.
+ * Collects from the snapshot the facts of a target that the rules (core/rules.h) need, for explanations and what-ifs.
  */
 #ifndef HALFLIFE_SRC_REST_CORRECT_SUBJECT_H
 #define HALFLIFE_SRC_REST_CORRECT_SUBJECT_H

@@ -27,7 +27,7 @@ static void explain_text_say(char out[static WORDS_MAX], const char *fmt, ...)
         va_end(args);
 }
 
-/* Room for the texts of several amounts in one sentence. */
+/* Room for the texts of up to four amounts in one sentence. */
 struct amounts {
         char text[4][QUANTITY_TEXT_MAX];
         int used;

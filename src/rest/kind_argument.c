@@ -13,7 +13,7 @@ static char kind_to_lower(char c)
         return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
 }
 
-/* Ways from a plural to a singular: cut the ending, and append the other text. */
+/* Ways from a plural to a singular: cut `ending`, and append `instead`. */
 static const struct {
         const char *ending, *instead;
 } singulars[] = {{"", ""}, {"s", ""}, {"es", ""}, {"ies", "y"}};

@@ -16,7 +16,8 @@ struct fields {
 };
 /* Parse paths separated by commas. ERR_INVALID: too many paths, or a path that no item has. */
 int fields_parse(struct text from, struct fields *ret, struct err *err);
-/* Append a JSON value with only the named fields. json must be valid: halflife wrote it (asserted). */
+/* Append a JSON value with only the named fields. `json` must be valid JSON, as halflife itself writes it
+ * (asserted). */
 void fields_copy(const struct fields *f, struct text json, struct buf *to);
 
 #endif

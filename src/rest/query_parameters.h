@@ -43,7 +43,8 @@ static inline bool query_has(const struct query *q, enum param p)
         return q->value[p].p != NULL;
 }
 
-/* Parse raw, the query without its '?'. Returns 0, or ERR_INVALID with the answer made. */
+/* Parse `raw`, the query without its '?', for the parameters of the route. Returns 0, or ERR_INVALID with the answer
+ * made. */
 int query_read(struct text raw, enum route_name route, struct arena *a, struct query *ret, struct answer *ret_answer);
 
 /* Percent-decode one part of a URL. `plus`: also turn '+' into a space. Returns a NUL-terminated text in the arena, or

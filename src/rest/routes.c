@@ -15,7 +15,7 @@ enum { PATH_MAX_BYTES = 2048, SEGMENTS = 9, NAME_MOST = 253, NS_MOST = 63 };
 enum wants {
         WANTS_BODY = 1,    /* the request's body */
         WANTS_LEARNED = 2, /* data that only the halflife that learns has: histories, or the log of changes */
-        WANTS_WORKER = 4,  /* a thread of its own, because the answer is long */
+        WANTS_WORKER = 4,  /* a worker thread, because the answer is long */
 };
 
 static const struct endpoint {
@@ -93,7 +93,7 @@ static bool route_fits(const struct endpoint *e, const struct path *p, struct te
         return false;
 }
 
-/* --- what is in braces --- */
+/* --- the variables of a path --- */
 
 bool route_is_dns(struct text t, size_t most, bool dots)
 {

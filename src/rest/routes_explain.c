@@ -10,7 +10,7 @@
 #include "handlers.h"
 #include "rest/explain_change.h"
 
-/* --- what is asked --- */
+/* --- the parameters --- */
 
 struct explain_query {
         int only;           /* the index of the requested container; -1: all */

@@ -167,7 +167,7 @@ static int list_read_page(struct ask *k, struct page *ret)
 
 /* --- the page --- */
 
-/* Write one item. scratch holds the whole item while the requested fields are copied out of it. */
+/* Write one item. `scratch` holds the whole item while the fields that the caller asked for are copied. */
 static void write_item(struct writer *w, const struct page *p, const struct snapshot_target *t, struct buf *scratch)
 {
         if (p->fields.count == 0) {

@@ -5,7 +5,7 @@
 
 enum { LABELS_MOST = 64 };
 
-/* --- what the manifest asks for --- */
+/* --- the requests of the manifest --- */
 
 /* Take the requests that the owner chose from the view: the originals, because halflife may have set the current
  * ones. */

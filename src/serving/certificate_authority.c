@@ -97,7 +97,7 @@ struct wall certificate_authority_expiry(const char *cert_pem)
         return (struct wall){c ? until_ms(c) : 0};
 }
 
-/* --- what there is, read --- */
+/* --- reading keys and certificates --- */
 
 struct held {
         gnutls_x509_crt_t root[ROOTS_MAX]; /* oldest first */
@@ -282,7 +282,7 @@ static int authority_make(const char *const *names, int count, gnutls_x509_crt_t
         return rc < 0 ? rc : authority_print(c, k, ret_cert, ret_key);
 }
 
-/* --- whom else to trust --- */
+/* --- keeping a former root trusted --- */
 
 /* The root that signed the certificate; NULL: none of roots_pem did. */
 static gnutls_x509_crt_t signer_of(const char *roots_pem, const char *cert_pem)
@@ -321,7 +321,7 @@ void certificate_authority_keep(struct certificate_authority *a, const char *roo
         a->roots = roots;
 }
 
-/* --- what is due --- */
+/* --- the step that is due --- */
 
 static int authority_sign(struct certificate_authority *a, gnutls_x509_crt_t root, gnutls_x509_privkey_t root_key,
                           const char *const *names, int count, struct wall now, struct err *err)

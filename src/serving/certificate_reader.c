@@ -26,7 +26,7 @@ struct certificate_reader {
         struct admission_paths paths;
         char *shown; /* the certificate that the listeners show */
         struct wall expires;
-        char trouble[ERR_TEXT_MAX]; /* the last logged error; "": none */
+        char trouble[ERR_TEXT_MAX]; /* the last logged error; "": no trouble */
 };
 
 static void reader_look_again(void *arg)

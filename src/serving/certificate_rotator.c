@@ -20,7 +20,7 @@ struct trusting_object {
         const char *name;
         char *path;
         enum known_resource_id of;
-        bool skipped; /* the log has that the object may not be read */
+        bool skipped; /* the log already says that halflife may not read it */
 };
 
 struct rotator {
@@ -35,19 +35,19 @@ struct rotator {
         struct client_call *call; /* NULL: no request is under way */
         bool looking, settled;
 
-        /* the look under way */
+        /* about the comparison under way */
         struct wall now;
         int64_t ahead_ms;                  /* how far now is ahead of the loop's time; 0 except in tests */
         json_t *secret;                    /* the Secret as read */
         struct certificate_authority next; /* what the Secret must have */
         enum certificate_authority_due due;
         struct path_rotation paths;
-        char *in_force; /* the path that the webhooks had; "": none; NULL: there are no webhooks of halflife */
+        char *in_force; /* the path that the webhooks had; "": none; NULL: halflife has no webhooks */
         int at;         /* index of the object under way */
         int writes;     /* writes in a row; more than one means that somebody changes what halflife writes */
 
         char *roots, *cert;         /* of the Secret when last complete; NULL: never yet */
-        char trouble[ERR_TEXT_MAX]; /* the last logged error; "": none */
+        char trouble[ERR_TEXT_MAX]; /* the last logged error; "": no trouble */
 };
 
 /* --- the end of a look --- */

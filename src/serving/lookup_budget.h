@@ -25,7 +25,7 @@ struct lookup_client {
 void lookup_budget_init(struct lookup_budget *b, double rate, double burst, int most, struct mono now);
 void lookup_budget_release(struct lookup_budget *b);
 bool lookup_budget_has(struct lookup_budget *b, struct mono now); /* whether a look-up may begin */
-/* The place of a client in the queue: the lowest is next. */
+/* The rank of a client in the queue: the client with the lowest rank is next. */
 uint64_t lookup_budget_rank(struct lookup_budget *b, const struct lookup_client *c, struct mono now);
 /* Count a look-up that begins, which lookup_budget_has must have allowed (asserted), or one that ends. */
 void lookup_budget_begin(struct lookup_budget *b, const struct lookup_client *c, struct mono now);

@@ -232,7 +232,7 @@ static void withdraw_review(struct loop_call *q)
         loop_call_free(q);
 }
 
-/* --- what was learned --- */
+/* --- learned histories --- */
 
 static const struct target *loop_call_target_of(const struct loop_call *q)
 {

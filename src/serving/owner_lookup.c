@@ -93,7 +93,8 @@ static const struct workload *owner_known(const struct cache *w, struct text gro
         return workload_find(w, own_group, own_kind, ns, own_name);
 }
 
-/* The object with the template that the workload runs, where it refers to one (a Rollout); else its controller. */
+/* The object above a workload: for a Rollout that refers to another workload's pod template, that workload; else the
+ * controller. */
 static const struct controller_owner *owner_above(const struct workload *wl)
 {
         const struct controller_owner *refers = &workload_more(wl)->refers;

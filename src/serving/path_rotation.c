@@ -120,7 +120,7 @@ int path_rotation_step(struct path_rotation *p, const char *in_force, struct wal
         if (age < PATH_SPREAD_MS)
                 return 0;
         bool had = *in_force == '/' && strcmp(in_force + 1, p->paths.name[newest]) == 0;
-        if (!had) { /* the configuration got it only now, so the old path's last time starts now */
+        if (!had) { /* the configuration got the new path only now: keep the old one as long again */
                 p->since[newest].ms = now.ms - PATH_SPREAD_MS;
                 return 1;
         }

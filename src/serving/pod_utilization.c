@@ -36,7 +36,7 @@ static int take_original(void *arg, const struct recorded *r)
         return 0;
 }
 
-/* Take the container's sample, if it is as new as the newest sample of the pod. */
+/* Take the container's sample, if that is as new as the newest sample of the pod; else the container has none. */
 static void take_sample(const struct pod_container *pc, int64_t cpu, int64_t at_ms, struct basis_container *to)
 {
         bool here = cpu >= 0 && pc->watermark.last_ms == at_ms;
@@ -143,7 +143,8 @@ static size_t utilization_series_at(const struct snapshot *v, size_t share)
         return all;
 }
 
-/* The most pods of one namespace that have series, such that all namespaces together stay within the bound. */
+/* The number of series that each namespace may have, so that all namespaces together stay within
+ * UTILIZATION_SERIES_PODS. */
 static size_t utilization_share(const struct snapshot *v)
 {
         size_t low = 1, high = UTILIZATION_SERIES_PODS;

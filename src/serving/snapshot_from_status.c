@@ -53,7 +53,7 @@ static void snapshot_add_profile_of(struct snapshot *v, struct profile *p)
         snapshot_add_profile(v, to);
 }
 
-/* Add profiles namespace by namespace, so that sorting them is cheap. */
+/* Add profiles namespace by namespace, and then ClusterProfiles, so that sorting all profiles is cheap. */
 void snapshot_add_profiles(struct cache *w, struct snapshot *v)
 {
         struct ns *ns;

@@ -26,7 +26,7 @@ static int take_cluster_profile(struct cache *w, struct text object, uint32_t ep
         return profile_upsert(w, true, object, epoch, err);
 }
 
-/* The lists in the order of requests: optional kinds come after those that must be installed. */
+/* The kinds to list, in the order of the requests: kinds that are perhaps not installed come last. */
 static const struct listed {
         enum known_resource_id of;
         upsert *take;
@@ -160,7 +160,7 @@ int snapshot_shown(struct client *c, const char *ns, struct snapshot **ret, stru
         struct snapshot_listing g = {.client = c, .why = &unread, .err = err};
         cache_init(&g.cache, client_field_manager(c), NULL);
         int rc = take_list(&g, KNOWN_RECOMMENDATIONS, published_upsert, ns);
-        if (rc == 0) { /* profiles that may not be listed appear by name only */
+        if (rc == 0) { /* profiles that this user may not list appear by name only */
                 g.err = &why[0];
                 bool of_cluster = take_list(&g, KNOWN_CLUSTERPROFILES, take_cluster_profile, NULL) == 0;
                 g.err = &why[1];
