@@ -96,7 +96,7 @@ struct cache {
         /* dimensions Pod, Namespace (pod_namespace_targets.h) and Node (node_target.h) */
         size_t others[DIMENSIONS];                 /* number of targets in each dimension */
         const char *whole;                         /* CONTAINER_WHOLE, interned */
-        struct watched_kind synthetic[DIMENSIONS]; /* kinds of their synthetic workloads; never watched */
+        struct watched_kind synthetic[DIMENSIONS]; /* kinds of their synthetic workloads; not in `kinds` */
 };
 
 void cache_init(struct cache *w, const char *field_manager, const char *own_ns);

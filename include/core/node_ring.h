@@ -44,8 +44,8 @@ struct node_usage {
 };
 
 /* Judge a measurement, and keep it in the ring if accepted. capacity: the node's, in millicores and bytes; 0: not
- * known. latest: the later of halflife's clock and the server's Date; samples dated more than 5 min after latest are
- * forgotten. */
+ * known, and the measurement is refused. latest: the later of halflife's clock and the server's Date. If the newest
+ * sample is dated more than 5 min after latest, the whole ring is forgotten first. */
 enum node_verdict node_ring_add(struct node_ring *g, const struct node_usage *u,
                                 const int64_t capacity[static RESOURCES], struct wall latest);
 /* The sample that is i samples older than the newest; i < count. */

@@ -32,8 +32,8 @@ struct api_registration_options {
 };
 
 /*
- * Once a minute, read the front proxy's identity (ConfigMap extension-apiserver-authentication) and the Services that
- * the APIServices name. Each pass depends only on what that pass reads.
+ * Once a minute, read the front proxy's identity (ConfigMap extension-apiserver-authentication), then the
+ * APIServices, to see whether they name another Service. A pass that cannot read changes nothing, and is repeated soon.
  */
 struct api_registration;
 /* The caller keeps the strings of *o alive until api_registration_free. */

@@ -316,7 +316,8 @@ static char *pending_pods(struct restoring *r, const struct restore_target *t, c
         return said;
 }
 
-/* The newest FailedCreate Event about the object, which names a quota or policy that refused a pod. */
+/* The message of the newest FailedCreate Event about the object, which mostly says what refused a pod, such as a quota.
+ * The caller frees it; NULL: there is none. */
 static char *restore_pod_refusals(struct restoring *r, const struct restore_target *t, const json_t *object)
 {
         AUTO(mem_free) char *path = known_resource_path(KNOWN_EVENTS, t->ns, NULL, NULL);

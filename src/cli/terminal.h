@@ -12,7 +12,7 @@ struct terminal {
         int columns;
         bool utf8;   /* whether the locale (LC_ALL, LC_CTYPE, LANG) uses UTF-8 */
         bool moves;  /* a line can be erased: the stream is a terminal, with TERM set and not "dumb" */
-        bool colour; /* moves is true and NO_COLOR is not set */
+        bool colour; /* moves is true, and NO_COLOR unset or empty */
 };
 /* Read the properties of the stream `to`. COLUMNS overrides the terminal's own width. A file or pipe has
  * TERMINAL_COLUMNS columns. */

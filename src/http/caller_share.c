@@ -40,7 +40,7 @@ static json_t *token_claims(struct text token)
 
 static void add_text(struct sha256 *s, struct text t)
 {
-        uint64_t len = t.len; /* part of the digest, so that different texts never give the same bytes */
+        uint64_t len = t.len; /* hashed first, so that two other texts never give the same bytes */
         sha256_add(s, &len, sizeof len);
         sha256_add(s, t.p, t.len);
 }

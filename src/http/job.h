@@ -40,7 +40,7 @@ struct job {
         struct learned_copy *learned;
         size_t learned_count;
         struct node_table *nodes;             /* the table that a list of nodes is made from; NULL: none */
-        struct percentile_table *percentiles; /* the table for a list by other percentiles; NULL: none */
+        struct percentile_table *percentiles; /* usage at the percentiles that a what-if tries */
         bool names;                           /* the list may name workloads */
         struct ledger_report *report;         /* the report of the ledger that the answer is written from; NULL: none */
         struct answer answer;

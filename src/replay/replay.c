@@ -123,7 +123,8 @@ static void enforce_request(struct replay_request *q, double amount, int64_t uni
         q->raised = false;
 }
 
-/* Compute the target of each resource; a target stays unset if too little was learned. */
+/* Compute one policy's target of each resource from what it has learned up to now, at a deploy or a cycle. A target
+ * stays unset if too little was learned. */
 static void targets_of(const struct replay_policy *p, const struct recommendation *learned,
                        struct correction ret[static RESOURCES])
 {
@@ -343,8 +344,8 @@ static void score_requests(struct replay *r, const struct replay_entity *e, stru
         }
 }
 
-/* Whether each policy has a request for the entity's resource. One replay_way tells, because both ways get their first
- * request together. */
+/* Whether all policies, and the peak, have a request for the entity's resource. Only REPLAY_AS_SET is looked at, for
+ * REPLAY_RAISED gets its first request at the same time. */
 static bool all_stand(const struct replay *r, const struct replay_entity *e, enum resource q)
 {
         bool all = e->peak.of[REPLAY_AS_SET][q].stands;

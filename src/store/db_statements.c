@@ -1,6 +1,6 @@
 /*
- * The SQL of the prepared statements. usage0 and usage1 are written in turn, so that one is always whole. The column
- * doors holds watermarks.
+ * The SQL of the prepared statements. The tables usage0 and usage1 are written in turn, so that one always has a whole
+ * history. Their column doors holds watermarks.
  */
 #include "db.h"
 
